@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { defaultDataDir } from './database/embedded.ts';
+import { type Asset, type Assets, createAssets, DEFAULT_ASSETS } from './kernel/asset.ts';
+
+/** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
+export type Config = {
+  readonly mode: 'sandbox' | 'production';
+  readonly host: string;
+  readonly port: number;
+  /** Absent: the embedded server, in the data directory. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  /** Absent: the address that the service listens on. */
+  readonly publicUrl: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly assets: Assets;
+};
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export class ConfigError extends Error {}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function oneOf<Value extends string>(
+  env: Environment,
+  name: string,
+  values: readonly Value[],
+  absent: Value,
+): Value {
+  const value = env[name];
+  if (value === undefined || value === '') return absent;
+  if (!(values as readonly string[]).includes(value)) {
+    throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${value}".`);
+  }
+  return value as Value;
+}
+
+function readPort(env: Environment): number {
+  const text = env.PORT;
+  if (text === undefined || text === '') return 8080;
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new ConfigError(`PORT must be a number from 0 to 65535, not "${text}".`);
+  return port;
+}
+
+function readHost(env: Environment): string {
+  const host = env.HOST;
+  if (host === undefined || host === '') return '127.0.0.1';
+  if (isIP(host) === 0 && !/^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(host)) {
+    throw new ConfigError(`HOST must be an IP address or a host name, not "${host}".`);
+  }
+  return host;
+}
+
+function readUrl(env: Environment, name: string, protocols: readonly string[]): string | undefined {
+  const text = env[name];
+  if (text === undefined || text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !protocols.includes(url.protocol)) {
+    // The value is not repeated: a database URL holds a password.
+    throw new ConfigError(
+      `${name} must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}.`,
+    );
+  }
+  return text.replace(/\/+$/, '');
+}
+
+type ConfigFile = { assets?: readonly Asset[] };
+
+/** FERRY_CONFIG names a JSON file for what does not fit into a variable. */
+function readConfigFile(env: Environment): ConfigFile {
+  const path = env.FERRY_CONFIG;
+  if (path === undefined || path === '') return {};
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as ConfigFile;
+  } catch (error) {
+    throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${(error as Error).message}.`);
+  }
+}
+
+export function readConfig(env: Environment): Config {
+  const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
+  const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
+  const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
+  if (mode === 'production' && databaseUrl === undefined) {
+    throw new ConfigError('DATABASE_URL must name your PostgreSQL server when FERRY_MODE is production.');
+  }
+  if (mode === 'production' && publicUrl === undefined) {
+    throw new ConfigError(
+      'FERRY_PUBLIC_URL must be set when FERRY_MODE is production: it is the issuer of tokens and part of every error.',
+    );
+  }
+  const file = readConfigFile(env);
+  let assets: Assets;
+  try {
+    assets = createAssets(file.assets ?? DEFAULT_ASSETS);
+  } catch (error) {
+    throw new ConfigError(`FERRY_CONFIG: ${(error as Error).message}.`);
+  }
+  return {
+    mode,
+    host: readHost(env),
+    port: readPort(env),
+    databaseUrl,
+    dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),
+    publicUrl,
+    // A newcomer sees the welcome, not its log; an operator sees the log.
+    logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
+    assets,
+  };
+}

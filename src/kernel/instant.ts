@@ -1,0 +1,54 @@
+/**
+ * An instant is a bigint: nanoseconds since 1970 in UTC. `Date` keeps milliseconds and PostgreSQL's timestamptz
+ * microseconds, but a settlement window keeps the nanoseconds that a client sent; so neither is used for times
+ * that matter. A signed 64-bit column holds instants from 1677 to 2262.
+ */
+export type Instant = bigint;
+
+export const NS_PER_MS = 1_000_000n;
+export const NS_PER_SECOND = 1_000_000_000n;
+export const INSTANT_MAX: Instant = 2n ** 63n - 1n;
+
+const RFC3339 =
+  /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
+
+/** Reads an RFC 3339 time with any offset and up to nine fractional digits; undefined when it is not one. */
+export function parseInstant(text: unknown): Instant | undefined {
+  const match = typeof text === 'string' && text.length <= 40 ? RFC3339.exec(text) : null;
+  if (match === null) return undefined;
+  const part = (index: number): number => Number(match[index] ?? '0');
+  const [year, month, day, hour, minute, second] = [part(1), part(2), part(3), part(4), part(5), part(6)];
+  if (hour > 23 || minute > 59 || second > 59 || part(9) > 23 || part(10) > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  // 30 February rolls over into March: such a day does not exist.
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second;
+  const offsetSeconds = (part(9) * 3600 + part(10) * 60) * (match[8] === '-' ? -1 : 1);
+  const nanoseconds = BigInt((match[7] ?? '').padEnd(9, '0'));
+  const instant = BigInt(seconds - offsetSeconds) * NS_PER_SECOND + nanoseconds;
+  return instant > INSTANT_MAX || instant < -INSTANT_MAX ? undefined : instant;
+}
+
+// One batch stamps many rows within one millisecond, and the text up to the millisecond is the same for all.
+let lastMs = Number.NaN;
+let lastText = '';
+
+/** UTC with `Z`, up to nine fractional digits, trailing zeros trimmed. */
+export function formatInstant(instant: Instant): string {
+  let ms = Number(instant / NS_PER_MS);
+  let rest = Number(instant % NS_PER_MS);
+  if (rest < 0) {
+    rest += 1_000_000;
+    ms -= 1;
+  }
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastText = new Date(ms).toISOString().slice(0, -1);
+  }
+  const text = rest === 0 ? lastText : lastText + rest.toString().padStart(6, '0');
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === 48) end -= 1;
+  if (text.charCodeAt(end - 1) === 46) end -= 1;
+  return `${text.slice(0, end)}Z`;
+}

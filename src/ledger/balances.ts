@@ -1,0 +1,64 @@
+import type { Queryable } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+
+export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
+
+/** What a profile has now, of every asset that it ever had. */
+export async function balancesOf(database: Queryable, profileId: string): Promise<AssetBalance[]> {
+  return database.query<AssetBalance>(
+    'select asset, available, held from balances where profile_id = $1 order by asset',
+    [profileId],
+  );
+}
+
+/**
+ * What a profile had at that instant, everything posted at it included: for each account the balance after its last
+ * entry up to then, one index lookup each.
+ */
+export async function balancesAt(
+  database: Queryable,
+  profileId: string,
+  at: Instant,
+): Promise<AssetBalance[]> {
+  const last = (account: string): string => `coalesce((
+    select e.balance_after from entries e
+    where e.owner_id = b.profile_id and e.asset = b.asset and e.account = '${account}' and e.at_ns <= $2
+    order by e.at_ns desc, e.line desc limit 1), 0)`;
+  return database.query<AssetBalance>(
+    `select b.asset, ${last('available')} as available, ${last('held')} as held
+     from balances b where b.profile_id = $1 order by b.asset`,
+    [profileId, at],
+  );
+}
+
+export type SystemBalance = { readonly account: string; readonly asset: string; readonly balance: bigint };
+
+/** The service's own accounts: what was rolled up, and what was not yet, in one snapshot. */
+export async function systemBalances(database: Queryable): Promise<SystemBalance[]> {
+  return database.query<SystemBalance>(
+    `select account, asset, sum(part)::numeric as balance
+     from (select account, asset, balance as part from system_balances
+           union all select account, asset, delta from system_deltas) as parts
+     group by account, asset order by account, asset`,
+  );
+}
+
+/**
+ * Folds what batches appended into one row per account. Any number of nodes may do it at once: each takes other rows.
+ * Says how many rows it folded.
+ */
+export async function rollUpSystemBalances(database: Queryable, deltasMax: number): Promise<number> {
+  const [row] = await database.query<{ folded: number }>(
+    `with taken as (
+       delete from system_deltas
+       where ctid = any (array (select ctid from system_deltas limit $1 for update skip locked))
+       returning account, asset, delta),
+     sums as (select account, asset, sum(delta) as delta from taken group by account, asset order by account, asset),
+     folded as (
+       insert into system_balances (account, asset, balance) select account, asset, delta from sums
+       on conflict (account, asset) do update set balance = system_balances.balance + excluded.balance)
+     select count(*)::integer as folded from taken`,
+    [deltasMax],
+  );
+  return row!.folded;
+}

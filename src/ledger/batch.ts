@@ -1,0 +1,216 @@
+import type { Connection, Database } from '../database/database.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Problem } from '../kernel/problem.ts';
+import { type Book, balanceKeyText, createBook } from './book.ts';
+import type { BalanceKey, Command, IdempotencyKey, Table, View } from './command.ts';
+import * as store from './store.ts';
+
+/** What became of one command of a committed batch. */
+export type Verdict =
+  | { readonly kind: 'done'; readonly answer: unknown }
+  | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+  /** `decide` threw: a fault of ours, which is this command's alone. */
+  | { readonly kind: 'faulty'; readonly error: unknown };
+
+/** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
+export class BatchFailure extends Error {
+  readonly inDoubt: { readonly xid: string; readonly verdicts: readonly Verdict[] } | undefined;
+  constructor(cause: unknown, inDoubt?: BatchFailure['inDoubt']) {
+    super('the batch was not committed', { cause });
+    this.inDoubt = inDoubt;
+  }
+}
+
+export class MissingBalances extends Error {
+  readonly keys: readonly BalanceKey[];
+  constructor(keys: readonly BalanceKey[]) {
+    super('balance rows are missing');
+    this.keys = keys;
+  }
+}
+
+type Rows = Map<Table<unknown>, Map<string, unknown>>;
+
+/** What the batch needs, gathered once: distinct keys, balances and rows. */
+type Needs = {
+  readonly keys: Map<string, IdempotencyKey>;
+  readonly balances: Map<string, BalanceKey>;
+  readonly rows: Map<Table<unknown>, Set<string>>;
+};
+
+function needsOf(commands: readonly Command<unknown>[]): Needs {
+  const needs: Needs = { keys: new Map(), balances: new Map(), rows: new Map() };
+  for (const command of commands) {
+    if (command.key !== undefined) {
+      const text = store.keyText(command.key);
+      if (!needs.keys.has(text)) needs.keys.set(text, command.key);
+    }
+    for (const key of command.balances) needs.balances.set(balanceKeyText(key.profileId, key.asset), key);
+    for (const { table, key } of command.reads ?? []) {
+      const wanted = needs.rows.get(table);
+      if (wanted === undefined) needs.rows.set(table, new Set([key]));
+      else wanted.add(key);
+    }
+  }
+  return needs;
+}
+
+type Opened = {
+  readonly claimed: ReadonlySet<string>;
+  readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
+  readonly book: Book;
+  readonly rows: Rows;
+  readonly nowNs: Instant;
+  readonly xid: string;
+};
+
+/** One round trip: keys, then balances, then the clock, then other rows. The same order on every node. */
+async function open(connection: Connection, needs: Needs, assets: Assets): Promise<Opened> {
+  const keys = [...needs.keys.values()];
+  const balances = [...needs.balances.values()];
+  const tables = [...needs.rows];
+  const [, claimed, locked, clock, ...loaded] = await Promise.all([
+    connection.query('begin'),
+    keys.length > 0 ? store.claimKeys(connection, keys) : new Set<string>(),
+    balances.length > 0 ? store.lockBalances(connection, balances) : [],
+    store.clockAndTransaction(connection),
+    ...tables.map(([table, wanted]) => table.load!(connection, [...wanted])),
+  ]);
+  if (locked.length < balances.length) {
+    const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
+    throw new MissingBalances([...needs.balances].filter(([text]) => !found.has(text)).map(([, key]) => key));
+  }
+  const unclaimed = keys.filter((key) => !claimed.has(store.keyText(key)));
+  const existing = unclaimed.length > 0 ? await store.existingKeys(connection, unclaimed) : new Map();
+  const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
+  return { claimed, existing, book: createBook(locked, assets), rows, nowNs: clock.nowNs, xid: clock.xid };
+}
+
+type Decided = {
+  readonly verdicts: Verdict[];
+  readonly writes: Rows;
+  /** Accepted keys whose row was claimed for an earlier, refused command of this batch. */
+  readonly rekeyed: IdempotencyKey[];
+  readonly releasedKeys: IdempotencyKey[];
+  readonly lastInstant: Instant;
+};
+
+/** Each command in arrival order, on what the ones before it left. */
+function decideAll(
+  commands: readonly Command<unknown>[],
+  opened: Opened,
+  needs: Needs,
+  after: Instant,
+): Decided {
+  const { book, rows, claimed, existing } = opened;
+  const writes: Rows = new Map();
+  const accepted = new Map<string, IdempotencyKey>();
+  const rekeyed: IdempotencyKey[] = [];
+  let cursor = after >= opened.nowNs ? after : opened.nowNs - 1n;
+
+  const view = (now: Instant): View => ({
+    now,
+    balance: (profileId, asset) => book.balance(profileId, asset),
+    row: <Row>(table: Table<Row>, key: string): Row | undefined => {
+      const written = writes.get(table)?.get(key);
+      if (written !== undefined) return written as Row;
+      const loaded = rows.get(table);
+      if (loaded === undefined) throw new Error(`the command did not name rows of ${table.name}`);
+      return loaded.get(key) as Row | undefined;
+    },
+  });
+
+  const decideOne = (command: Command<unknown>): Verdict => {
+    const keyText = command.key === undefined ? undefined : store.keyText(command.key);
+    if (keyText !== undefined) {
+      const first = accepted.get(keyText) ?? (claimed.has(keyText) ? undefined : existing.get(keyText));
+      if (first !== undefined)
+        return { kind: 'replay', resourceId: first.resourceId, request: first.request };
+      // Not claimed, yet not there: the other transaction's claim was undone meanwhile. The batch starts anew.
+      if (!claimed.has(keyText)) throw new KeyVanished();
+    }
+    const now = book.instantAfter(cursor + 1n, command.balances);
+    const decision = command.decide(view(now));
+    if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
+    const problem = book.post(decision.causeId, now, decision.postings);
+    if (problem !== undefined) return { kind: 'refused', problem };
+    for (const { table, key, row } of decision.writes) {
+      const staged = writes.get(table);
+      if (staged === undefined) writes.set(table, new Map([[key, row]]));
+      else staged.set(key, row);
+    }
+    if (keyText !== undefined) {
+      accepted.set(keyText, command.key!);
+      if (needs.keys.get(keyText) !== command.key) rekeyed.push(command.key!);
+    }
+    cursor = now;
+    return { kind: 'done', answer: decision.answer };
+  };
+
+  const verdicts = commands.map((command): Verdict => {
+    try {
+      return decideOne(command);
+    } catch (error) {
+      if (error instanceof KeyVanished) throw error;
+      return { kind: 'faulty', error };
+    }
+  });
+  const releasedKeys = [...needs.keys]
+    .filter(([text]) => claimed.has(text) && !accepted.has(text))
+    .map(([, key]) => key);
+  return { verdicts, writes, rekeyed, releasedKeys, lastInstant: cursor };
+}
+
+export class KeyVanished extends Error {}
+
+/** All rows of all accepted commands: one statement per table, sent together. */
+async function writeAll(connection: Connection, book: Book, decided: Decided): Promise<void> {
+  const statements: Promise<unknown>[] = [];
+  if (decided.releasedKeys.length > 0) statements.push(store.releaseKeys(connection, decided.releasedKeys));
+  if (decided.rekeyed.length > 0) statements.push(store.reassignKeys(connection, decided.rekeyed));
+  if (book.entries.length > 0) {
+    statements.push(store.insertEntries(connection, book.entries));
+    statements.push(store.updateBalances(connection, book.changedRows()));
+    statements.push(store.insertSystemDeltas(connection, book.entries));
+  }
+  for (const [table, rows] of decided.writes) statements.push(table.write(connection, [...rows.values()]));
+  await Promise.all(statements);
+}
+
+export type BatchResult = { readonly verdicts: readonly Verdict[]; readonly lastInstant: Instant };
+
+/** One transaction for all the commands. Throws MissingBalances, KeyVanished or BatchFailure; then nothing is committed, or in doubt. */
+export async function runBatch(
+  database: Database,
+  assets: Assets,
+  commands: readonly Command<unknown>[],
+  after: Instant,
+): Promise<BatchResult> {
+  const needs = needsOf(commands);
+  const connection = await database.reserve().catch((error: unknown) => {
+    throw new BatchFailure(error);
+  });
+  let inDoubt: BatchFailure['inDoubt'];
+  try {
+    const opened = await open(connection, needs, assets);
+    const decided = decideAll(commands, opened, needs, after);
+    if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
+      // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
+      // not stop a commit that went out together with it.
+      await writeAll(connection, opened.book, decided);
+      inDoubt = { xid: opened.xid, verdicts: decided.verdicts };
+      await connection.query('commit');
+    } else {
+      await connection.query('rollback');
+    }
+    return { verdicts: decided.verdicts, lastInstant: decided.lastInstant };
+  } catch (error) {
+    await connection.query('rollback').catch(() => undefined);
+    if (error instanceof MissingBalances || error instanceof KeyVanished) throw error;
+    throw new BatchFailure(error, inDoubt);
+  } finally {
+    connection.release();
+  }
+}

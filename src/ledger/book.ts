@@ -1,0 +1,191 @@
+import { UNITS_MAX } from '../kernel/amount.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { invalidField, Problem } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
+import type { AccountRef, Balance, Posting } from './command.ts';
+
+/**
+ * The locked balances of one batch, in memory. Postings are checked and applied here, purely; the rows that come out
+ * are written as they are. A refused or failed command leaves no trace.
+ */
+export type BalanceRow = {
+  readonly profileId: string;
+  readonly asset: string;
+  available: bigint;
+  held: bigint;
+  movedAtNs: Instant;
+};
+
+export type Entry = {
+  readonly ownerId: string;
+  readonly asset: string;
+  readonly account: string;
+  readonly atNs: Instant;
+  readonly line: number;
+  readonly posting: number;
+  readonly causeId: string;
+  readonly delta: bigint;
+  readonly balanceAfter: bigint | null;
+};
+
+export type Book = {
+  balance(profileId: string, asset: string): Balance;
+  /** The instant for a command that touches these balances: after `floor` and after every entry that they have. */
+  instantAfter(floor: Instant, keys: readonly { profileId: string; asset: string }[]): Instant;
+  /** Undefined when all is well; a problem when a balance is too small. Throws on postings that no rule should make. */
+  post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
+  readonly entries: readonly Entry[];
+  changedRows(): BalanceRow[];
+};
+
+export function balanceKeyText(profileId: string, asset: string): string {
+  return `${profileId}/${asset}`;
+}
+
+/** A posting that reaches the ledger with such an amount is refused here, before any SQL. */
+export function postingFault(posting: Posting, assets: Assets): Problem | undefined {
+  const { units, from, to } = posting;
+  if (assets.find(posting.asset) === undefined)
+    return invalidField('/asset', `"${posting.asset}" is not a known asset`);
+  if (typeof units !== 'bigint')
+    return invalidField('/amount', 'must be an integer number of units (bigint)');
+  if (units <= 0n) return invalidField('/amount', 'must be greater than zero');
+  if (units > UNITS_MAX) return invalidField('/amount', 'is larger than the ledger can hold');
+  if (from.account === to.account && ownerOf(from) === ownerOf(to)) {
+    return invalidField('', 'moves value from an account to itself');
+  }
+  return undefined;
+}
+
+function ownerOf(ref: AccountRef): string | undefined {
+  return 'profileId' in ref ? ref.profileId : undefined;
+}
+
+type Side = {
+  row: BalanceRow;
+  account: 'available' | 'held';
+  before: bigint;
+  credits: bigint;
+  debits: bigint;
+};
+
+export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
+  const byKey = new Map<string, BalanceRow>();
+  for (const row of rows) byKey.set(balanceKeyText(row.profileId, row.asset), row);
+  const changed = new Set<BalanceRow>();
+  const entries: Entry[] = [];
+
+  function rowOf(profileId: string, asset: string): BalanceRow {
+    const row = byKey.get(balanceKeyText(profileId, asset));
+    if (row === undefined) throw new Error(`the command did not name the balance ${profileId}/${asset}`);
+    return row;
+  }
+
+  /** Adds up what the postings do to each profile account, without changing anything yet. */
+  function sidesOf(postings: readonly Posting[]): Side[] {
+    const sides = new Map<string, Side>();
+    const sideOf = (ref: AccountRef, asset: string): Side | undefined => {
+      if (!('profileId' in ref)) return undefined;
+      const row = rowOf(ref.profileId, asset);
+      const key = `${ref.account}/${ref.profileId}/${asset}`;
+      let side = sides.get(key);
+      if (side === undefined) {
+        side = { row, account: ref.account, before: row[ref.account], credits: 0n, debits: 0n };
+        sides.set(key, side);
+      }
+      return side;
+    };
+    for (const posting of postings) {
+      const from = sideOf(posting.from, posting.asset);
+      const to = sideOf(posting.to, posting.asset);
+      if (from !== undefined) from.debits += posting.units;
+      if (to !== undefined) to.credits += posting.units;
+    }
+    return [...sides.values()];
+  }
+
+  function faultOf(side: Side): Problem | undefined {
+    const after = side.before + side.credits - side.debits;
+    const { profileId, asset } = side.row;
+    if (after > UNITS_MAX || side.before + side.credits > UNITS_MAX) {
+      return invalidField('/amount', `would make the ${asset} balance larger than the ledger can hold`);
+    }
+    if (after >= 0n) return undefined;
+    // Only holds of this ledger put value into `held`: taking out more than is there is a fault of ours.
+    if (side.account === 'held') throw new Error(`held ${asset} of ${profileId} would fall below zero`);
+    const available = assets.format(asset, side.before);
+    const needed = assets.format(asset, side.debits - side.credits);
+    return new Problem(
+      'insufficient-funds',
+      `Profile ${profileId} has ${available} ${asset} available, ${needed} ${asset} are needed.`,
+      { profile_id: profileId, asset, available, needed },
+    );
+  }
+
+  /**
+   * Credits come before debits within an account and instant: so no running balance is ever below zero on the way,
+   * also where value goes round in a ring, if none is in the end.
+   */
+  function append(causeId: string, at: Instant, postings: readonly Posting[], sides: readonly Side[]): void {
+    const count = postings.length;
+    for (let pass = 0; pass < 2; pass += 1) {
+      for (let index = 0; index < count; index += 1) {
+        const { asset, from, to, units } = postings[index]!;
+        const ref = pass === 0 ? to : from;
+        const delta = pass === 0 ? units : -units;
+        const owner = ownerOf(ref);
+        let balanceAfter: bigint | null = null;
+        if (owner !== undefined) {
+          const row = rowOf(owner, asset);
+          const account = ref.account as 'available' | 'held';
+          balanceAfter = row[account] += delta;
+        }
+        entries.push({
+          ownerId: owner ?? ownerOf(pass === 0 ? from : to) ?? causeId,
+          asset,
+          account: ref.account,
+          atNs: at,
+          line: pass * count + index,
+          posting: index,
+          causeId,
+          delta,
+          balanceAfter,
+        });
+      }
+    }
+    for (const { row } of sides) {
+      row.movedAtNs = at;
+      changed.add(row);
+    }
+  }
+
+  return {
+    balance: rowOf,
+    instantAfter(floor, keys) {
+      let instant = floor;
+      for (const key of keys) {
+        const { movedAtNs } = rowOf(key.profileId, key.asset);
+        if (movedAtNs >= instant) instant = movedAtNs + 1n;
+      }
+      return instant;
+    },
+    post(causeId, at, postings) {
+      if (postings.length > LIMITS.commandPostingsMax)
+        throw new Error(`${postings.length} postings in one command`);
+      for (const posting of postings) {
+        const fault = postingFault(posting, assets);
+        if (fault !== undefined) return fault;
+      }
+      const sides = sidesOf(postings);
+      for (const side of sides) {
+        const fault = faultOf(side);
+        if (fault !== undefined) return fault;
+      }
+      append(causeId, at, postings, sides);
+      return undefined;
+    },
+    entries,
+    changedRows: () => [...changed],
+  };
+}

@@ -1,0 +1,91 @@
+import type { Transaction } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Problem } from '../kernel/problem.ts';
+
+/** `available` and `held` belong to a profile and have a floor of zero. */
+export type ProfileAccount = { readonly profileId: string; readonly account: 'available' | 'held' };
+
+/** The service's own accounts. They may go negative: they mirror what is outside or not a customer's. */
+export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | `clearing:${string}`;
+export type SystemAccount = { readonly account: SystemAccountName };
+export type AccountRef = ProfileAccount | SystemAccount;
+
+/** Moves a positive number of units from one account to another. All value moves as postings, and only so. */
+export type Posting = {
+  readonly asset: string;
+  readonly from: AccountRef;
+  readonly to: AccountRef;
+  readonly units: bigint;
+};
+
+export type BalanceKey = { readonly profileId: string; readonly asset: string };
+export type Balance = { readonly available: bigint; readonly held: bigint };
+
+/**
+ * Rows of a capability that commands read and write. The write path loads and stores them set-wise, once per batch;
+ * a later command of the same batch sees the rows that an earlier one wrote.
+ */
+export type Table<Row> = {
+  readonly name: string;
+  /** Absent for tables that are only appended to. */
+  load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
+  write(tx: Transaction, rows: readonly Row[]): Promise<unknown>;
+};
+
+export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
+export type Read = { readonly table: Table<unknown>; readonly key: string };
+
+/** What a command may look at: locked balances, loaded rows, and the instant it happens at. */
+export type View = {
+  readonly now: Instant;
+  balance(profileId: string, asset: string): Balance;
+  row<Row>(table: Table<Row>, key: string): Row | undefined;
+};
+
+export type Decision<Answer> =
+  | {
+      readonly accepted: true;
+      /** The transfer, transfer group or settlement that moves the value. */
+      readonly causeId: string;
+      readonly postings: readonly Posting[];
+      readonly writes: readonly Write[];
+      readonly answer: Answer;
+    }
+  | { readonly accepted: false; readonly problem: Problem };
+
+/** Claimed before anything else; a key that exists already makes the command a replay. */
+export type IdempotencyKey = {
+  readonly customerId: string;
+  readonly space: string;
+  readonly refId: string;
+  /** The resource that the command creates, found again by replays. */
+  readonly resourceId: string;
+  /** The request in canonical form: equal requests have equal texts. */
+  readonly request: string;
+};
+
+export type Command<Answer> = {
+  readonly key?: IdempotencyKey | undefined;
+  /** Every balance row that the postings may touch. */
+  readonly balances: readonly BalanceKey[];
+  readonly reads?: readonly Read[];
+  /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is started anew. */
+  decide(view: View): Decision<Answer>;
+};
+
+export type Outcome<Answer> =
+  | { readonly replayed: false; readonly answer: Answer }
+  | { readonly replayed: true; readonly resourceId: string; readonly request: string };
+
+/** A write of a table, with the row's type checked where it is made. */
+export function write<Row>(table: Table<Row>, key: string, row: Row): Write {
+  return { table, key, row };
+}
+
+export function read<Row>(table: Table<Row>, key: string): Read {
+  return { table, key };
+}
+
+export function refuse(problem: Problem): { accepted: false; problem: Problem } {
+  return { accepted: false, problem };
+}

@@ -1,0 +1,213 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { BalanceRow, Entry } from './book.ts';
+import type { BalanceKey, IdempotencyKey } from './command.ts';
+
+/** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
+
+export type ClaimedKey = { claimed: boolean; resourceId: string; request: string };
+
+export function keyText(key: IdempotencyKey): string {
+  return `${key.customerId}/${key.space}/${key.refId}`;
+}
+
+/**
+ * Claims the keys of a batch. A key that another transaction is claiming right now is waited for. Sorted, so that two
+ * nodes never wait for each other crosswise. Of those that existed, `existingKeys` tells the rest.
+ */
+export async function claimKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<Set<string>> {
+  const sorted = [...keys].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
+  const rows = await tx.query<{ customer_id: string; space: string; ref_id: string }>(
+    `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
+     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[])
+     on conflict do nothing
+     returning customer_id, space, ref_id`,
+    [
+      plainArray(sorted.map((key) => key.customerId)),
+      textArray(sorted.map((key) => key.space)),
+      textArray(sorted.map((key) => key.refId)),
+      plainArray(sorted.map((key) => key.resourceId)),
+      textArray(sorted.map((key) => key.request)),
+    ],
+  );
+  return new Set(rows.map((row) => `${row.customer_id}/${row.space}/${row.ref_id}`));
+}
+
+function keyColumns(keys: readonly IdempotencyKey[]): string[] {
+  return [
+    plainArray(keys.map((key) => key.customerId)),
+    textArray(keys.map((key) => key.space)),
+    textArray(keys.map((key) => key.refId)),
+  ];
+}
+
+export async function existingKeys(
+  tx: Queryable,
+  keys: readonly IdempotencyKey[],
+): Promise<Map<string, { resourceId: string; request: string }>> {
+  const rows = await tx.query<{
+    customer_id: string;
+    space: string;
+    ref_id: string;
+    resource_id: string;
+    request: string;
+  }>(
+    `select k.customer_id, k.space, k.ref_id, k.resource_id, k.request
+     from unnest($1::uuid[], $2::text[], $3::text[]) as wanted (customer_id, space, ref_id)
+     join idempotency_keys k using (customer_id, space, ref_id)`,
+    keyColumns(keys),
+  );
+  return new Map(
+    rows.map((row) => [
+      `${row.customer_id}/${row.space}/${row.ref_id}`,
+      { resourceId: row.resource_id, request: row.request },
+    ]),
+  );
+}
+
+/** A refused command does not use up its key. */
+export async function releaseKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<void> {
+  await tx.query(
+    `delete from idempotency_keys k
+     using unnest($1::uuid[], $2::text[], $3::text[]) as refused (customer_id, space, ref_id)
+     where k.customer_id = refused.customer_id and k.space = refused.space and k.ref_id = refused.ref_id`,
+    keyColumns(keys),
+  );
+}
+
+/**
+ * Locks the balances of a batch, in one order for all nodes, and reads them. The only multi-row FOR UPDATE of the
+ * service: a distributed PostgreSQL would lock with `update … returning` here instead.
+ */
+export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
+  const rows = await tx.query<{
+    profile_id: string;
+    asset: string;
+    available: bigint;
+    held: bigint;
+    moved_at_ns: bigint;
+  }>(
+    `select b.profile_id, b.asset, b.available, b.held, b.moved_at_ns
+     from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
+     join balances b using (profile_id, asset)
+     order by b.profile_id, b.asset
+     for update of b`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+  return rows.map((row) => ({
+    profileId: row.profile_id,
+    asset: row.asset,
+    available: row.available,
+    held: row.held,
+    movedAtNs: row.moved_at_ns,
+  }));
+}
+
+/**
+ * Creates the rows that are missing, so that they can be locked. In a transaction of its own, before the batch starts
+ * anew: inserting inside the batch would lock rows out of order.
+ */
+export async function createMissingBalances(database: Queryable, keys: readonly BalanceKey[]): Promise<void> {
+  await database.query(
+    `insert into balances (profile_id, asset)
+     select profile_id, asset from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
+     order by profile_id, asset
+     on conflict do nothing`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+}
+
+/** The database's clock, after the locks are held, and the transaction's id, to ask about its outcome. */
+export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Instant; xid: string }> {
+  const [row] = await tx.query<{ now_ns: bigint; xid: string }>(
+    `select (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 as now_ns,
+            pg_current_xact_id()::text as xid`,
+  );
+  return { nowNs: row!.now_ns, xid: row!.xid };
+}
+
+export async function insertEntries(tx: Transaction, entries: readonly Entry[]): Promise<void> {
+  await tx.query(
+    `insert into entries (owner_id, asset, account, at_ns, line, posting, cause_id, delta, balance_after)
+     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::smallint[], $6::smallint[],
+                          $7::uuid[], $8::numeric[], $9::numeric[])`,
+    [
+      plainArray(entries.map((entry) => entry.ownerId)),
+      textArray(entries.map((entry) => entry.asset)),
+      textArray(entries.map((entry) => entry.account)),
+      plainArray(entries.map((entry) => entry.atNs)),
+      plainArray(entries.map((entry) => entry.line)),
+      plainArray(entries.map((entry) => entry.posting)),
+      plainArray(entries.map((entry) => entry.causeId)),
+      plainArray(entries.map((entry) => entry.delta)),
+      plainArray(entries.map((entry) => entry.balanceAfter)),
+    ],
+  );
+}
+
+export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[]): Promise<void> {
+  await tx.query(
+    `update balances b
+     set available = changed.available, held = changed.held, moved_at_ns = changed.moved_at_ns
+     from unnest($1::uuid[], $2::text[], $3::numeric[], $4::numeric[], $5::bigint[])
+          as changed (profile_id, asset, available, held, moved_at_ns)
+     where b.profile_id = changed.profile_id and b.asset = changed.asset`,
+    [
+      plainArray(rows.map((row) => row.profileId)),
+      textArray(rows.map((row) => row.asset)),
+      plainArray(rows.map((row) => row.available)),
+      plainArray(rows.map((row) => row.held)),
+      plainArray(rows.map((row) => row.movedAtNs)),
+    ],
+  );
+}
+
+/** What the batch did to the service's own accounts: one row per account, however many entries. */
+export async function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): Promise<void> {
+  const deltas = new Map<string, { account: string; asset: string; delta: bigint }>();
+  for (const { account, asset, delta, balanceAfter } of entries) {
+    if (balanceAfter !== null) continue;
+    const key = `${account}/${asset}`;
+    const sum = deltas.get(key);
+    if (sum === undefined) deltas.set(key, { account, asset, delta });
+    else sum.delta += delta;
+  }
+  if (deltas.size === 0) return;
+  const rows = [...deltas.values()];
+  await tx.query(
+    `insert into system_deltas (account, asset, delta)
+     select * from unnest($1::text[], $2::text[], $3::numeric[])`,
+    [
+      textArray(rows.map((row) => row.account)),
+      textArray(rows.map((row) => row.asset)),
+      plainArray(rows.map((row) => row.delta)),
+    ],
+  );
+}
+
+export type TransactionOutcome = 'committed' | 'aborted' | 'in progress' | null;
+
+/** What became of a transaction whose commit was cut off. Null when the server no longer knows. */
+export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
+  const [row] = await database.query<{ status: TransactionOutcome }>(
+    'select pg_xact_status($1::xid8) as status',
+    [xid],
+  );
+  return row!.status;
+}
+
+/** A key that was claimed for a command which was then refused goes to the next one of the batch that wants it. */
+export async function reassignKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<void> {
+  await tx.query(
+    `update idempotency_keys k set resource_id = accepted.resource_id, request = accepted.request
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[])
+          as accepted (customer_id, space, ref_id, resource_id, request)
+     where k.customer_id = accepted.customer_id and k.space = accepted.space and k.ref_id = accepted.ref_id`,
+    [
+      ...keyColumns(keys),
+      plainArray(keys.map((key) => key.resourceId)),
+      textArray(keys.map((key) => key.request)),
+    ],
+  );
+}

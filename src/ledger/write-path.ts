@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+import { failureOf } from '../database/failure.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { unavailable } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
+import { BatchFailure, KeyVanished, MissingBalances, runBatch, type Verdict } from './batch.ts';
+import type { Command, Outcome } from './command.ts';
+import { createMissingBalances, transactionOutcome } from './store.ts';
+
+/**
+ * The one way in: every change of value, and everything that must be consistent with one, is a command that waits
+ * here until the batch before it is committed, and is then committed together with all that waited beside it.
+ */
+export type WritePath = {
+  /** Resolves once the command is committed. Rejects with the problem that refused it. */
+  submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
+  /** Takes no more commands, finishes those that wait. */
+  stop(): Promise<void>;
+};
+
+export type WritePathObserver = {
+  batch(commands: number, milliseconds: number): void;
+  queue(length: number): void;
+  /** For the log: batches started anew, commands isolated, commits in doubt. */
+  trouble(what: 'conflict' | 'isolated' | 'in-doubt' | 'away' | 'faulty', error: unknown): void;
+};
+
+type Waiting = {
+  readonly command: Command<unknown>;
+  resolve(outcome: Outcome<unknown>): void;
+  reject(error: unknown): void;
+};
+
+type Dependencies = {
+  readonly database: Database;
+  readonly assets: Assets;
+  readonly observer: WritePathObserver;
+};
+
+export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
+  const queue: Waiting[] = [];
+  let running = false;
+  let stopping = false;
+  let lastInstant: Instant = 0n;
+  const whenIdle: (() => void)[] = [];
+
+  function settle(batch: readonly Waiting[], verdicts: readonly Verdict[]): void {
+    for (const [index, waiting] of batch.entries()) {
+      const verdict = verdicts[index]!;
+      if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
+      else if (verdict.kind === 'replay')
+        waiting.resolve({ replayed: true, resourceId: verdict.resourceId, request: verdict.request });
+      else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
+      else {
+        observer.trouble('faulty', verdict.error);
+        waiting.reject(verdict.error);
+      }
+    }
+  }
+
+  function rejectAll(batch: readonly Waiting[], error: unknown): void {
+    for (const waiting of batch) waiting.reject(error);
+  }
+
+  /** The commit was cut off. Ask what became of it; never send the commands again before that is known. */
+  async function resolveDoubt(
+    batch: readonly Waiting[],
+    doubt: NonNullable<BatchFailure['inDoubt']>,
+  ): Promise<void> {
+    const deadline = Date.now() + LIMITS.commitInDoubtMs;
+    while (Date.now() < deadline) {
+      const outcome = await transactionOutcome(database, doubt.xid).catch(() => 'in progress' as const);
+      if (outcome === 'committed') return settle(batch, doubt.verdicts);
+      if (outcome === 'aborted') {
+        return rejectAll(
+          batch,
+          unavailable('The database went away before the request was committed; nothing was done.'),
+        );
+      }
+      if (outcome === null) break;
+      await sleep(100);
+    }
+    rejectAll(
+      batch,
+      unavailable(
+        'The database went away while the request was committed, and its outcome is not known yet. Repeat it with the same ref_id.',
+      ),
+    );
+  }
+
+  async function halve(batch: readonly Waiting[]): Promise<void> {
+    const middle = Math.ceil(batch.length / 2);
+    await execute(batch.slice(0, middle));
+    await execute(batch.slice(middle));
+  }
+
+  /** A batch that the database refuses is halved until the one command that it refuses is alone. */
+  async function fail(batch: readonly Waiting[], failure: BatchFailure): Promise<void> {
+    const kind = failureOf(failure.cause);
+    if (kind === 'away') {
+      observer.trouble(failure.inDoubt === undefined ? 'away' : 'in-doubt', failure.cause);
+      if (failure.inDoubt !== undefined) return resolveDoubt(batch, failure.inDoubt);
+      return rejectAll(batch, unavailable('The database is away; nothing was done.'));
+    }
+    observer.trouble('isolated', failure.cause);
+    if (batch.length > 1) return halve(batch);
+    rejectAll(
+      batch,
+      kind === 'rejected' ? failure.cause : unavailable('The balances are busy; nothing was done.'),
+    );
+  }
+
+  async function execute(batch: readonly Waiting[]): Promise<void> {
+    const commands = batch.map((waiting) => waiting.command);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const result = await runBatch(database, assets, commands, lastInstant);
+        lastInstant = result.lastInstant;
+        return settle(batch, result.verdicts);
+      } catch (error) {
+        const last = attempt >= LIMITS.batchAttemptsMax;
+        if (error instanceof MissingBalances && !last) {
+          await createMissingBalances(database, error.keys).catch(() => undefined);
+        } else if (error instanceof KeyVanished && !last) {
+          observer.trouble('conflict', error);
+        } else if (error instanceof BatchFailure && failureOf(error.cause) === 'conflict' && !last) {
+          observer.trouble('conflict', error.cause);
+          await sleep(Math.random() * 10 * attempt);
+        } else {
+          return fail(batch, error instanceof BatchFailure ? error : new BatchFailure(error));
+        }
+      }
+    }
+  }
+
+  /** As many commands as fit, oldest first. */
+  function take(): Waiting[] {
+    let balances = 0;
+    let count = 0;
+    while (count < queue.length && count < LIMITS.batchCommandsMax) {
+      balances += queue[count]!.command.balances.length;
+      if (count > 0 && balances > LIMITS.batchBalancesMax) break;
+      count += 1;
+    }
+    return queue.splice(0, count);
+  }
+
+  async function run(): Promise<void> {
+    while (queue.length > 0) {
+      const batch = take();
+      observer.queue(queue.length);
+      const started = performance.now();
+      try {
+        await execute(batch);
+      } catch (error) {
+        // Not reached by design; but a caller must never be left waiting.
+        rejectAll(batch, error);
+      }
+      observer.batch(batch.length, performance.now() - started);
+    }
+    running = false;
+    for (const idle of whenIdle.splice(0)) idle();
+  }
+
+  return {
+    submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
+      if (stopping) return Promise.reject(unavailable('The service is stopping; nothing was done.'));
+      if (queue.length >= LIMITS.queueCommandsMax) {
+        return Promise.reject(unavailable(`${queue.length} requests are waiting already; nothing was done.`));
+      }
+      return new Promise((resolve, reject) => {
+        queue.push({ command, resolve: resolve as Waiting['resolve'], reject });
+        if (running) return;
+        running = true;
+        // After the events of this turn: requests that arrived together make one batch.
+        setImmediate(() => void run());
+      });
+    },
+    stop() {
+      stopping = true;
+      return running ? new Promise((resolve) => whenIdle.push(resolve)) : Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../src/kernel/id.ts';
+import { Problem } from '../../src/kernel/problem.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { balancesOf } from '../../src/ledger/balances.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { assets, available, createTestWritePath, fund, move, OUTSIDE, pay } from '../support/ledger.ts';
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(async () => {
+  expect((await audit(test.database, assets)).violations).toEqual([]);
+  await test.drop();
+});
+
+async function problemOf(promise: Promise<unknown>): Promise<Problem> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(Problem);
+  return error as Problem;
+}
+
+describe('the write path', () => {
+  it('moves value between two profiles', async () => {
+    const path = createTestWritePath(test.database);
+    const [alice, bob] = [newId(), newId()];
+    await path.submit(fund(alice, 'USD', 1000n));
+    await path.submit(pay(alice, bob, 'USD', 300n));
+    expect(await balancesOf(test.database, alice)).toEqual([{ asset: 'USD', available: 700n, held: 0n }]);
+    expect(await balancesOf(test.database, bob)).toEqual([{ asset: 'USD', available: 300n, held: 0n }]);
+  });
+
+  it('refuses what is not covered, with the numbers', async () => {
+    const path = createTestWritePath(test.database);
+    const [alice, bob] = [newId(), newId()];
+    await path.submit(fund(alice, 'USD', 1050n));
+    const problem = await problemOf(path.submit(pay(alice, bob, 'USD', 2000n)));
+    expect(problem.slug).toBe('insufficient-funds');
+    expect(problem.meta).toEqual({ profile_id: alice, asset: 'USD', available: '10.5', needed: '20' });
+    expect(await balancesOf(test.database, bob)).toEqual([{ asset: 'USD', available: 0n, held: 0n }]);
+  });
+
+  it('commits those that wait together in one batch', async () => {
+    const path = createTestWritePath(test.database);
+    const profiles = Array.from({ length: 100 }, newId);
+    await Promise.all(profiles.map((profile) => path.submit(fund(profile, 'USD', 1n))));
+    expect(path.batches).toEqual([100]);
+  });
+
+  it('commits the others when one command throws', async () => {
+    const path = createTestWritePath(test.database);
+    const [alice, bob] = [newId(), newId()];
+    const broken = {
+      balances: [],
+      decide: (): never => {
+        throw new Error('a fault in a rule');
+      },
+    };
+    const results = await Promise.allSettled([
+      path.submit(fund(alice, 'USD', 5n)),
+      path.submit(broken),
+      path.submit(fund(bob, 'USD', 6n)),
+    ]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(path.batches).toEqual([3]);
+    expect(path.troubles).toEqual(['faulty']);
+    expect((await balancesOf(test.database, bob))[0]?.available).toBe(6n);
+  });
+
+  it('settles a ring of payments that none could make alone, since credits come before debits', async () => {
+    const path = createTestWritePath(test.database);
+    const [a, b, c] = [newId(), newId(), newId()];
+    const step = (from: string, to: string) => ({
+      asset: 'USD',
+      from: available(from),
+      to: available(to),
+      units: 7n,
+    });
+    await path.submit(move([step(a, b), step(b, c), step(c, a)]));
+    expect((await balancesOf(test.database, a))[0]?.available).toBe(0n);
+  });
+
+  it.each([
+    ['a number', 100],
+    ['a fraction', 1.5],
+    ['a string', '100'],
+    ['negative', -1n],
+    ['zero', 0n],
+    ['larger than the ledger holds', 10n ** 38n],
+  ])('refuses an amount that is %s before any SQL is written', async (_, units) => {
+    const path = createTestWritePath(test.database);
+    const alice = newId();
+    const posting = { asset: 'USD', from: OUTSIDE, to: available(alice), units: units as bigint };
+    expect((await problemOf(path.submit(move([posting])))).slug).toBe('invalid-request');
+    expect((await balancesOf(test.database, alice))[0]?.available).toBe(0n);
+    expect(path.troubles).toEqual([]);
+  });
+});

@@ -1,0 +1,27 @@
+import { inject } from 'vitest';
+import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import { newId } from '../../src/kernel/id.ts';
+
+export type TestDatabase = { database: Database; address: DatabaseAddress; drop(): Promise<void> };
+
+/** A fresh, migrated database of its own. `template: 'template1'` gives an empty one. */
+export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
+  const postgres = inject('postgres');
+  const name = `test_${newId().replaceAll('-', '_')}`;
+  const administer = async (statement: string): Promise<void> => {
+    const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
+    await administration.query(statement);
+    await administration.close();
+  };
+  await administer(`create database ${name} template ${template}`);
+  const address = { ...postgres, database: name };
+  const database = connectDatabase(address);
+  return {
+    database,
+    address,
+    async drop() {
+      await database.close();
+      await administer(`drop database ${name} with (force)`);
+    },
+  };
+}

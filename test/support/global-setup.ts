@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { connectDatabase } from '../../src/database/database.ts';
+import { startEmbedded } from '../../src/database/embedded.ts';
+import { migrate } from '../../src/database/migrate.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: { socketPath: string; user: string };
+  }
+}
+
+/** One real server for the whole run. Databases are copied from a template that is migrated once. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
+  const server = await startEmbedded({ dataDir, log: () => undefined });
+  const socketPath = join(server.socketDir, `.s.PGSQL.${server.port}`);
+  const postgres = { socketPath, user: server.user };
+  const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
+  await administration.query('create database template_ferry');
+  await administration.close();
+  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1);
+  await migrate(template);
+  await template.close();
+  project.provide('postgres', postgres);
+  return async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}
