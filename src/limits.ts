@@ -21,6 +21,10 @@ export const LIMITS = {
   /** A node that dies inside a transaction must not hold its locks for longer. */
   idleInTransactionTimeoutMs: 10_000,
   databaseConnectTimeoutMs: 3_000,
+  /** Closing the pool waits that long for connections in use, then cuts them. */
+  databaseCloseMs: 3_000,
+  /** Audits, migrations: as long as they take, within reason. */
+  patientStatementTimeoutMs: 24 * 3_600_000,
   /** Violations that an audit lists one by one; beyond that it only says that there are more. */
   auditViolationsMax: 100,
   /** From the signal to the end of the process. */

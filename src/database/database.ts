@@ -1,101 +1,198 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import { LIMITS } from '../limits.ts';
+import { DatabaseAway } from './failure.ts';
 
 /** What goes to the server as a parameter. Arrays go as literals, see `array.ts`. */
 export type Parameter = string | number | bigint | boolean | null;
 
 export type Queryable = {
-  /** Prepared, set-wise, positional. Rows come back with int8 and numeric as bigint, json parsed. */
+  /** Prepared and positional. Rows come back with int8 and numeric as bigint, json parsed, times as text. */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
 };
 
-/** Statements that are not awaited one by one go to the server in one write and answer in order. */
+/** Statements that are not awaited one by one go to the server together and answer in order. */
 export type Transaction = Queryable;
 
-/** One connection, for those who need several statements on the same one outside a plain transaction. */
+/** One connection, for those who need several statements on the same one. */
 export type Connection = Queryable & {
   /** Several statements in one text, without parameters: migrations. */
   script(text: string): Promise<void>;
+  /** Fails when the server rolled back instead, as it silently does when a statement before had failed. */
+  commit(): Promise<void>;
+  /** A connection that is inside a transaction, or broken, is closed instead of being used again. */
   release(): void;
 };
 
 export type Database = Queryable & {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** A consistent look at the whole database, without the time limit of ordinary statements. */
+  /** A consistent look at the whole database, without the time limits of ordinary statements. */
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  reserve(): Promise<Connection>;
+  /** `patient` connections have no time limits: migrations, audits. */
+  reserve(options?: { patient?: boolean }): Promise<Connection>;
   close(): Promise<void>;
 };
 
-export type DatabaseAddress = { url: string } | { socketPath: string; user: string; database: string };
+export type DatabaseAddress =
+  | { readonly url: string }
+  | { readonly socketDir: string; readonly port: number; readonly user: string; readonly database: string };
 
 const INT8 = 20;
 const NUMERIC = 1700;
+const TIMESTAMPTZ = 1184;
+const NUMERIC_ARRAY = 1231;
 
 /** Amounts and instants are bigint from the wire on; a numeric with a fraction has no place here and throws. */
 const types = {
-  int8: { to: INT8, from: [INT8], serialize: String, parse: BigInt },
-  numeric: { to: NUMERIC, from: [NUMERIC], serialize: String, parse: BigInt },
-  // Json is handed over as text and comes back parsed. (The driver's own serializer would quote the text again.)
-  json: { to: 114, from: [114, 3802], serialize: String, parse: (text: string): unknown => JSON.parse(text) },
+  getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
+    if (oid === INT8 || oid === NUMERIC) return BigInt;
+    if (oid === TIMESTAMPTZ) return String;
+    // The driver's own parser would make floats of these.
+    if (oid === NUMERIC_ARRAY) return refuseNumericArray;
+    return pg.types.getTypeParser(oid, format ?? 'text');
+  },
 };
 
-function asQueryable(sql: postgres.Sql | postgres.ReservedSql | postgres.TransactionSql): Queryable {
+function refuseNumericArray(): never {
+  throw new Error('numeric[] is not read: select its elements as rows');
+}
+
+/** Statements keep one name for ever. Texts are few, since values are parameters; beyond the bound they go unnamed. */
+const STATEMENT_NAMES_MAX = 1_000;
+const statementNames = new Map<string, string>();
+
+function statementName(text: string): string | undefined {
+  let name = statementNames.get(text);
+  if (name === undefined && statementNames.size < STATEMENT_NAMES_MAX) {
+    name = `ferry_${statementNames.size}`;
+    statementNames.set(text, name);
+  }
+  return name;
+}
+
+/** An error of the statement is passed on; anything else, or a FATAL one, means that the connection is lost. */
+function translate(error: unknown): unknown {
+  return error instanceof pg.DatabaseError && error.severity === 'ERROR' ? error : new DatabaseAway(error);
+}
+
+function queryableOn(client: pg.PoolClient, patient: boolean): Queryable {
+  const limits = patient ? { query_timeout: LIMITS.patientStatementTimeoutMs } : {};
   return {
     async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-      return sql.unsafe<Row[]>(text, parameters as never[], { prepare: true });
+      const name = statementName(text);
+      try {
+        const values = parameters as Parameter[];
+        const query = name === undefined ? { text, values, ...limits } : { name, text, values, ...limits };
+        return (await client.query<Row>(query)).rows;
+      } catch (error) {
+        throw translate(error);
+      }
     },
   };
 }
 
-function optionsFor(
-  address: DatabaseAddress,
-  connectionsMax: number,
-): postgres.Options<Record<string, postgres.PostgresType>> {
-  return {
+function createPool(address: DatabaseAddress, connectionsMax: number): pg.Pool {
+  const where =
+    'url' in address
+      ? { connectionString: address.url }
+      : { host: address.socketDir, port: address.port, user: address.user, database: address.database };
+  const options = {
+    ...where,
     max: connectionsMax,
+    pipeline: true,
     types,
-    prepare: true,
-    connect_timeout: LIMITS.databaseConnectTimeoutMs / 1000,
-    // The driver would otherwise wait longer and longer between attempts; requests are to fail at once instead.
-    backoff: false,
-    idle_timeout: 0,
-    max_lifetime: null,
-    onnotice: () => undefined,
-    connection: {
-      application_name: 'ferry',
-      statement_timeout: LIMITS.statementTimeoutMs,
-      lock_timeout: LIMITS.lockTimeoutMs,
-      idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
-    },
-    ...('url' in address
-      ? {}
-      : { path: address.socketPath, username: address.user, database: address.database }),
-  } as postgres.Options<Record<string, postgres.PostgresType>>;
+    application_name: 'ferry',
+    connectionTimeoutMillis: LIMITS.databaseConnectTimeoutMs,
+    statement_timeout: LIMITS.statementTimeoutMs,
+    lock_timeout: LIMITS.lockTimeoutMs,
+    idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
+    // A server that does not answer at all; later than its own limit, so that it speaks first when it can.
+    query_timeout: LIMITS.statementTimeoutMs + 2_000,
+    idleTimeoutMillis: 60_000,
+    // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
+    onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
+  };
+  const pool = new pg.Pool(options as pg.PoolConfig);
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 export function connectDatabase(
   address: DatabaseAddress,
   connectionsMax: number = LIMITS.databaseConnectionsMax,
 ): Database {
-  const options = optionsFor(address, connectionsMax);
-  const sql = 'url' in address ? postgres(address.url, options) : postgres(options);
+  const pool = createPool(address, connectionsMax);
+  const inUse = new Set<pg.PoolClient>();
+
+  async function reserve({ patient = false } = {}): Promise<Connection> {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw translate(error);
+    });
+    inUse.add(client);
+    return {
+      ...queryableOn(client, patient),
+      async script(text) {
+        await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
+      },
+      async commit() {
+        const { command } = await client.query('commit').catch((error: unknown) => {
+          throw translate(error);
+        });
+        if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+      },
+      release() {
+        if (!inUse.delete(client)) return;
+        const clean =
+          (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
+        client.release(!clean);
+      },
+    };
+  }
+
+  async function within<T>(
+    begin: readonly string[],
+    patient: boolean,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const connection = await reserve({ patient });
+    try {
+      for (const statement of begin) await connection.query(statement);
+      const result = await work(connection);
+      await connection.commit();
+      return result;
+    } catch (error) {
+      await connection.query('rollback').catch(() => undefined);
+      throw error;
+    } finally {
+      connection.release();
+    }
+  }
+
   return {
-    ...asQueryable(sql),
-    transaction: async (work) => (await sql.begin((tx) => work(asQueryable(tx)))) as never,
-    snapshot: async (work) =>
-      (await sql.begin('isolation level repeatable read read only', async (tx) => {
-        await tx`set local statement_timeout = 0`;
-        return work(asQueryable(tx));
-      })) as never,
-    async reserve() {
-      const reserved = await sql.reserve();
-      return {
-        ...asQueryable(reserved),
-        script: async (text) => void (await reserved.unsafe(text)),
-        release: () => reserved.release(),
-      };
+    async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+      const connection = await reserve();
+      try {
+        return await connection.query<Row>(text, parameters);
+      } finally {
+        connection.release();
+      }
     },
-    close: () => sql.end({ timeout: 5 }),
+    transaction: (work) => within(['begin'], false, work),
+    snapshot: (work) =>
+      within(
+        ['begin isolation level repeatable read read only', 'set local statement_timeout = 0'],
+        true,
+        work,
+      ),
+    reserve,
+    async close() {
+      const ended = pool.end();
+      // The pool would wait for ever for a connection that is not given back.
+      const timer = setTimeout(() => {
+        for (const client of inUse) client.release(true);
+        inUse.clear();
+      }, LIMITS.databaseCloseMs);
+      await ended;
+      clearTimeout(timer);
+    },
   };
 }

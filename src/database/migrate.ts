@@ -60,7 +60,7 @@ export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
 ): Promise<string[]> {
-  const connection = await database.reserve();
+  const connection = await database.reserve({ patient: true });
   try {
     await connection.query('set statement_timeout = 0');
     await connection.query('set lock_timeout = 0');

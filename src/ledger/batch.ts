@@ -201,7 +201,7 @@ export async function runBatch(
       // not stop a commit that went out together with it.
       await writeAll(connection, opened.book, decided);
       inDoubt = { xid: opened.xid, verdicts: decided.verdicts };
-      await connection.query('commit');
+      await connection.commit();
     } else {
       await connection.query('rollback');
     }

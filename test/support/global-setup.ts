@@ -8,7 +8,7 @@ import { migrate } from '../../src/database/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    postgres: { socketPath: string; user: string };
+    postgres: { socketDir: string; port: number; user: string };
   }
 }
 
@@ -16,8 +16,7 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
   const server = await startEmbedded({ dataDir, log: () => undefined });
-  const socketPath = join(server.socketDir, `.s.PGSQL.${server.port}`);
-  const postgres = { socketPath, user: server.user };
+  const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
   await administration.query('create database template_ferry');
   await administration.close();
