@@ -112,6 +112,11 @@ export class Problem extends Error {
   }
 }
 
+/** One step of a JSON pointer (RFC 6901). */
+export function pointerPart(name: unknown): string {
+  return String(name).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
 /** Every broken field at once. */
 export function invalidRequest(errors: readonly FieldError[]): Problem {
   const named = errors.map((error) => `${error.pointer || 'the body'} ${error.message}`);

@@ -175,7 +175,7 @@ async function writeAll(connection: Connection, book: Book, decided: Decided): P
     statements.push(store.updateBalances(connection, book.changedRows()));
     statements.push(store.insertSystemDeltas(connection, book.entries));
   }
-  for (const [table, rows] of decided.writes) statements.push(table.write(connection, [...rows.values()]));
+  for (const [table, rows] of decided.writes) statements.push(table.write!(connection, [...rows.values()]));
   await Promise.all(statements);
 }
 

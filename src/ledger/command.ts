@@ -29,7 +29,8 @@ export type Table<Row> = {
   readonly name: string;
   /** Absent for tables that are only appended to. */
   load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
-  write(tx: Transaction, rows: readonly Row[]): Promise<unknown>;
+  /** Absent for tables that are only looked at. The rows are the last ones written for each key. */
+  write?(tx: Transaction, rows: readonly Row[]): Promise<unknown>;
 };
 
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };

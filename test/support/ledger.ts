@@ -1,7 +1,17 @@
-import type { Database } from '../../src/database/database.ts';
+import { plainArray, textArray } from '../../src/database/array.ts';
+import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import { createAssets, DEFAULT_ASSETS } from '../../src/kernel/asset.ts';
 import { newId } from '../../src/kernel/id.ts';
-import type { AccountRef, BalanceKey, Command, IdempotencyKey, Posting } from '../../src/ledger/command.ts';
+import { Problem } from '../../src/kernel/problem.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import type {
+  AccountRef,
+  BalanceKey,
+  Command,
+  IdempotencyKey,
+  Posting,
+  Table,
+} from '../../src/ledger/command.ts';
 import { createWritePath, type WritePath, type WritePathObserver } from '../../src/ledger/write-path.ts';
 
 export const assets = createAssets(DEFAULT_ASSETS);
@@ -61,3 +71,84 @@ export function fund(profileId: string, asset: string, units: bigint): Command<s
 export function pay(from: string, to: string, asset: string, units: bigint): Command<string> {
   return move([{ asset, from: available(from), to: available(to), units }]);
 }
+
+/** The problem that a promise was rejected with; anything else fails the test. */
+export async function problemOf(promise: Promise<unknown>): Promise<Problem> {
+  const reason = await promise.then(
+    (value) => new Error(`not refused, but answered ${String(value)}`),
+    (error: unknown) => error,
+  );
+  if (reason instanceof Problem) return reason;
+  throw reason;
+}
+
+/** The same command under an idempotency key. */
+export function withKey<Answer>(
+  command: Command<Answer>,
+  key: Partial<IdempotencyKey> & { customerId: string; refId: string },
+): Command<Answer> {
+  return { ...command, key: { space: 'test', request: '{}', resourceId: newId(), ...key } };
+}
+
+/** One node of the service: a pool and a write path of its own. */
+export type TestNode = {
+  database: Database;
+  path: ReturnType<typeof createTestWritePath>;
+  stop(): Promise<void>;
+};
+
+export function startNode(address: DatabaseAddress): TestNode {
+  const database = connectDatabase(address);
+  const path = createTestWritePath(database);
+  return {
+    database,
+    path,
+    async stop() {
+      await path.stop();
+      await database.close();
+    },
+  };
+}
+
+/** What the audit finds, as text; a clean ledger gives an empty list. */
+export async function auditLines(database: Database): Promise<string[]> {
+  const { violations } = await audit(database, assets);
+  return violations.map(({ rule, line }) => `${rule}: ${line}`);
+}
+
+/** A withdrawal reduced to what the ledger knows of it: something held for as long as it is pending. */
+export type TestHold = {
+  id: string;
+  profileId: string;
+  asset: string;
+  units: bigint;
+  status: 'PENDING' | 'COMPLETED' | 'FAILED';
+};
+
+export const HOLDS: Table<TestHold> = {
+  name: 'holds of tests',
+  async load(tx, ids) {
+    const rows = await tx.query<TestHold>(
+      `select id, profile_id as "profileId", balance_asset as asset, balance_units as units, status
+       from transfers where id = any ($1::uuid[])`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  write: (tx, rows) =>
+    tx.query(
+      `insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
+                              balance_asset, balance_units, created_at_ns, updated_at_ns)
+       select id, id, profile_id, 'TEST', 'DEBIT', status, asset, units, 0, asset, units, 0, 0
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::numeric[])
+            as changed (id, profile_id, status, asset, units)
+       on conflict (id) do update set status = excluded.status`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        plainArray(rows.map((row) => row.profileId)),
+        textArray(rows.map((row) => row.status)),
+        textArray(rows.map((row) => row.asset)),
+        plainArray(rows.map((row) => row.units)),
+      ],
+    ),
+};

@@ -1,0 +1,59 @@
+import { invalidField, invalidRequest, pointerPart } from '../kernel/problem.ts';
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * A body as JSON. Stricter than JSON.parse: bytes that are not UTF-8 would be replaced silently, and text that the
+ * database cannot keep (a zero character, half of a surrogate pair) would fail after the request was accepted.
+ */
+export function readJson(body: Buffer): unknown {
+  if (body.length === 0) throw invalidField('', 'must be JSON, and is empty');
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw invalidField('', 'must be UTF-8');
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw invalidField('', `must be JSON: ${(error as Error).message}`);
+  }
+  // Only an escape can bring such characters in, so most bodies are not walked.
+  if (text.includes('\\u')) refuseUnstorable(value, '');
+  if (text.includes('__proto__')) refusePrototype(value, '');
+  return value;
+}
+
+function unstorable(text: string): boolean {
+  return text.includes('\0') || !text.isWellFormed();
+}
+
+function walk(
+  value: unknown,
+  pointer: string,
+  visit: (text: string, pointer: string, isKey: boolean) => void,
+): void {
+  if (typeof value === 'string') visit(value, pointer, false);
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, inner] of Object.entries(value)) {
+    visit(key, pointer, true);
+    walk(inner, `${pointer}/${pointerPart(key)}`, visit);
+  }
+}
+
+function refuseUnstorable(value: unknown, root: string): void {
+  const errors: { pointer: string; message: string }[] = [];
+  walk(value, root, (text, pointer) => {
+    if (unstorable(text))
+      errors.push({ pointer: pointer.toWellFormed(), message: 'has a character that is not text' });
+  });
+  if (errors.length > 0) throw invalidRequest(errors);
+}
+
+function refusePrototype(value: unknown, root: string): void {
+  walk(value, root, (text, pointer, isKey) => {
+    if (isKey && text === '__proto__') throw invalidField(pointer, 'must not have the key "__proto__"');
+  });
+}

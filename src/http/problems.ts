@@ -1,0 +1,148 @@
+import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import { failureOf } from '../database/failure.ts';
+import {
+  type FieldError,
+  invalidRequest,
+  PROBLEMS,
+  Problem,
+  pointerPart,
+  unavailable,
+} from '../kernel/problem.ts';
+
+/** RFC 9457 answers, all of them made here. */
+export function problemBody(problem: Problem, publicUrl: string): Record<string, unknown> {
+  return {
+    type: `${publicUrl}/problems/${problem.slug}`,
+    title: PROBLEMS[problem.slug].title,
+    status: problem.status,
+    detail: problem.message,
+    meta: problem.meta,
+  };
+}
+
+export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: string): FastifyReply {
+  if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
+  if (problem.slug === 'unauthenticated') {
+    // RFC 6750: no error code when the caller sent no token at all.
+    const error = problem.meta.error;
+    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : 'Bearer');
+  }
+  if (problem.slug === 'insufficient-scope') {
+    reply.header(
+      'www-authenticate',
+      `Bearer error="insufficient_scope", scope="${String(problem.meta.required)}"`,
+    );
+  }
+  return reply
+    .code(problem.status)
+    .type('application/problem+json; charset=utf-8')
+    .serializer((body: unknown) => JSON.stringify(body))
+    .send(problemBody(problem, publicUrl));
+}
+
+type ValidationError = NonNullable<FastifyError['validation']>[number];
+
+/** One broken rule of a schema, as a pointer and a clause in plain words. */
+function fieldError(error: ValidationError, where: string): FieldError {
+  const { keyword, instancePath, params, message } = error as ValidationError & {
+    params: Record<string, unknown>;
+  };
+  const base =
+    where === 'body' ? instancePath : `/${where === 'querystring' ? 'query' : 'path'}${instancePath}`;
+  if (keyword === 'required')
+    return { pointer: `${base}/${pointerPart(params.missingProperty)}`, message: 'is required' };
+  if (keyword === 'additionalProperties') {
+    return { pointer: `${base}/${pointerPart(params.additionalProperty)}`, message: 'is not a known field' };
+  }
+  if (keyword === 'enum') {
+    return { pointer: base, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
+  }
+  if (keyword === 'const') return { pointer: base, message: `must be ${String(params.allowedValue)}` };
+  if (keyword === 'type') return { pointer: base, message: `must be ${withArticle(params.type)}` };
+  if (keyword === 'pattern') return { pointer: base, message: patternMessage(String(params.pattern)) };
+  if (keyword === 'maxLength')
+    return { pointer: base, message: `must have at most ${String(params.limit)} characters` };
+  if (keyword === 'minLength')
+    return { pointer: base, message: `must have at least ${String(params.limit)} character(s)` };
+  if (keyword === 'maxProperties')
+    return { pointer: base, message: `must have at most ${String(params.limit)} pairs` };
+  if (keyword === 'propertyNames')
+    return { pointer: base, message: `has a key that is not valid: ${String(params.propertyName)}` };
+  return { pointer: base, message: message ?? 'is not valid' };
+}
+
+function withArticle(type: unknown): string {
+  return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
+}
+
+function patternMessage(pattern: string): string {
+  if (pattern.startsWith('^[0-9a-f]{8}-')) return 'must be a UUID in lower case';
+  if (pattern.startsWith('^([0-9]{1,20}')) {
+    return 'must be a decimal string: digits with an optional fraction, no sign, exponent or spaces, at most 20 digits before the point';
+  }
+  return `must match ${pattern}`;
+}
+
+const BY_FASTIFY_CODE: Record<string, (error: FastifyError) => Problem> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Problem('payload-too-large', 'The body has more than 256 KiB.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new Problem('unsupported-media-type', 'The body must be sent as Content-Type: application/json.'),
+};
+
+/** Whatever was thrown, as a problem. What is not ours to show becomes `internal`, without its words. */
+export function problemFrom(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const fastifyError = error as FastifyError;
+  if (fastifyError.validation !== undefined) {
+    const where = fastifyError.validationContext ?? 'body';
+    const errors = fastifyError.validation
+      // These only sum up errors that are listed themselves.
+      .filter(
+        ({ keyword }) => !['if', 'anyOf', 'oneOf'].includes(keyword) || fastifyError.validation!.length === 1,
+      )
+      .map((one) => fieldError(one, where));
+    return invalidRequest(errors);
+  }
+  const known = BY_FASTIFY_CODE[fastifyError.code];
+  if (known !== undefined) return known(fastifyError);
+  if (
+    typeof fastifyError.statusCode === 'number' &&
+    fastifyError.statusCode < 500 &&
+    fastifyError.code?.startsWith('FST_')
+  ) {
+    return invalidRequest([{ pointer: '', message: fastifyError.message }]);
+  }
+  const failure = failureOf(error);
+  if (failure === 'away' || failure === 'stuck')
+    return unavailable('The database is away; nothing was done.');
+  return new Problem('internal', 'Something went wrong on our side; the log has it under this X-Request-Id.');
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
+
+/** A known path with another method: 405 and what it does know. */
+export function answerMethodNotAllowed(
+  app: FastifyInstance,
+  methodsByUrl: ReadonlyMap<string, ReadonlySet<string>>,
+  publicUrl: () => string,
+): void {
+  for (const [url, known] of [...methodsByUrl]) {
+    const missing = METHODS.filter((method) => !known.has(method));
+    if (url.includes('*') || missing.length === 0) continue;
+    const allow = [...known].sort().join(', ');
+    app.route({
+      method: missing,
+      url,
+      schema: { hide: true } as object,
+      // Before the body is read: it does not matter what it is.
+      onRequest: async (request, reply) => {
+        reply.header('allow', allow);
+        const problem = new Problem('method-not-allowed', `${url} knows ${allow}, not ${request.method}.`, {
+          allow: [...known].sort(),
+        });
+        return sendProblem(reply, problem, publicUrl());
+      },
+      handler: () => undefined,
+    });
+  }
+}

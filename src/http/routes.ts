@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Problem, type ProblemSlug } from '../kernel/problem.ts';
+import type { Caller, Route } from '../kernel/route.ts';
+
+/** What any operation can answer beside its own problems. */
+export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
+  'invalid-request',
+  'unauthenticated',
+  'insufficient-scope',
+  'rate-limited',
+  'internal',
+  'unavailable',
+];
+
+function requireScope(caller: Caller, scope: string): void {
+  if (caller.scopes.has(scope)) return;
+  throw new Problem('insufficient-scope', `This operation needs the scope ${scope}.`, {
+    required: scope,
+    found: [...caller.scopes].sort(),
+  });
+}
+
+/** `/v2/things/{id}` is OpenAPI's form, `/v2/things/:id` the router's. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{([^}]+)\}/g, ':$1');
+}
+
+/** Connects an operation: token and scope first, then the shape of the request, then what it does. */
+export function registerRoute(
+  app: FastifyInstance,
+  route: Route,
+  authenticate: (authorization: string | undefined) => Promise<Caller>,
+): void {
+  app.route({
+    method: route.method,
+    url: routerPath(route.path),
+    config: { route } as object,
+    schema: {
+      ...(route.body === undefined ? {} : { body: route.body }),
+      querystring: route.query ?? { type: 'object', additionalProperties: false },
+      ...(route.params === undefined ? {} : { params: route.params }),
+      response: { 200: route.response },
+    },
+    onRequest: async (request) => {
+      const caller = await authenticate(request.headers.authorization);
+      requireScope(caller, route.scope);
+      request.caller = caller;
+    },
+    handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const answer = await route.handle({
+        caller: request.caller!,
+        body: request.body as never,
+        query: request.query as never,
+        params: request.params as never,
+      });
+      if (answer.replayed === true) reply.header('idempotent-replayed', 'true');
+      return answer.body;
+    },
+  });
+}

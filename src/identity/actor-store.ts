@@ -1,0 +1,45 @@
+import { plainArray } from '../database/array.ts';
+import type { Table } from '../ledger/command.ts';
+import type { ActorFacts } from './rules.ts';
+
+type Row = {
+  key: string;
+  identity_customer_id: string | null;
+  identity_status: 'APPROVED' | 'DISABLED' | null;
+  account_customer_id: string | null;
+  linked: boolean;
+};
+
+/** Facts about pairs of identity and account, by `actorKey`. */
+export const actorTable: Table<ActorFacts> = {
+  name: 'actors',
+  async load(tx, keys) {
+    const pairs = keys.map((key) => key.split('/'));
+    const rows = await tx.query<Row>(
+      `select wanted.key, i.customer_id as identity_customer_id, i.status as identity_status,
+              a.customer_id as account_customer_id,
+              coalesce(a.identity_id = i.id or exists (
+                select from account_members m where m.account_id = a.id and m.identity_id = i.id), false) as linked
+       from unnest($1::text[], $2::uuid[], $3::uuid[]) as wanted (key, identity_id, account_id)
+       left join identities i on i.id = wanted.identity_id
+       left join accounts a on a.id = wanted.account_id`,
+      [
+        plainArray(keys),
+        plainArray(pairs.map(([identityId]) => identityId || null)),
+        plainArray(pairs.map(([, accountId]) => accountId || null)),
+      ],
+    );
+    return new Map(rows.map((row) => [row.key, factsOf(row)]));
+  },
+};
+
+function factsOf(row: Row): ActorFacts {
+  return {
+    identity:
+      row.identity_customer_id === null
+        ? undefined
+        : { customerId: row.identity_customer_id, status: row.identity_status! },
+    account: row.account_customer_id === null ? undefined : { customerId: row.account_customer_id },
+    linked: row.linked,
+  };
+}

@@ -1,0 +1,42 @@
+import { invalidField, notFound, Problem } from '../kernel/problem.ts';
+
+/** For whom a request is made: an identity, one of its accounts, or both. */
+export type Actor = { readonly identityId: string | undefined; readonly accountId: string | undefined };
+
+export type ActorFacts = {
+  /** Undefined when there is no such identity. */
+  readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
+  readonly account: { readonly customerId: string } | undefined;
+  /** The identity owns the account or is its member. */
+  readonly linked: boolean;
+};
+
+export function actorKey(actor: Actor): string {
+  return `${actor.identityId ?? ''}/${actor.accountId ?? ''}`;
+}
+
+/** They must exist, belong to the customer, and to each other. `pointers` name the fields in the request. */
+export function actorFault(
+  actor: Actor,
+  facts: ActorFacts | undefined,
+  customerId: string,
+  pointers: { identity: string; account: string },
+): Problem | undefined {
+  const { identityId, accountId } = actor;
+  if (identityId !== undefined && facts?.identity?.customerId !== customerId) {
+    return notFound('identity', identityId);
+  }
+  if (accountId !== undefined && facts?.account?.customerId !== customerId) {
+    return notFound('account', accountId);
+  }
+  if (facts?.identity?.status === 'DISABLED') {
+    return new Problem('forbidden', `Identity ${identityId} is disabled.`, { identity_id: identityId });
+  }
+  if (identityId !== undefined && accountId !== undefined && facts?.linked !== true) {
+    return invalidField(
+      pointers.account,
+      `is not an account that ${pointers.identity.slice(1)} owns or is a member of`,
+    );
+  }
+  return undefined;
+}

@@ -1,0 +1,23 @@
+/**
+ * The canonical text of a request: keys sorted at every level, absent fields left out. Two requests are equivalent
+ * exactly when their texts are equal; amounts are normalised by whoever builds the request.
+ */
+export function canonicalRequest(request: Readonly<Record<string, unknown>>): string {
+  return JSON.stringify(sorted(request));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  const pairs = Object.entries(value).filter(([, one]) => one !== undefined);
+  pairs.sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(pairs.map(([key, one]) => [key, sorted(one)]));
+}
+
+/** Names of the top-level fields in which two canonical requests differ. */
+export function differingFields(first: string, second: string): string[] {
+  const one = JSON.parse(first) as Record<string, unknown>;
+  const other = JSON.parse(second) as Record<string, unknown>;
+  const names = new Set([...Object.keys(one), ...Object.keys(other)]);
+  return [...names].filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name])).sort();
+}

@@ -1,0 +1,55 @@
+import type { Assets } from './asset.ts';
+import { type FieldError, invalidRequest, Problem } from './problem.ts';
+
+/** Collects everything that is wrong with a request, so that the caller learns it all at once. */
+export type Fields = {
+  fault(pointer: string, message: string): void;
+  /** The code of a known asset, or a fault. */
+  asset(pointer: string, code: string): string | undefined;
+  /** Units of an amount, or a fault. Without a known asset there is nothing to say about its amount. */
+  amount(pointer: string, text: string, assetCode: string | undefined): bigint | undefined;
+  /** Throws the problem, if anything was wrong. */
+  check(): void;
+};
+
+export function createFields(assets: Assets): Fields {
+  const errors: FieldError[] = [];
+  let precision: { asset: string; decimals: number; message: string } | undefined;
+  return {
+    fault: (pointer, message) => void errors.push({ pointer, message }),
+    asset(pointer, code) {
+      if (assets.find(code) !== undefined) return code;
+      errors.push({
+        pointer,
+        message: `must be a known asset: ${assets.list.map((one) => one.code).join(', ')}`,
+      });
+      return undefined;
+    },
+    amount(pointer, text, assetCode) {
+      if (assetCode === undefined) return undefined;
+      const parsed = assets.parse(assetCode, text);
+      if (parsed.ok) return parsed.units;
+      errors.push({ pointer, message: parsed.message });
+      if (parsed.fault === 'precision') {
+        const { decimals } = assets.get(assetCode);
+        precision = {
+          asset: assetCode,
+          decimals,
+          message: `${pointer.slice(1)} ${parsed.message} for ${assetCode}.`,
+        };
+      }
+      return undefined;
+    },
+    check() {
+      if (errors.length === 0) return;
+      if (errors.length === 1 && precision !== undefined) {
+        throw new Problem('exceeds-precision', precision.message, {
+          asset: precision.asset,
+          max_decimals: precision.decimals,
+          errors,
+        });
+      }
+      throw invalidRequest(errors);
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import { differingFields } from '../kernel/canonical.ts';
+import { Problem } from '../kernel/problem.ts';
+import type { Answer } from '../kernel/route.ts';
+import type { Command } from './command.ts';
+import type { WritePath } from './write-path.ts';
+
+/** How the record of an earlier request is found and shown. */
+export type Creation<Row, Body> = {
+  readonly command: Command<Row>;
+  load(resourceId: string): Promise<Row | undefined>;
+  present(row: Row): Body;
+};
+
+/**
+ * Creates something once, whatever the timing: the first request makes it, an equal one gets the record as it is now,
+ * a different one under the same ref_id is told what differs.
+ */
+export async function createOnce<Row, Body>(
+  writePath: WritePath,
+  { command, load, present }: Creation<Row, Body>,
+): Promise<Answer<Body>> {
+  const outcome = await writePath.submit(command);
+  if (!outcome.replayed) return { body: present(outcome.answer) };
+  const row = await load(outcome.resourceId);
+  if (row === undefined) throw new Error(`the record ${outcome.resourceId} of a replayed request is missing`);
+  const key = command.key!;
+  if (outcome.request === key.request) return { body: present(row), replayed: true };
+  const differs = differingFields(outcome.request, key.request);
+  throw new Problem(
+    'already-exists',
+    `The ref_id "${key.refId}" was used for a different request; they differ in ${differs.join(', ')}.`,
+    { existing: present(row), differs },
+  );
+}

@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { CRYPTO_NETWORKS } from '../kernel/address.ts';
+import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { TRANSFER_TYPES } from './transfer.ts';
+
+export const CryptoNetworkName = Type.Enum([...CRYPTO_NETWORKS], { description: 'Crypto network' });
+
+export const TransferShape = Type.Object(
+  {
+    id: Id('Transfer identifier'),
+    customer_id: Id('Customer identifier'),
+    profile_id: Id('Profile whose balance is debited or credited'),
+    amount: AmountOut('Amount sent in the transfer'),
+    total: AmountOut('Unsigned balance change: amount - fee for deposits, amount + fee for withdrawals'),
+    fee: AmountOut('Fee paid'),
+    asset: AssetCode('Asset of the transfer'),
+    direction: Type.Enum(['CREDIT', 'DEBIT']),
+    type: Type.Enum([...TRANSFER_TYPES]),
+    status: Type.Enum(['PENDING', 'COMPLETED', 'FAILED']),
+    created_at: DateTime('Record creation time'),
+    updated_at: DateTime('Last update time'),
+    identity_id: Type.Optional(Id('Identity associated with the transfer')),
+    ref_id: Type.Optional(RefId),
+    balance_asset: Type.Optional(AssetCode('Asset whose balance was affected')),
+    metadata: Type.Optional(Metadata),
+    destination_address: Type.Optional(Type.String({ description: 'Destination crypto address' })),
+    crypto_network: Type.Optional(CryptoNetworkName),
+    crypto_tx_hash: Type.Optional(Type.String({ description: 'On-chain transaction hash' })),
+    crypto_tx_index: Type.Optional(Type.String({ description: 'Output index or output address' })),
+    account_id: Type.Optional(Id('Account associated with the transfer')),
+    auto_conversion: Type.Optional(Type.Object({}, closed)),
+    group_id: Type.Optional(Id('Links the debit and credit sides of an internal or platform transfer')),
+    fiat_account_id: Type.Optional(Id('For fiat withdrawals, the fiat account paid to')),
+    secondary_status: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ description: 'What the transfer waits for, or why it failed' }),
+          detail: Type.String({ description: 'The same in words' }),
+        },
+        closed,
+      ),
+    ),
+    notional_value: Type.Optional(AmountOut('USD value of amount plus fee at transfer time')),
+    memo: Type.Optional(Type.String({ description: 'Memo included with the transfer' })),
+    status_details: Type.Optional(
+      Type.Object(
+        {
+          max_rent_exceeded: Type.Optional(
+            Type.Object({ message: Type.String(), destination_address: Type.String() }, closed),
+          ),
+        },
+        closed,
+      ),
+    ),
+  },
+  { ...closed, title: 'Transfer' },
+);
+
+export const PlatformTransferRequest = Type.Object(
+  {
+    from_profile_id: Id('Sending profile'),
+    to_profile_id: Id('Destination profile'),
+    amount: Amount('Amount to transfer'),
+    asset: AssetCode('Asset to transfer'),
+    ref_id: Type.Optional(RefId),
+    metadata: Type.Optional(Metadata),
+    recipient_metadata: Type.Optional(Metadata),
+    from_identity_id: Type.Optional(Id('Identity of the sending user')),
+    from_account_id: Type.Optional(Id('Account of the sending user; required for third-party integrations')),
+    to_identity_id: Type.Optional(Id('Identity of the destination user')),
+    to_account_id: Type.Optional(
+      Id('Account of the destination user; required for third-party integrations'),
+    ),
+  },
+  { ...closed, title: 'PlatformTransferRequest' },
+);

@@ -1,0 +1,86 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Transfer } from './transfer.ts';
+
+type Column = {
+  readonly name: string;
+  readonly type: 'uuid' | 'text' | 'numeric' | 'bigint' | 'jsonb';
+  value(transfer: Transfer): string | bigint | null | undefined;
+};
+
+const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
+
+/** One list for inserting and for reading, so that the two cannot drift apart. */
+const COLUMNS: readonly Column[] = [
+  { name: 'id', type: 'uuid', value: (one) => one.id },
+  { name: 'customer_id', type: 'uuid', value: (one) => one.customerId },
+  { name: 'profile_id', type: 'uuid', value: (one) => one.profileId },
+  { name: 'type', type: 'text', value: (one) => one.type },
+  { name: 'direction', type: 'text', value: (one) => one.direction },
+  { name: 'status', type: 'text', value: (one) => one.status },
+  { name: 'asset', type: 'text', value: (one) => one.asset },
+  { name: 'amount_units', type: 'numeric', value: (one) => one.amountUnits },
+  { name: 'fee_units', type: 'numeric', value: (one) => one.feeUnits },
+  { name: 'balance_asset', type: 'text', value: (one) => one.balanceAsset },
+  { name: 'balance_units', type: 'numeric', value: (one) => one.balanceUnits },
+  { name: 'created_at_ns', type: 'bigint', value: (one) => one.createdAtNs },
+  { name: 'updated_at_ns', type: 'bigint', value: (one) => one.updatedAtNs },
+  { name: 'identity_id', type: 'uuid', value: (one) => one.identityId },
+  { name: 'account_id', type: 'uuid', value: (one) => one.accountId },
+  { name: 'ref_id', type: 'text', value: (one) => one.refId },
+  { name: 'group_id', type: 'uuid', value: (one) => one.groupId },
+  { name: 'metadata', type: 'jsonb', value: (one) => json(one.metadata) },
+  { name: 'memo', type: 'text', value: (one) => one.memo },
+  { name: 'fiat_account_id', type: 'uuid', value: (one) => one.fiatAccountId },
+  { name: 'destination_address', type: 'text', value: (one) => one.destinationAddress },
+  { name: 'crypto_network', type: 'text', value: (one) => one.cryptoNetwork },
+  { name: 'crypto_tx_hash', type: 'text', value: (one) => one.cryptoTxHash },
+  { name: 'crypto_tx_index', type: 'text', value: (one) => one.cryptoTxIndex },
+  { name: 'notional_value', type: 'text', value: (one) => one.notionalValue },
+  { name: 'secondary_status', type: 'jsonb', value: (one) => json(one.secondaryStatus) },
+  { name: 'status_details', type: 'jsonb', value: (one) => json(one.statusDetails) },
+  { name: 'beneficiary', type: 'jsonb', value: (one) => json(one.beneficiary) },
+  { name: 'fee_id', type: 'uuid', value: (one) => one.feeId },
+];
+
+const camelCase = (name: string): string =>
+  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export const TRANSFER_COLUMNS = COLUMNS.map(({ name }) => `t.${name} as "${camelCase(name)}"`).join(', ');
+
+const INSERT = `insert into transfers (${COLUMNS.map(({ name }) => name).join(', ')})
+  select ${COLUMNS.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')}
+  from unnest(${COLUMNS.map(({ type }, index) => `$${index + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')})
+       as row (${COLUMNS.map(({ name }) => name).join(', ')})`;
+
+/** A column that no row of the batch uses goes as an empty array: unnest fills it up with nulls. */
+function columnArray(column: Column, transfers: readonly Transfer[]): string {
+  const values = transfers.map((transfer) => column.value(transfer) ?? null);
+  if (values.every((value) => value === null)) return '{}';
+  if (column.type === 'text' || column.type === 'jsonb') return textArray(values as (string | null)[]);
+  return plainArray(values);
+}
+
+/** Transfers that are new. */
+export const newTransfers: Table<Transfer> = {
+  name: 'transfers',
+  write: (tx, transfers) =>
+    tx.query(
+      INSERT,
+      COLUMNS.map((column) => columnArray(column, transfers)),
+    ),
+};
+
+/** A transfer of that customer; another's is as if it were not there. */
+export async function findTransfer(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Transfer | undefined> {
+  const [transfer] = await database.query<Transfer>(
+    `select ${TRANSFER_COLUMNS} from transfers t where t.id = $1 and t.customer_id = $2`,
+    [id, customerId],
+  );
+  return transfer;
+}
