@@ -34,6 +34,9 @@ export const LIMITS = {
   rollupIntervalMs: 1_000,
   /** How often the metrics' audit runs. It reads every entry, so not often. */
   auditIntervalMs: 15 * 60_000,
+  pageLimitDefault: 100,
+  pageLimitMax: 1_000,
+  filterValuesMax: 100,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
   refIdLengthMax: 128,

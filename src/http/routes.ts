@@ -25,6 +25,28 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{([^}]+)\}/g, ':$1');
 }
 
+type QuerySchema = { properties?: Record<string, { type?: string }> };
+
+/**
+ * A query is text, and types are never guessed: only where the schema says list or integer is one made of the text.
+ * What does not fit is left as it is, for the validation to name.
+ */
+export function readQuery(
+  query: Record<string, unknown>,
+  schema: QuerySchema | undefined,
+): Record<string, unknown> {
+  const properties = schema?.properties ?? {};
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => {
+      const type = properties[name]?.type;
+      if (type === 'array' && typeof value === 'string') return [name, [value]];
+      if (type === 'integer' && typeof value === 'string' && /^[0-9]{1,9}$/.test(value))
+        return [name, Number(value)];
+      return [name, value];
+    }),
+  );
+}
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
 export function registerRoute(
   app: FastifyInstance,
@@ -45,6 +67,11 @@ export function registerRoute(
       const caller = await authenticate(request.headers.authorization);
       requireScope(caller, route.scope);
       request.caller = caller;
+    },
+    preValidation: async (request) => {
+      if (route.query !== undefined) {
+        request.query = readQuery(request.query as Record<string, unknown>, route.query as QuerySchema);
+      }
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const answer = await route.handle({

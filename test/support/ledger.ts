@@ -125,7 +125,7 @@ export type TestHold = {
   status: 'PENDING' | 'COMPLETED' | 'FAILED';
 };
 
-export const HOLDS: Table<TestHold> = {
+export const HOLDS = {
   name: 'holds of tests',
   async load(tx, ids) {
     const rows = await tx.query<TestHold>(
@@ -151,4 +151,4 @@ export const HOLDS: Table<TestHold> = {
         plainArray(rows.map((row) => row.units)),
       ],
     ),
-};
+} satisfies Table<TestHold>;

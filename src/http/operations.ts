@@ -1,0 +1,26 @@
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Database } from '../database/database.ts';
+import { unavailable } from '../kernel/problem.ts';
+
+/** For whoever runs the service: is it alive, can it work, how does it fare. */
+export function operationsExtension(options: {
+  readonly database: Database;
+  readonly registry: Registry;
+  isStopping(): boolean;
+}): (app: FastifyInstance) => void {
+  return (app) => {
+    const hide = { schema: { hide: true } as object };
+    // The process answers; nothing else is looked at, so that a restart is never asked for in vain.
+    app.get('/health/live', hide, async () => ({ status: 'live' }));
+    app.get('/health/ready', hide, async () => {
+      if (options.isStopping()) throw unavailable('The service is stopping.');
+      await options.database.query('select 1');
+      return { status: 'ready' };
+    });
+    app.get('/metrics', hide, async (_request, reply) => {
+      reply.type(options.registry.contentType);
+      return options.registry.metrics();
+    });
+  };
+}

@@ -1,0 +1,139 @@
+import { type TProperties, type TSchema, Type } from 'typebox';
+import { LIMITS } from '../limits.ts';
+import { isId } from './id.ts';
+import { type Instant, parseInstant } from './instant.ts';
+import { type FieldError, invalidField, invalidRequest } from './problem.ts';
+import { closed, DateTime } from './shapes.ts';
+
+/** Lists are read by key, never by offset: pages stay right while rows are inserted. */
+const OPERATORS = ['lt', 'lte', 'eq', 'gte', 'gt'] as const;
+const SQL_OPERATOR = { lt: '<', lte: '<=', eq: '=', gte: '>=', gt: '>' } as const;
+
+export type TimeColumn = 'created_at' | 'updated_at';
+
+export type Page = {
+  readonly limit: number;
+  readonly descending: boolean;
+  readonly orderBy: TimeColumn;
+  /** The last row of the page before. */
+  readonly after: { readonly ns: Instant; readonly id: string } | undefined;
+  readonly ranges: readonly {
+    readonly column: TimeColumn;
+    readonly operator: string;
+    readonly ns: Instant;
+  }[];
+};
+
+/** A filter that takes several values: the parameter is repeated. */
+export const Several = <Item extends TSchema>(item: Item, description: string) =>
+  Type.Optional(
+    Type.Array(item, {
+      minItems: 1,
+      maxItems: LIMITS.filterValuesMax,
+      description: `${description} (repeatable)`,
+    }),
+  );
+
+function rangeShapes(column: TimeColumn): TProperties {
+  return Object.fromEntries(
+    OPERATORS.map((operator) => [`${column}.${operator}`, Type.Optional(DateTime(`${column} ${operator}`))]),
+  );
+}
+
+/** The query of a list: its own filters, and what all lists take. */
+export function listQuery<Filters extends TProperties>(filters: Filters, columns: readonly TimeColumn[]) {
+  return Type.Object(
+    {
+      ...filters,
+      limit: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: LIMITS.pageLimitMax,
+          description: `Default ${LIMITS.pageLimitDefault}`,
+        }),
+      ),
+      order: Type.Optional(Type.Enum(['ASC', 'DESC'], { description: 'Default DESC' })),
+      ...(columns.includes('updated_at')
+        ? {
+            order_by: Type.Optional(
+              Type.Enum(['CREATED_AT', 'UPDATED_AT'], { description: 'Default CREATED_AT' }),
+            ),
+          }
+        : {}),
+      page_cursor: Type.Optional(
+        Type.String({ maxLength: 200, description: 'next_page_cursor of the page before' }),
+      ),
+      ...Object.assign({}, ...columns.map(rangeShapes)),
+    } as Filters,
+    closed,
+  );
+}
+
+export function listShape<Item extends TSchema>(item: Item, title: string) {
+  return Type.Object(
+    {
+      items: Type.Array(item),
+      next_page_cursor: Type.Optional(Type.String({ description: 'Absent on the last page' })),
+    },
+    { ...closed, title },
+  );
+}
+
+function readCursor(text: string, orderBy: TimeColumn, descending: boolean): NonNullable<Page['after']> {
+  const bad = invalidField('/query/page_cursor', 'is not a cursor of this list with this order');
+  const parts = Buffer.from(text, 'base64url').toString('utf8').split(' ');
+  const [column, order, ns, id] = parts;
+  if (parts.length !== 4 || column !== orderBy || order !== (descending ? 'DESC' : 'ASC')) throw bad;
+  if (!/^-?[0-9]{1,19}$/.test(ns ?? '') || !isId(id)) throw bad;
+  return { ns: BigInt(ns!), id };
+}
+
+function writeCursor(page: Page, ns: Instant, id: string): string {
+  return Buffer.from(`${page.orderBy} ${page.descending ? 'DESC' : 'ASC'} ${ns} ${id}`).toString('base64url');
+}
+
+/** Reads what all lists take. The shape has been validated; times and the cursor are checked here. */
+export function readPage(query: object): Page {
+  const values = query as Readonly<Record<string, unknown>>;
+  const descending = values.order !== 'ASC';
+  const orderBy: TimeColumn = values.order_by === 'UPDATED_AT' ? 'updated_at' : 'created_at';
+  const errors: FieldError[] = [];
+  const ranges: Page['ranges'][number][] = [];
+  for (const column of ['created_at', 'updated_at'] as const) {
+    for (const operator of OPERATORS) {
+      const text = values[`${column}.${operator}`];
+      if (text === undefined) continue;
+      const ns = parseInstant(text);
+      if (ns === undefined)
+        errors.push({ pointer: `/query/${column}.${operator}`, message: 'is not a time' });
+      else ranges.push({ column, operator: SQL_OPERATOR[operator], ns });
+    }
+  }
+  if (errors.length > 0) throw invalidRequest(errors);
+  return {
+    limit: (values.limit as number | undefined) ?? LIMITS.pageLimitDefault,
+    descending,
+    orderBy,
+    after:
+      typeof values.page_cursor === 'string'
+        ? readCursor(values.page_cursor, orderBy, descending)
+        : undefined,
+    ranges,
+  };
+}
+
+type Row = { readonly id: string; readonly createdAtNs: Instant; readonly updatedAtNs?: Instant };
+
+/** The store reads one row more than the page has: whether it is there tells whether there is a next page. */
+export function pageOf<Item extends Row, Body>(
+  rows: readonly Item[],
+  page: Page,
+  present: (row: Item) => Body,
+): { items: Body[]; next_page_cursor?: string } {
+  const shown = rows.slice(0, page.limit);
+  const items = shown.map(present);
+  const last = shown.at(-1);
+  if (rows.length <= page.limit || last === undefined) return { items };
+  const ns = page.orderBy === 'updated_at' ? last.updatedAtNs! : last.createdAtNs;
+  return { items, next_page_cursor: writeCursor(page, ns, last.id) };
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { expect } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { audit } from '../../src/ledger/audit.ts';
+import { assemble } from '../../src/main.ts';
+import { createTestDatabase } from './database.ts';
+import { assets, fund } from './ledger.ts';
+
+export type Answer = { status: number; headers: Headers; body: any };
+export type TestCustomer = {
+  readonly id: string;
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+};
+export type TestService = {
+  readonly database: Database;
+  readonly url: string;
+  readonly app: FastifyInstance;
+  createCustomer(options?: {
+    integration?: 'FIRST_PARTY' | 'THIRD_PARTY';
+    scopes?: string[];
+  }): Promise<TestCustomer>;
+  /** A profile of the customer with what it has, in decimal strings: `{ USD: '100' }`. */
+  createProfile(customer: TestCustomer, balances?: Record<string, string>): Promise<string>;
+  /** Rows of the tables that a refused request must not touch. */
+  countRows(): Promise<Record<string, bigint>>;
+  stop(): Promise<void>;
+};
+
+/** The whole service on a port of its own, on a database of its own. Stops with a clean audit, or fails. */
+export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
+  const test = await createTestDatabase();
+  const { database } = test;
+  const config = readConfig({ PORT: '0', ...env });
+  const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
+  await service.start();
+  const url = service.url();
+
+  async function call(
+    token: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  }
+
+  return {
+    database,
+    url,
+    app: service.app,
+    async createCustomer(options = {}) {
+      const id = newId();
+      await database.query(
+        'insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, 0)',
+        [id, `Customer ${randomBytes(4).toString('hex')}`, options.integration ?? 'FIRST_PARTY'],
+      );
+      const token = await service.issueTestToken(id, options.scopes);
+      return { id, call: (method, path, body, headers) => call(token, method, path, body, headers) };
+    },
+    async createProfile(customer, balances = {}) {
+      const id = newId();
+      await database.query(
+        `insert into profiles (id, customer_id, nickname, type, created_at_ns) values ($1, $2, $3, 'NORMAL', 0)`,
+        [id, customer.id, `profile ${id}`],
+      );
+      for (const [asset, text] of Object.entries(balances)) {
+        const parsed = assets.parse(asset, text);
+        if (!parsed.ok) throw new Error(parsed.message);
+        await service.writePath.submit(fund(id, asset, parsed.units));
+      }
+      return id;
+    },
+    async countRows() {
+      const [row] = await database.query<Record<string, bigint>>(
+        `select (select count(*) from transfers) as transfers, (select count(*) from entries) as entries,
+                (select count(*) from events) as events, (select count(*) from idempotency_keys) as idempotency_keys,
+                (select count(*) from fiat_accounts) as fiat_accounts, (select count(*) from account_members) as members,
+                (select count(*) from settlement_transactions) as settlements, (select count(*) from accounts) as accounts,
+                (select count(*) from identities) as identities, (select count(*) from profiles) as profiles,
+                (select coalesce(sum(held), 0) from balances) as held`,
+      );
+      return row!;
+    },
+    async stop() {
+      await service.stop();
+      expect((await audit(database, assets)).violations).toEqual([]);
+      await test.drop();
+    },
+  };
+}
+
+/** A refusal: its status, its slug, and a body as RFC 9457 and ours say. */
+export function expectProblem(answer: Answer, status: number, slug: string): any {
+  expect({ status: answer.status, type: answer.body?.type }).toEqual({
+    status,
+    type: expect.stringMatching(new RegExp(`/problems/${slug}$`)),
+  });
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  expect(answer.body).toEqual({
+    type: expect.any(String),
+    title: expect.any(String),
+    status,
+    detail: expect.any(String),
+    meta: expect.any(Object),
+  });
+  return answer.body.meta;
+}
+
+/** A 400 that names exactly these fields. */
+export function expectInvalid(answer: Answer, ...pointers: string[]): void {
+  const meta = expectProblem(answer, 400, 'invalid-request');
+  expect(meta.errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([...pointers].sort());
+}
