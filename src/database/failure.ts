@@ -16,6 +16,19 @@ export class DatabaseAway extends Error {
   }
 }
 
+/**
+ * What was read is no longer so: another node changed it before this one wrote. Thrown by a table's write, it makes
+ * the batch start anew on what is there now, as a serialization failure of the server would, whose code it carries.
+ */
+export class StaleRead extends Error {
+  readonly code = '40001';
+
+  constructor(what: string) {
+    super(`${what} changed between reading and writing`);
+    this.name = 'StaleRead';
+  }
+}
+
 const CONFLICTS = new Set(['40001', '40P01']);
 const STUCK = new Set(['55P03', '57014']);
 

@@ -7,14 +7,14 @@ import { unavailable } from '../kernel/problem.ts';
 export function operationsExtension(options: {
   readonly database: Database;
   readonly registry: Registry;
-  isStopping(): boolean;
+  isReady(): boolean;
 }): (app: FastifyInstance) => void {
   return (app) => {
     const hide = { schema: { hide: true } as object };
     // The process answers; nothing else is looked at, so that a restart is never asked for in vain.
     app.get('/health/live', hide, async () => ({ status: 'live' }));
     app.get('/health/ready', hide, async () => {
-      if (options.isStopping()) throw unavailable('The service is stopping.');
+      if (!options.isReady()) throw unavailable('The service is starting or stopping.');
       await options.database.query('select 1');
       return { status: 'ready' };
     });

@@ -21,8 +21,8 @@ export type AuditReport = {
   readonly violations: readonly Violation[];
   /** More than are listed. */
   readonly truncated: boolean;
-  readonly entries: bigint;
-  readonly balances: bigint;
+  readonly entryCount: bigint;
+  readonly accountCount: bigint;
 };
 
 type Check = { rule: AuditRule; sql: string; line(row: AuditRow, units: Units): string };
@@ -107,14 +107,14 @@ export async function audit(database: Database, assets: Assets): Promise<AuditRe
   return database.snapshot(async (tx) => {
     const violations: Violation[] = [];
     for (const check of CHECKS) violations.push(...(await runCheck(tx, check, units)));
-    const [counts] = await tx.query<{ entries: bigint; balances: bigint }>(
-      'select (select count(*) from entries) as entries, (select count(*) from balances) as balances',
+    const [counts] = await tx.query<{ entries: bigint; accounts: bigint }>(
+      'select (select count(*) from entries) as entries, (select count(*) from balances) as accounts',
     );
     return {
       violations: violations.slice(0, LIMITS.auditViolationsMax),
       truncated: violations.length > LIMITS.auditViolationsMax,
-      entries: counts!.entries,
-      balances: counts!.balances,
+      entryCount: counts!.entries,
+      accountCount: counts!.accounts,
     };
   });
 }

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { expect } from 'vitest';
+import { createClient, createCustomer } from '../../src/auth/administration.ts';
+import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -37,6 +39,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
   const config = readConfig({ PORT: '0', ...env });
   const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
   await service.start();
+  service.setReady();
   const url = service.url();
 
   async function call(
@@ -63,17 +66,28 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     };
   }
 
+  async function tokenOf(customer: string, scopes: readonly string[]): Promise<string> {
+    const { clientId, clientSecret } = await createClient(database, { customer, name: 'test', scopes });
+    const response = await fetch(`${url}/oauth2/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    });
+    const { access_token } = (await response.json()) as { access_token: string };
+    return access_token;
+  }
+
   return {
     database,
     url,
     app: service.app,
     async createCustomer(options = {}) {
-      const id = newId();
-      await database.query(
-        'insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, 0)',
-        [id, `Customer ${randomBytes(4).toString('hex')}`, options.integration ?? 'FIRST_PARTY'],
-      );
-      const token = await service.issueTestToken(id, options.scopes);
+      const customer = await createCustomer(database, {
+        name: `Customer ${randomBytes(8).toString('hex')}`,
+        integration: options.integration ?? 'FIRST_PARTY',
+      });
+      const token = await tokenOf(customer.id, options.scopes ?? SCOPE_NAMES);
+      const { id } = customer;
       return { id, call: (method, path, body, headers) => call(token, method, path, body, headers) };
     },
     async createProfile(customer, balances = {}) {

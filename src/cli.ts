@@ -1,0 +1,116 @@
+import { parseArgs } from 'node:util';
+import { AdministrationError } from './auth/administration.ts';
+import { COMMANDS, type CommandLine, UsageError } from './cli/commands.ts';
+import { ConfigError, readConfig } from './config.ts';
+import { EmbeddedError } from './database/embedded.ts';
+import { MigrationError } from './database/migrate.ts';
+import { OpenError } from './database/open.ts';
+
+/** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
+
+function overview(): string {
+  const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
+  return [
+    'ferry moves value: between profiles, to banks and blockchains, and between parties who settle.',
+    '',
+    'Usage: ferry <command> [options]',
+    '',
+    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
+    '',
+    'Each command knows --help; those that print data know --json.',
+    'Environment: PORT, HOST, DATABASE_URL, FERRY_DATA_DIR, FERRY_MODE, FERRY_PUBLIC_URL, FERRY_CONFIG, LOG_LEVEL.',
+    '',
+  ].join('\n');
+}
+
+function helpFor(command: CommandLine): string {
+  const options = Object.entries(command.options ?? {});
+  const lines = [`ferry ${command.name}: ${command.summary}`, '', `Usage: ferry ${command.usage}`];
+  if (command.details !== undefined) lines.push('', command.details);
+  lines.push('', 'Options:');
+  for (const [name, { help, value }] of options)
+    lines.push(`  ${`--${name}${value ? ` <${value}>` : ''}`.padEnd(34)}${help}`);
+  if (command.json) lines.push(`  ${'--json'.padEnd(34)}print JSON, for machines`);
+  lines.push(`  ${'--help'.padEnd(34)}print this`, '');
+  return lines.join('\n');
+}
+
+function findCommand(
+  words: readonly string[],
+): { command: CommandLine; rest: readonly string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = COMMANDS.find((one) => one.name === name);
+    if (command !== undefined) return { command, rest: words.slice(length) };
+  }
+  return undefined;
+}
+
+function parse(command: CommandLine, rest: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(command.options ?? {}).map(([name, { value, multiple }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: multiple ?? false },
+    ]),
+  );
+  try {
+    return parseArgs({
+      args: [...rest],
+      options: {
+        ...options,
+        ...(command.json ? { json: { type: 'boolean' as const } } : {}),
+        help: { type: 'boolean', short: 'h' },
+      },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+async function run(words: readonly string[]): Promise<number> {
+  const [first] = words;
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    process.stdout.write(overview());
+    return first === undefined ? 2 : 0;
+  }
+  const found = findCommand(words);
+  if (found === undefined) {
+    const group = COMMANDS.filter((command) => command.name.startsWith(`${first} `));
+    if (group.length > 0 && (words[1] === undefined || words[1].startsWith('-'))) {
+      process.stdout.write(group.map(helpFor).join('\n'));
+      return words[1] === undefined ? 2 : 0;
+    }
+    throw new UsageError(`There is no command "${words.slice(0, 2).join(' ')}".`);
+  }
+  const { values, positionals } = parse(found.command, found.rest);
+  if (values.help === true) {
+    process.stdout.write(helpFor(found.command));
+    return 0;
+  }
+  return found.command.run({
+    config: readConfig(process.env),
+    options: values as Record<string, string | boolean | string[] | undefined>,
+    positionals,
+    json: (values as { json?: boolean }).json === true,
+    print: (text) => void process.stdout.write(`${text}\n`),
+    progress: (text) => void process.stderr.write(`${text}\n`),
+  });
+}
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
+} catch (error) {
+  const expected = [
+    UsageError,
+    ConfigError,
+    MigrationError,
+    EmbeddedError,
+    OpenError,
+    AdministrationError,
+  ].some((kind) => error instanceof kind);
+  const message = expected ? (error as Error).message : error;
+  console.error(message);
+  if (error instanceof UsageError) console.error('Try: ferry --help');
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,98 @@
+import Fastify, { type FastifyInstance } from 'fastify';
+import { PROBLEMS, Problem, type ProblemSlug } from '../kernel/problem.ts';
+import type { Route } from '../kernel/route.ts';
+import { openApiDocument } from './openapi.ts';
+
+const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color:#1c1e21;background:#fff}
+h1{font-size:1.5rem}code{background:#f0f1f3;padding:.1em .3em;border-radius:3px}td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top}
+a{color:#0b57d0}@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}code{background:#2a2d33}a{color:#8ab4f8}}`;
+
+function page(title: string, content: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${title} · Ferry</title><style>${STYLE}</style></head><body>${content}</body></html>`;
+}
+
+const inline = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+
+function problemPage(slug: ProblemSlug): string {
+  const { status, title, help } = PROBLEMS[slug];
+  return page(
+    title,
+    `<p><a href="../problems">All problems</a></p><h1>${title}</h1><p><code>${slug}</code>, status ${status}</p><p>${inline(help)}</p>`,
+  );
+}
+
+function problemIndex(): string {
+  const rows = Object.entries(PROBLEMS).map(
+    ([slug, { status, title }]) =>
+      `<tr><td>${status}</td><td><a href="problems/${slug}"><code>${slug}</code></a></td><td>${title}</td></tr>`,
+  );
+  return page('Problems', `<h1>Problems</h1><table>${rows.join('')}</table>`);
+}
+
+/** The reference page, made when somebody first looks at it: its script has four megabytes. */
+async function createReference(): Promise<FastifyInstance> {
+  const reference = Fastify();
+  const { default: plugin } = await import('@scalar/fastify-api-reference');
+  await reference.register(plugin, {
+    routePrefix: '/docs',
+    configuration: {
+      url: '../openapi.json',
+      pageTitle: 'Ferry API',
+      // Everything comes from this service: no fonts, telemetry, proxy or assistant from elsewhere.
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      showDeveloperTools: 'never',
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    } as object,
+  });
+  return reference;
+}
+
+/** `/openapi.json`, the readable reference at `/docs`, and a page for every problem. All of it works offline. */
+export function documentationExtension(options: {
+  readonly routes: readonly Route[];
+  readonly version: string;
+  readonly extraPaths: Record<string, unknown>;
+  publicUrl(): string;
+}): (app: FastifyInstance) => void {
+  return (app) => {
+    const hide = { schema: { hide: true } as object };
+    let document: string | undefined;
+    let reference: Promise<FastifyInstance> | undefined;
+    app.get('/openapi.json', hide, async (_request, reply) => {
+      document ??= JSON.stringify(
+        openApiDocument(options.routes, options.publicUrl(), options.version, options.extraPaths),
+      );
+      return reply.type('application/json; charset=utf-8').send(document);
+    });
+    for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {
+      app.get(url, hide, async (request, reply) => {
+        reference ??= createReference();
+        const answer = await (await reference).inject({ method: 'GET', url: request.url });
+        reply.code(answer.statusCode).type(String(answer.headers['content-type'] ?? 'text/html'));
+        if (answer.headers.location !== undefined) reply.header('location', answer.headers.location);
+        return reply.send(answer.payload);
+      });
+    }
+    app.get('/problems', hide, async (_request, reply) =>
+      reply.type('text/html; charset=utf-8').send(problemIndex()),
+    );
+    app.get('/problems/:slug', hide, async (request, reply) => {
+      const { slug } = request.params as { slug: string };
+      if (!Object.hasOwn(PROBLEMS, slug)) {
+        throw new Problem('not-found', `There is no problem called ${slug}.`, {
+          resource: 'problem',
+          id: slug,
+        });
+      }
+      return reply.type('text/html; charset=utf-8').send(problemPage(slug as ProblemSlug));
+    });
+  };
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { createClient, createCustomer } from '../auth/administration.ts';
+import { SCOPE_NAMES } from '../auth/scopes.ts';
+import type { Database } from '../database/database.ts';
+import { installationValue, setInstallationValue, whileSeeding } from './store.ts';
+
+/** Demo data, made through the public interface as a user would make it, so that all of it is real. */
+export type SandboxFile = {
+  base_url: string;
+  token_url: string;
+  customers: {
+    name: string;
+    customer_id: string;
+    client_id: string;
+    client_secret: string;
+    profiles: { id: string; nickname: string }[];
+    identity_id: string;
+    account_id: string;
+    fiat_account_id: string;
+  }[];
+};
+
+const FUNDS: readonly { asset: string; amount: string; crypto_network?: string }[] = [
+  { asset: 'USD', amount: '1000000' },
+  { asset: 'BTC', amount: '100', crypto_network: 'BITCOIN' },
+  { asset: 'ETH', amount: '1000', crypto_network: 'ETHEREUM' },
+  { asset: 'SOL', amount: '10000', crypto_network: 'SOLANA' },
+  { asset: 'LTC', amount: '1000', crypto_network: 'LITECOIN' },
+  { asset: 'BCH', amount: '1000', crypto_network: 'BITCOIN_CASH' },
+  { asset: 'USDC', amount: '1000000', crypto_network: 'ETHEREUM' },
+  { asset: 'PUSD', amount: '1000000', crypto_network: 'ETHEREUM' },
+];
+
+const CUSTOMERS = [
+  { name: 'Harbour Brokerage', owner: { first_name: 'Ada', last_name: 'Lindqvist' } },
+  { name: 'Quay Exchange', owner: { first_name: 'Tomás', last_name: 'Herrera' } },
+] as const;
+
+type Owner = (typeof CUSTOMERS)[number]['owner'];
+
+type Resource = { id: string };
+
+/** One client of the interface, inside the process. Anything but success ends the seeding. */
+function clientOf(app: FastifyInstance, token: string) {
+  return async (path: string, body: object, accept409 = false): Promise<Resource> => {
+    const response = await app.inject({
+      method: 'POST',
+      url: path,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      payload: JSON.stringify(body),
+    });
+    if (response.statusCode === 409 && accept409) return response.json().meta.existing;
+    if (response.statusCode !== 200) throw new Error(`the demo data failed at ${path}: ${response.body}`);
+    return response.json();
+  };
+}
+
+async function tokenFor(app: FastifyInstance, clientId: string, clientSecret: string): Promise<string> {
+  const response = await app.inject({
+    method: 'POST',
+    url: '/oauth2/token',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    }).toString(),
+  });
+  if (response.statusCode !== 200) throw new Error(`the demo data failed at its token: ${response.body}`);
+  return response.json().access_token;
+}
+
+function fiatAccountOf(owner: Owner): object {
+  const address = {
+    country: 'US',
+    address1: '1 Pier Street',
+    city: 'New York',
+    province: 'NY',
+    zip_code: '10004',
+  };
+  return {
+    ref_id: 'sandbox-fiat-account',
+    fiat_account_owner: { person_details: owner },
+    fiat_network_instructions: {
+      wire: {
+        account_number: '000123456789',
+        routing_details: {
+          routing_number_type: 'ABA',
+          routing_number: '021000021',
+          bank_name: 'Sandbox Bank',
+          bank_address: address,
+        },
+        fiat_account_owner_address: address,
+      },
+    },
+  };
+}
+
+async function seedCustomer(
+  database: Database,
+  app: FastifyInstance,
+  { name, owner }: (typeof CUSTOMERS)[number],
+): Promise<SandboxFile['customers'][number]> {
+  const customer = await createCustomer(database, { name, integration: 'FIRST_PARTY' }, { mayExist: true });
+  // A start that was killed may have made a client whose secret nobody knows any more: this is another one.
+  const request = { customer: customer.id, name: 'sandbox', scopes: SCOPE_NAMES };
+  const { clientId, clientSecret } = await createClient(database, request);
+  const post = clientOf(app, await tokenFor(app, clientId, clientSecret));
+  const identity = await post('/v2/identity/identities', {
+    type: 'PERSON',
+    person_details: owner,
+    ref_id: 'sandbox-identity',
+  });
+  const account = await post('/v2/identity/accounts', {
+    account: { identity_id: identity.id, ref_id: 'sandbox-account' },
+    create_profile: false,
+  });
+  const profiles: { id: string; nickname: string }[] = [];
+  for (const nickname of ['Main', 'Savings']) {
+    const profile = await post('/v2/profiles', { nickname }, true);
+    profiles.push({ id: profile.id, nickname });
+  }
+  await Promise.all(
+    profiles.flatMap(({ id, nickname }) =>
+      FUNDS.map((fund) =>
+        post(`/v2/sandbox/profiles/${id}/deposit`, { ...fund, ref_id: `sandbox-${nickname}-${fund.asset}` }),
+      ),
+    ),
+  );
+  const fiatAccount = await post('/v2/transfer/fiat-accounts', fiatAccountOf(owner));
+  return {
+    name,
+    customer_id: customer.id,
+    client_id: clientId,
+    client_secret: clientSecret,
+    profiles,
+    identity_id: identity.id,
+    account_id: account.id,
+    fiat_account_id: fiatAccount.id,
+  };
+}
+
+/** Whole or not at all, and only for the user who runs the service: it holds secrets. */
+function writeSandboxFile(dataDir: string, content: SandboxFile): void {
+  const path = join(dataDir, 'sandbox.json');
+  const temporary = `${path}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+  renameSync(temporary, path);
+}
+
+/**
+ * Only at the first start, whatever is killed on the way: everything has a ref_id, the file is written when all is
+ * there, and the mark is set last.
+ */
+export async function seedSandbox(parts: {
+  service: { readonly app: FastifyInstance; url(): string };
+  database: Database;
+  dataDir: string;
+}): Promise<void> {
+  const { service, database, dataDir } = parts;
+  if ((await installationValue(database, 'sandbox_seeded')) !== undefined) return;
+  await whileSeeding(database, async () => {
+    if ((await installationValue(database, 'sandbox_seeded')) !== undefined) return;
+    const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
+    const url = service.url();
+    writeSandboxFile(dataDir, { base_url: url, token_url: `${url}/oauth2/token`, customers });
+    await setInstallationValue(database, 'sandbox_seeded', 'yes');
+  });
+}

@@ -1,0 +1,31 @@
+import type { Database, Queryable } from '../database/database.ts';
+
+/** Any fixed number: nodes that start together on a new database seed it once. */
+const SEED_LOCK = 7_177_003;
+
+export async function installationValue(database: Queryable, name: string): Promise<string | undefined> {
+  const [row] = await database.query<{ value: string }>('select value from installation where name = $1', [
+    name,
+  ]);
+  return row?.value;
+}
+
+export async function setInstallationValue(database: Queryable, name: string, value: string): Promise<void> {
+  await database.query('insert into installation (name, value) values ($1, $2)', [name, value]);
+}
+
+/** One node at a time; the others wait, and then find the work done. */
+export async function whileSeeding(database: Database, work: () => Promise<void>): Promise<void> {
+  const connection = await database.reserve({ patient: true });
+  try {
+    await connection.query('set lock_timeout = 0');
+    await connection.query('set statement_timeout = 0');
+    await connection.query(`select pg_advisory_lock(${SEED_LOCK})`);
+    await work();
+  } finally {
+    await connection.query(`select pg_advisory_unlock(${SEED_LOCK})`);
+    await connection.query('reset lock_timeout');
+    await connection.query('reset statement_timeout');
+    connection.release();
+  }
+}

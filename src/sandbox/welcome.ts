@@ -1,0 +1,43 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import type { SandboxFile } from './demo.ts';
+
+/** What a newcomer needs: where it is, how to read about it, who to be, and one command that works when pasted. */
+export function welcome(config: Config, url: string): string {
+  if (config.mode === 'production') return `Ferry listens on ${url}\n`;
+  const path = join(config.dataDir, 'sandbox.json');
+  const lines = ['', `  Ferry sandbox listens on ${url}`, '', `  Documentation   ${url}/docs`];
+  if (!existsSync(path)) {
+    lines.push(
+      '',
+      `  The demo credentials were written where this database was first used; ${path} is not there.`,
+    );
+    lines.push('  Make new ones with: npx ferry client create --help', '');
+    return lines.join('\n');
+  }
+  const { customers } = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
+  const [customer, counterparty] = customers;
+  const body = JSON.stringify({
+    from_profile_id: customer!.profiles[0]!.id,
+    to_profile_id: counterparty!.profiles[0]!.id,
+    asset: 'USD',
+    amount: '25',
+  });
+  const token = `curl -s -u ${customer!.client_id}:${customer!.client_secret} -d grant_type=client_credentials ${url}/oauth2/token`;
+  lines.push(
+    `  Credentials     ${path}`,
+    `  client_id       ${customer!.client_id}`,
+    `  client_secret   ${customer!.client_secret}`,
+    '',
+    '  Get a token and move 25 USD to the other demo customer:',
+    '',
+    `TOKEN=$(${token} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/') && \\`,
+    `curl -s ${url}/v2/transfer/platform -H "Authorization: Bearer $TOKEN" \\`,
+    `  -H 'Content-Type: application/json' -d '${body}'`,
+    '',
+    '  Stop with Ctrl-C.',
+    '',
+  );
+  return lines.join('\n');
+}

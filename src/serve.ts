@@ -1,0 +1,57 @@
+import { createServer } from 'node:net';
+import { pino } from 'pino';
+import { type Config, ConfigError } from './config.ts';
+import { migrate } from './database/migrate.ts';
+import { openDatabase } from './database/open.ts';
+import { LIMITS } from './limits.ts';
+import { assemble } from './main.ts';
+import { seedSandbox } from './sandbox/demo.ts';
+import { welcome } from './sandbox/welcome.ts';
+
+/** Tried before anything is started: a port in use is the commonest reason not to start. */
+async function checkPort({ host, port }: Config): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const reasons: Record<string, string> = {
+        EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to another one.`,
+        EACCES: `PORT ${port} may not be used by this user: set PORT to one above 1023.`,
+        EADDRNOTAVAIL: `HOST ${host} is not an address of this machine.`,
+        ENOTFOUND: `HOST ${host} is not known.`,
+      };
+      reject(new ConfigError(reasons[error.code ?? ''] ?? `HOST ${host}, PORT ${port}: ${error.message}.`));
+    });
+    probe.listen({ host, port }, () => probe.close(() => resolve()));
+  });
+}
+
+/** Runs the service until a signal ends it. Resolves when everything is closed. */
+export async function serve(config: Config, print: (text: string) => void): Promise<void> {
+  await checkPort(config);
+  const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const opened = await openDatabase({ ...config, log: (message) => logger.info(message) }, true);
+  const signalled = new Promise<NodeJS.Signals>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+  });
+  let service: Awaited<ReturnType<typeof assemble>> | undefined;
+  try {
+    for (const name of await migrate(opened.database)) logger.info({ migration: name }, 'migration applied');
+    service = await assemble({ config, database: opened.database, logger });
+    await service.start();
+    if (config.mode === 'sandbox') {
+      await seedSandbox({ service, database: opened.database, dataDir: config.dataDir });
+    }
+    service.setReady();
+    print(welcome(config, service.url()));
+    const signal = await signalled;
+    logger.info({ signal }, 'stopping');
+  } finally {
+    // Whatever hangs, the process ends in time: all that was acknowledged is in the database.
+    setTimeout(() => {
+      logger.error('stopping took too long, the process ends now');
+      process.exit(0);
+    }, LIMITS.shutdownMs).unref();
+    await service?.stop();
+    await opened.close();
+  }
+}

@@ -1,0 +1,143 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** The rules of the house, executed: ARCHITECTURE.md says them in words. */
+const ROOT = resolve(import.meta.dirname, '..');
+const SOURCE = join(ROOT, 'src');
+
+type File = { path: string; text: string; lines: number; imports: string[] };
+
+function filesUnder(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return filesUnder(path);
+    return entry.name.endsWith('.ts') ? [path] : [];
+  });
+}
+
+function readSource(path: string): File {
+  const text = readFileSync(path, 'utf8');
+  const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!);
+  const imports = specifiers.map((one) =>
+    one.startsWith('.') ? relative(SOURCE, resolve(dirname(path), one)) : one,
+  );
+  return { path: relative(SOURCE, path), text, lines: text.split('\n').length, imports };
+}
+
+const all = filesUnder(SOURCE).map(readSource);
+const sources = all.filter((file) => !file.path.endsWith('.test.ts'));
+const folderOf = (path: string): string => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '');
+const own = (file: File): string[] => file.imports.filter((one) => one.endsWith('.ts'));
+
+/** From the inside out: a layer imports itself and those before it. */
+const LAYERS = [['kernel'], ['database'], ['ledger'], ['events']];
+const OUTER = ['http', 'cli', 'main.ts', 'serve.ts', 'cli.ts'];
+const capabilities = [...new Set(sources.map((file) => folderOf(file.path)))].filter(
+  (folder) => folder !== '' && ![...LAYERS.flat(), ...OUTER].includes(folder),
+);
+
+/** Pairs "file imports what", for a readable failure. */
+function offences(files: readonly File[], isOffence: (imported: string, file: File) => boolean): string[] {
+  return files.flatMap((file) =>
+    file.imports.filter((one) => isOffence(one, file)).map((one) => `${file.path} imports ${one}`),
+  );
+}
+
+describe('imports point inwards', () => {
+  it.each(LAYERS.map((layer, index) => [layer[0]!, index] as const))(
+    '%s imports nothing outside of itself and the layers before it',
+    (layer, index) => {
+      const allowed = [...LAYERS.slice(0, index + 1).flat(), 'limits.ts'];
+      const files = sources.filter((file) => folderOf(file.path) === layer);
+      const isOffence = (one: string): boolean =>
+        one.endsWith('.ts') && !allowed.includes(folderOf(one) === '' ? one : folderOf(one));
+      expect(files.length).toBeGreaterThan(0);
+      expect(offences(files, isOffence)).toEqual([]);
+    },
+  );
+
+  it('capabilities know nothing of HTTP, the command line or the composition root', () => {
+    const files = sources.filter((file) => capabilities.includes(folderOf(file.path)));
+    expect(capabilities.length).toBeGreaterThan(5);
+    expect(offences(files, (one) => OUTER.includes(folderOf(one) || one))).toEqual([]);
+  });
+
+  it('no capability imports the store of another one', () => {
+    const isStore = (one: string): boolean => /(^|[/-])store\.ts$/.test(one);
+    const files = sources.filter((file) => capabilities.includes(folderOf(file.path)));
+    expect(
+      offences(files, (one, file) => isStore(one) && folderOf(one) !== folderOf(file.path) && folderOf(one) !== 'events'),
+    ).toEqual([]);
+  });
+
+  it('rules import only the kernel', () => {
+    const rules = sources.filter((file) => file.path.endsWith('/rules.ts'));
+    expect(rules.length).toBeGreaterThan(0);
+    const isOffence = (one: string, file: File): boolean =>
+      one.endsWith('.ts') && folderOf(one) !== 'kernel' && one !== 'limits.ts' && folderOf(one) !== folderOf(file.path);
+    expect(offences(rules, isOffence)).toEqual([]);
+  });
+
+  it('only the database folder imports the driver', () => {
+    expect(offences(sources, (one, file) => one === 'pg' && folderOf(file.path) !== 'database')).toEqual([]);
+  });
+
+  it('rails never see the database', () => {
+    const rails = sources.filter((file) => folderOf(file.path) === 'rails');
+    expect(offences(rails, (one) => ['database', 'ledger'].includes(folderOf(one)))).toEqual([]);
+  });
+
+  it('every import names a file that is there', () => {
+    const known = new Set(all.map((file) => file.path));
+    const missing = all.flatMap((file) => own(file).filter((one) => !one.startsWith('..') && !known.has(one)));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('one place for each kind of thing', () => {
+  const isStore = (path: string): boolean => /(^|[/-])store\.ts$/.test(path);
+
+  it('SQL stands only in stores, the ledger and the database folder', () => {
+    const withSql = sources.filter((file) => /\b(query|script)(<[^(]*>)?\(\s*[`']/.test(file.text));
+    const allowed = (path: string): boolean =>
+      isStore(path) || ['ledger', 'database'].includes(folderOf(path)) || path === 'http/operations.ts';
+    expect(withSql.map((file) => file.path).filter((path) => !allowed(path))).toEqual([]);
+  });
+
+  it('only the ledger touches the tables of the ledger', () => {
+    const tables = /\b(from|into|update|join)\s+(balances|entries|system_balances|system_deltas|idempotency_keys)\b/i;
+    const touching = sources.filter((file) => tables.test(file.text)).map((file) => file.path);
+    expect(touching.filter((path) => folderOf(path) !== 'ledger')).toEqual([]);
+  });
+
+  it('only the command line hands over the environment, and only config.ts reads it', () => {
+    const readers = sources.filter((file) => file.text.includes('process.env')).map((file) => file.path);
+    expect(readers).toEqual(['cli.ts']);
+  });
+
+  it('money is never a JavaScript number', () => {
+    const suspicious = /parseFloat\(|toFixed\(|Number\([\w.]*([Aa]mount|[Uu]nits|[Ff]ee|[Bb]alance|[Tt]otal)/;
+    expect(sources.filter((file) => suspicious.test(file.text)).map((file) => file.path)).toEqual([]);
+  });
+
+  it('no class but errors', () => {
+    const classes = sources.flatMap((file) =>
+      [...file.text.matchAll(/^(?:export )?class (\w+)( extends \w+)?/gm)]
+        .filter((match) => match[2] === undefined)
+        .map((match) => `${file.path}: ${match[1]}`),
+    );
+    expect(classes).toEqual([]);
+  });
+});
+
+describe('sizes', () => {
+  it('no source file has more than 400 lines', () => {
+    expect(sources.filter((file) => file.lines > 400).map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
+  });
+
+  it('every migration has its number', () => {
+    const names = readdirSync(join(ROOT, 'migrations')).sort();
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
+  });
+});
