@@ -34,6 +34,8 @@ export const LIMITS = {
   rollupIntervalMs: 1_000,
   /** How often the metrics' audit runs. It reads every entry, so not often. */
   auditIntervalMs: 15 * 60_000,
+  /** The first one soon after the start: until then the metric says NaN. */
+  auditFirstMs: 2_000,
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
@@ -42,4 +44,66 @@ export const LIMITS = {
   refIdLengthMax: 128,
   metadataPairsMax: 6,
   metadataTextMax: 100,
+  /** Memos of all withdrawals; a fiat rail may allow less. */
+  memoLengthMax: 500,
+  beneficiaryNameMax: 200,
+  /** In filters. Solana's signatures are the longest: 88 characters. */
+  cryptoTxHashMax: 128,
+  /** How long a guaranteed fee is valid. */
+  guaranteedFeeMs: 15 * 60_000,
+  /** Lifetime of access tokens; also how long a retired key must still verify. */
+  accessTokenSeconds: 3_600,
+  /** A retired key verifies for a token's lifetime and this: nodes sign with it for seconds more, clocks differ. */
+  signingKeyGraceMs: 5 * 60_000,
+  /** How often a node asks for new keys and disabled clients. */
+  authPollMs: 3_000,
+  /** Knowledge older than this is renewed before it is used: with the query it stays within the promised 10 seconds. */
+  authStaleMs: 7_000,
+  /** A token with an unknown key makes a node look again, all such tokens together at most once in this time. */
+  keyReloadIntervalMs: 250,
+  /** Tokens whose verification is remembered: about 1 KB each. */
+  verifiedTokensMax: 20_000,
+  /** Clients whose facts a node keeps and asks for in each poll, with one statement. */
+  knownClientsMax: 10_000,
+  /** Our own have about 900 characters; an external issuer may add claims. */
+  accessTokenLengthMax: 8_192,
+  /** Secrets checked at once: half of the runtime's four threads, 16 MiB and about 50 ms each. */
+  secretChecksMax: 2,
+  /** Token requests that may wait for that: about a second; more are told to come back. */
+  secretChecksWaitingMax: 32,
+  /** Wrong secrets for one client id within the window before its token requests are refused. */
+  failedAttemptsMax: 10,
+  failedAttemptsWindowMs: 60_000,
+  /** Client ids with failures that are remembered. Filling it takes 10,000 checks, longer than the window lasts. */
+  failedAttemptsClientsMax: 10_000,
+  /** A token request is a few short fields. */
+  tokenRequestBytesMax: 16 * 1024,
+  clientIdLengthMax: 128,
+  /** Names of customers and clients. */
+  partyNameLengthMax: 100,
+  /** An external token is looked at anew after this: its issuer may have withdrawn the key, or we the customer. */
+  externalTokenMs: 5 * 60_000,
+  /** After a look at an external issuer's keys, unknown keys are refused without another look for this long. */
+  externalKeysCooldownMs: 5_000,
+  externalKeysTimeoutMs: 3_000,
+  /** Members that one request adds, each with a lookup; the account itself may have any number. */
+  accountMembersMax: 100,
+  /** Names of profiles, persons and institutions: enough for any real one, short enough for one line of a list. */
+  nameLengthMax: 140,
+  /** Free text about a profile or an account: a paragraph. */
+  descriptionLengthMax: 500,
+  /** Legs of one settlement transaction: all are posted in one transaction, on at most twice as many balances. */
+  settlementLegsMax: 100,
+  settlementWindowDefaultMs: 24 * 3_600_000,
+  /** How far away the end of a settlement window may be: an obligation that nobody looks after has to lapse. */
+  settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
+  /** Names and address lines of bank accounts: the longest text that ISO 20022 has for them. */
+  bankTextMax: 140,
+  bankZipCodeMax: 16,
+  /** The longest IBAN; also the longest account that a SWIFT message can name. */
+  bankAccountNumberMax: 34,
+  /** Accounts and wallets on bank networks, whose form is theirs. */
+  bankNetworkAccountMax: 128,
+  /** Why a fiat account was approved or rejected. */
+  reviewReasonMax: 500,
 } as const;

@@ -1,20 +1,32 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { createAuth } from './auth/auth.ts';
+import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
+import { feeRoutes } from './fees/routes.ts';
+import { guaranteedFeeTable } from './fees/store.ts';
+import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
+import { fiatAccountTable } from './fiat-accounts/store.ts';
 import { createApp } from './http/app.ts';
+import { documentationExtension } from './http/documentation.ts';
 import { createMetrics } from './http/metrics.ts';
 import { operationsExtension } from './http/operations.ts';
 import { actorTable } from './identity/actor-store.ts';
-import { Problem } from './kernel/problem.ts';
+import { identityRoutes } from './identity/routes.ts';
 import { repeat } from './kernel/repeat.ts';
-import type { Caller } from './kernel/route.ts';
+import type { Route } from './kernel/route.ts';
 import { audit } from './ledger/audit.ts';
 import { rollUpSystemBalances } from './ledger/balances.ts';
 import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
-import { profileTable } from './profiles/store.ts';
+import { profileRoutes } from './profiles/routes.ts';
+import { newProfiles, profileTable } from './profiles/store.ts';
+import { sandboxDepositRoutes } from './sandbox/deposits.ts';
+import { settlementRoutes } from './settlement/routes.ts';
 import { transferRoutes } from './transfers/routes.ts';
+import { newTransfers } from './transfers/store.ts';
+import { VERSION } from './version.ts';
 
 /** The composition root: everything is made here, once, and handed to whoever needs it. */
 export type Service = {
@@ -22,7 +34,8 @@ export type Service = {
   readonly writePath: WritePath;
   /** Base URL, without a slash at the end. */
   url(): string;
-  issueTestToken(customerId: string, scopes?: readonly string[]): Promise<string>;
+  /** Ready: what a start has to do first is done. Until then /health/ready says no. */
+  setReady(): void;
   start(): Promise<void>;
   /** Stops accepting, finishes what is in flight. The database stays open: it belongs to the caller. */
   stop(): Promise<void>;
@@ -36,6 +49,7 @@ export async function assemble(parts: {
   const { config, database, logger } = parts;
   const { assets } = config;
   const metrics = createMetrics();
+  let ready = false;
   let stopping = false;
   let app: FastifyInstance;
 
@@ -58,18 +72,38 @@ export async function assemble(parts: {
   };
   const publicUrl = (): string => config.publicUrl ?? url();
 
-  const tokens = new Map<string, Caller>();
+  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log: logger });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
+  const transfers = {
+    ...shared,
+    fiatAccounts: fiatAccountTable,
+    guaranteedFees: guaranteedFeeTable,
+    schedule: config.fees,
+    prices: config.prices,
+    // Simulated rails reach every network.
+    hasRail: () => config.mode === 'sandbox',
+  };
+  const everyRoute: Route[] = [
+    ...transferRoutes(transfers),
+    ...feeRoutes(transfers),
+    ...sandboxDepositRoutes({ ...transfers, newTransfers }),
+    ...fiatAccountRoutes({ ...shared, approvesAutomatically: config.mode === 'sandbox' }),
+    ...profileRoutes(shared),
+    ...identityRoutes({ ...shared, newProfiles }),
+    ...settlementRoutes(shared),
+  ];
+  // What is only there to simulate is not there at all in production.
+  const routes = everyRoute.filter((route) => config.mode === 'sandbox' || route.sandboxOnly !== true);
   app = await createApp({
     logger,
     publicUrl,
-    authenticate: async (authorization) => {
-      const caller = tokens.get(authorization?.slice(7) ?? '');
-      if (caller === undefined) throw new Problem('unauthenticated', 'no');
-      return caller;
-    },
-    routes: [...transferRoutes(shared)],
-    extensions: [operationsExtension({ database, registry: metrics.registry, isStopping: () => stopping })],
+    authenticate: auth.authenticate,
+    routes,
+    extensions: [
+      operationsExtension({ database, registry: metrics.registry, isReady: () => ready && !stopping }),
+      auth.extension,
+      documentationExtension({ routes, version: VERSION, extraPaths: authenticationPaths(), publicUrl }),
+    ],
     observe: metrics.request,
   });
 
@@ -97,31 +131,21 @@ export async function assemble(parts: {
     app,
     writePath,
     url,
-    async issueTestToken(customerId, scopes) {
-      const [row] = await database.query<{ integration: Caller['integration'] }>(
-        'select integration from customers where id = $1',
-        [customerId],
-      );
-      tokens.set(customerId, {
-        customerId,
-        clientId: 'test',
-        integration: row!.integration,
-        scopes: {
-          has: (scope: string) => scopes === undefined || scopes.includes(scope),
-          [Symbol.iterator]: () => (scopes ?? [])[Symbol.iterator](),
-        } as unknown as Set<string>,
-      });
-      return customerId;
+    setReady: () => {
+      ready = true;
     },
     async start() {
+      await auth.start();
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
-      audits.start();
+      audits.start(LIMITS.auditFirstMs);
     },
     async stop() {
       stopping = true;
       await app.close();
-      await Promise.all([rollUp.stop(), audits.stop()]);
+      // An audit may take minutes; it only reads, and ends with its connection.
+      void audits.stop();
+      await Promise.all([rollUp.stop(), auth.stop()]);
       await writePath.stop();
     },
   };

@@ -1,10 +1,10 @@
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
-import { readJson } from './json.ts';
+import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { registerRoute } from './routes.ts';
 
@@ -37,7 +37,7 @@ function requestId(header: unknown): string {
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: options.logger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     // Defaults would coerce 12345678901234567890 to "12345678901234567000" and answer 200.
@@ -68,7 +68,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'buffer' },
-    async (_request: FastifyRequest, body: Buffer) => readJson(body),
+    async (request: FastifyRequest, body: Buffer) => {
+      const { route } = request.routeOptions.config as { route?: Route };
+      return route !== undefined && route.body === undefined ? readNoBody(body) : readJson(body);
+    },
   );
   app.setErrorHandler((error, request, reply) => {
     const problem = problemFrom(error);

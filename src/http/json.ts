@@ -26,6 +26,19 @@ export function readJson(body: Buffer): unknown {
   return value;
 }
 
+/** Where an operation takes no body: clients send the content type all the same, some an empty object. */
+export function readNoBody(body: Buffer): undefined {
+  if (body.length === 0) return;
+  const value = readJson(body);
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw invalidField('', 'must be empty: this operation takes no body');
+  }
+  const unknown = Object.keys(value).map((name) => `/${pointerPart(name)}`);
+  if (unknown.length > 0) {
+    throw invalidRequest(unknown.map((pointer) => ({ pointer, message: 'is not a known field' })));
+  }
+}
+
 function unstorable(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }

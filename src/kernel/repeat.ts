@@ -1,5 +1,5 @@
 /** Background work: runs, waits, runs again; never twice at once, and never keeps the process alive. */
-export type Repeated = { start(): void; stop(): Promise<void> };
+export type Repeated = { start(firstDelayMs?: number): void; stop(): Promise<void> };
 
 export function repeat(
   intervalMs: number,
@@ -25,9 +25,9 @@ export function repeat(
   };
 
   return {
-    start() {
+    start(firstDelayMs = intervalMs) {
       stopped = false;
-      schedule(intervalMs);
+      schedule(firstDelayMs);
     },
     async stop() {
       stopped = true;

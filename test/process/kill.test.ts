@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, it } from 'vitest';
+import { audit } from '../../src/ledger/audit.ts';
+import { assets } from '../support/ledger.ts';
+import { foundRefIds, startLoad } from '../support/load.ts';
+import {
+  databaseOf,
+  makeDataDir,
+  postmasterOf,
+  removeDataDir,
+  sandboxOf,
+  startFerry,
+  tokenFrom,
+} from '../support/process.ts';
+
+const dataDir = makeDataDir();
+afterAll(() => removeDataDir(dataDir));
+
+const ROUNDS = 20;
+
+it('loses and doubles nothing when it is killed in the middle of a load, twenty times over', async () => {
+  const acknowledged = new Set<string>();
+  const sent = new Set<string>();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
+    const [customer, counterparty] = sandboxOf(dataDir).customers;
+    const load = startLoad({
+      url: ferry.url,
+      token: await tokenFrom(ferry.url, customer!),
+      from: customer!.profiles[0]!.id,
+      to: counterparty!.profiles[0]!.id,
+      writers: 16,
+      prefix: `round-${round}`,
+    });
+    await sleep(100 + Math.random() * 400);
+    // Every other time the database dies as well, at the same moment: then it has to recover, too.
+    const postmaster = postmasterOf(dataDir);
+    if (round % 2 === 1) process.kill(postmaster, 'SIGKILL');
+    await ferry.end('SIGKILL');
+    await load.stop();
+    for (const refId of load.acknowledged) acknowledged.add(refId);
+    for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
+  }
+  const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
+  const database = databaseOf(dataDir);
+  const found = await foundRefIds(database);
+  const report = await audit(database, assets);
+  await database.close();
+  await ferry.end('SIGTERM');
+
+  expect(acknowledged.size).toBeGreaterThan(ROUNDS * 10);
+  expect([...acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
+  expect([...found].filter(([refId, times]) => times !== 1 && sent.has(refId))).toEqual([]);
+  expect(report.violations).toEqual([]);
+}, 180_000);

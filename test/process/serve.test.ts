@@ -1,0 +1,176 @@
+import { execFile } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  databaseOf,
+  type FerryProcess,
+  makeDataDir,
+  removeDataDir,
+  runFerry,
+  sandboxOf,
+  startFerry,
+  tokenFrom,
+} from '../support/process.ts';
+
+const run = promisify(execFile);
+
+const FUNDS = {
+  USD: '1000000',
+  BTC: '100',
+  ETH: '1000',
+  SOL: '10000',
+  LTC: '1000',
+  BCH: '1000',
+  USDC: '1000000',
+  PUSD: '1000000',
+};
+
+describe('the first start', () => {
+  const dataDir = makeDataDir();
+  let ferry: FerryProcess;
+  beforeAll(async () => {
+    ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
+  });
+  afterAll(async () => {
+    if (ferry.child.exitCode === null) await ferry.end('SIGTERM');
+    await removeDataDir(dataDir);
+  });
+
+  it('prints the base URL, the docs, the credentials, and a command that works when pasted', async () => {
+    const output = ferry.output();
+    const [customer] = sandboxOf(dataDir).customers;
+    for (const text of [ferry.url, `${ferry.url}/docs`, customer!.client_id, customer!.client_secret]) {
+      expect(output).toContain(text);
+    }
+    const pasted = /TOKEN=[\s\S]*?-d '\{.*?\}'/.exec(output)![0];
+    const { stdout } = await run('bash', ['-c', pasted]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'COMPLETED',
+      amount: '25',
+      type: 'PLATFORM_TRANSFER_DEBIT',
+    });
+  });
+
+  it('writes sandbox.json for the owner alone, with two customers of two profiles each', () => {
+    expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600);
+    const sandbox = sandboxOf(dataDir);
+    const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    const profile = { id, nickname: expect.any(String) };
+    const customer = {
+      name: expect.any(String),
+      customer_id: id,
+      client_id: expect.any(String),
+      client_secret: expect.any(String),
+      profiles: [profile, profile],
+      identity_id: id,
+      account_id: id,
+      fiat_account_id: id,
+    };
+    expect(sandbox).toEqual({
+      base_url: ferry.url,
+      token_url: `${ferry.url}/oauth2/token`,
+      customers: [customer, customer],
+    });
+  });
+
+  it('funds every profile through the ledger', async () => {
+    const [, counterparty] = sandboxOf(dataDir).customers;
+    const token = await tokenFrom(ferry.url, counterparty!);
+    const profile = counterparty!.profiles[1]!;
+    const response = await fetch(`${ferry.url}/v2/profiles/${profile.id}/balances`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    const { items } = (await response.json()) as { items: { asset: string; available: string }[] };
+    expect(Object.fromEntries(items.map((item) => [item.asset, item.available]))).toEqual(FUNDS);
+    const database = databaseOf(dataDir);
+    const rows = await database.query('select from transfers where profile_id = $1 and status = $2', [
+      profile.id,
+      'COMPLETED',
+    ]);
+    await database.close();
+    expect(rows.length).toBe(Object.keys(FUNDS).length);
+  });
+
+  it('answers health and metrics', async () => {
+    expect((await fetch(`${ferry.url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
+    const metrics = await (await fetch(`${ferry.url}/metrics`)).text();
+    expect(metrics).toMatch(/^ferry_ledger_batch_commands_count [1-9]/m);
+    await vi.waitFor(
+      async () =>
+        expect(await (await fetch(`${ferry.url}/metrics`)).text()).toMatch(/^ferry_audit_violations 0$/m),
+      10_000,
+    );
+  });
+
+  it('is the only service on its data directory', async () => {
+    const second = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`Another Ferry runs on ${dataDir}`);
+    expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
+  });
+
+  it('stops on SIGTERM within ten seconds with 0, and starts again without changing anything', async () => {
+    const before = readFileSync(join(dataDir, 'sandbox.json'), 'utf8');
+    const { mtimeMs } = statSync(join(dataDir, 'sandbox.json'));
+    const ended = await ferry.end('SIGTERM');
+    expect(ended.code).toBe(0);
+    expect(ended.milliseconds).toBeLessThan(10_000);
+    const verified = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
+    const { entries } = JSON.parse(verified.stdout) as { entries: number };
+    ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
+    expect(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')).toBe(before);
+    expect(statSync(join(dataDir, 'sandbox.json')).mtimeMs).toBe(mtimeMs);
+    const again = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
+    expect(JSON.parse(again.stdout)).toEqual({ violations: [], truncated: false, entries, accounts: 32 });
+    expect((await ferry.end('SIGINT')).code).toBe(0);
+  });
+});
+
+describe('a bad environment', () => {
+  it.each([
+    ['PORT', 'eighty'],
+    ['PORT', '70000'],
+    ['HOST', 'not a host'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['FERRY_MODE', 'staging'],
+    ['FERRY_PUBLIC_URL', 'ferry.example'],
+    ['LOG_LEVEL', 'loud'],
+    ['FERRY_CONFIG', '/no/such/file.json'],
+  ])('with %s=%s ends the start with one sentence that names it', async (name, value) => {
+    const dataDir = makeDataDir();
+    const { code, stdout, stderr } = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, [name]: value });
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(name);
+    // Nothing half-starts.
+    expect(() => statSync(join(dataDir, 'postgres'))).toThrow('ENOENT');
+    await removeDataDir(dataDir);
+  });
+
+  it('without a database in production ends the start', async () => {
+    const { code, stderr } = await runFerry(['serve'], {
+      FERRY_MODE: 'production',
+      FERRY_DATA_DIR: makeDataDir(),
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('DATABASE_URL');
+  });
+
+  it('with a port in use ends the start before anything else is started', async () => {
+    const dataDir = makeDataDir();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((done) => taken.once('listening', done));
+    const { port } = taken.address() as { port: number };
+    const { code, stderr } = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, PORT: String(port) });
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toContain(`PORT ${port} is in use`);
+    expect(() => statSync(join(dataDir, 'postgres'))).toThrow('ENOENT');
+    await removeDataDir(dataDir);
+  });
+});

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../src/database/database.ts';
+
+/** Writers that move one cent at a time, each request with a ref_id of its own, and remember every answer. */
+export type Load = {
+  /** ref_ids answered with 200: they must be there, once. */
+  readonly acknowledged: Set<string>;
+  /** ref_ids answered with 503, or not at all: there at most once. */
+  readonly undecided: Set<string>;
+  readonly statuses: Map<number, number>;
+  stop(): Promise<void>;
+};
+
+export function startLoad(options: {
+  url: string;
+  token: string;
+  from: string;
+  to: string;
+  writers: number;
+  prefix: string;
+}): Load {
+  const { url, token, from, to, writers, prefix } = options;
+  const acknowledged = new Set<string>();
+  const undecided = new Set<string>();
+  const statuses = new Map<number, number>();
+  let stopped = false;
+
+  async function write(writer: number): Promise<void> {
+    for (let count = 0; !stopped; count += 1) {
+      const refId = `${prefix}-${writer}-${count}`;
+      try {
+        const response = await fetch(`${url}/v2/transfer/platform`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            from_profile_id: from,
+            to_profile_id: to,
+            asset: 'USD',
+            amount: '0.01',
+            ref_id: refId,
+          }),
+        });
+        await response.text();
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        if (response.status === 200) acknowledged.add(refId);
+        else {
+          undecided.add(refId);
+          await sleep(20);
+        }
+      } catch {
+        undecided.add(refId);
+        await sleep(20);
+      }
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)));
+  return {
+    acknowledged,
+    undecided,
+    statuses,
+    async stop() {
+      stopped = true;
+      await running;
+    },
+  };
+}
+
+/** How often each ref_id of the load is there, as a debit. */
+export async function foundRefIds(database: Database): Promise<Map<string, number>> {
+  const rows = await database.query<{ ref_id: string; times: number }>(
+    `select ref_id, count(*)::integer as times from transfers
+     where direction = 'DEBIT' and ref_id is not null group by ref_id`,
+  );
+  return new Map(rows.map((row) => [row.ref_id, row.times]));
+}
