@@ -97,6 +97,8 @@ create table fiat_accounts (
   deleted_at_ns              bigint
 );
 create index fiat_accounts_by_customer on fiat_accounts (customer_id, created_at_ns, id);
+-- The queue of the operators who review.
+create index fiat_accounts_pending on fiat_accounts (created_at_ns, id) where status = 'PENDING' and deleted_at_ns is null;
 
 create table transfers (
   id                   uuid primary key,
@@ -174,6 +176,9 @@ create table settlement_transactions (
 );
 create index settlement_by_customer on settlement_transactions (customer_id, created_at_ns, id);
 create index settlement_by_target on settlement_transactions (target_customer_id, created_at_ns, id);
+create unique index settlement_by_ref_id on settlement_transactions (customer_id, ref_id);
+create index settlement_by_update on settlement_transactions (customer_id, updated_at_ns, id);
+create index settlement_by_target_update on settlement_transactions (target_customer_id, updated_at_ns, id);
 
 -- Every change of state, in the transaction that made it. The resource is kept whole, as it was.
 create table events (

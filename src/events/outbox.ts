@@ -11,5 +11,5 @@ export function event(
   resource: object,
 ): Write {
   const row = { customerId, type, resourceId, atNs: at, resource: JSON.stringify(resource) };
-  return write(events, `${resourceId}/${type}/${at}`, row);
+  return write(events, `${customerId}/${resourceId}/${type}/${at}`, row);
 }

@@ -18,7 +18,12 @@ export function readJson(body: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw invalidField('', `must be JSON: ${(error as Error).message}`);
+    // The parser's own words quote the body, which may hold an account number.
+    const position = / at position ([0-9]+)/.exec((error as Error).message)?.[1];
+    throw invalidField(
+      '',
+      `must be JSON${position === undefined ? '' : `, and is not at position ${position}`}`,
+    );
   }
   // Only an escape can bring such characters in, so most bodies are not walked.
   if (text.includes('\\u')) refuseUnstorable(value, '');

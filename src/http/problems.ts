@@ -8,6 +8,8 @@ import {
   pointerPart,
   unavailable,
 } from '../kernel/problem.ts';
+import { patternMeaning } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
 
 /** RFC 9457 answers, all of them made here. */
 export function problemBody(problem: Problem, publicUrl: string): Record<string, unknown> {
@@ -49,38 +51,40 @@ function fieldError(error: ValidationError, where: string): FieldError {
   };
   const base =
     where === 'body' ? instancePath : `/${where === 'querystring' ? 'query' : 'path'}${instancePath}`;
-  if (keyword === 'required')
-    return { pointer: `${base}/${pointerPart(params.missingProperty)}`, message: 'is required' };
-  if (keyword === 'additionalProperties') {
-    return { pointer: `${base}/${pointerPart(params.additionalProperty)}`, message: 'is not a known field' };
+  const at = (name: unknown): string => `${base}/${pointerPart(name)}`;
+  switch (keyword) {
+    case 'required':
+      return { pointer: at(params.missingProperty), message: 'is required' };
+    case 'additionalProperties':
+      return { pointer: at(params.additionalProperty), message: 'is not a known field' };
+    case 'enum':
+      return { pointer: base, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
+    case 'const':
+      return { pointer: base, message: `must be ${String(params.allowedValue)}` };
+    case 'type':
+      return { pointer: base, message: `must be ${withArticle(params.type)}` };
+    case 'pattern':
+      return { pointer: base, message: `must ${patternMeaning(String(params.pattern))}` };
+    case 'maxLength':
+      return { pointer: base, message: `must have at most ${String(params.limit)} characters` };
+    case 'minLength':
+      return { pointer: base, message: `must have at least ${String(params.limit)} character(s)` };
+    case 'maxProperties':
+      return { pointer: base, message: `must have at most ${String(params.limit)} pairs` };
+    case 'propertyNames':
+      return { pointer: base, message: `must have keys of 1 to ${LIMITS.metadataTextMax} characters` };
+    default:
+      return { pointer: base, message: message ?? 'is not valid' };
   }
-  if (keyword === 'enum') {
-    return { pointer: base, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
-  }
-  if (keyword === 'const') return { pointer: base, message: `must be ${String(params.allowedValue)}` };
-  if (keyword === 'type') return { pointer: base, message: `must be ${withArticle(params.type)}` };
-  if (keyword === 'pattern') return { pointer: base, message: patternMessage(String(params.pattern)) };
-  if (keyword === 'maxLength')
-    return { pointer: base, message: `must have at most ${String(params.limit)} characters` };
-  if (keyword === 'minLength')
-    return { pointer: base, message: `must have at least ${String(params.limit)} character(s)` };
-  if (keyword === 'maxProperties')
-    return { pointer: base, message: `must have at most ${String(params.limit)} pairs` };
-  if (keyword === 'propertyNames')
-    return { pointer: base, message: `has a key that is not valid: ${String(params.propertyName)}` };
-  return { pointer: base, message: message ?? 'is not valid' };
+}
+
+/** What is said a second time by another error: the alternatives of a choice, and what is wrong with a key. */
+function isSummed(error: ValidationError): boolean {
+  return ['if', 'anyOf', 'oneOf'].includes(error.keyword) || 'propertyName' in error;
 }
 
 function withArticle(type: unknown): string {
   return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
-}
-
-function patternMessage(pattern: string): string {
-  if (pattern.startsWith('^[0-9a-f]{8}-')) return 'must be a UUID in lower case';
-  if (pattern.startsWith('^([0-9]{1,20}')) {
-    return 'must be a decimal string: digits with an optional fraction, no sign, exponent or spaces, at most 20 digits before the point';
-  }
-  return `must match ${pattern}`;
 }
 
 const BY_FASTIFY_CODE: Record<string, (error: FastifyError) => Problem> = {
@@ -97,9 +101,7 @@ export function problemFrom(error: unknown): Problem {
     const where = fastifyError.validationContext ?? 'body';
     const errors = fastifyError.validation
       // These only sum up errors that are listed themselves.
-      .filter(
-        ({ keyword }) => !['if', 'anyOf', 'oneOf'].includes(keyword) || fastifyError.validation!.length === 1,
-      )
+      .filter((one) => !isSummed(one) || fastifyError.validation!.length === 1)
       .map((one) => fieldError(one, where));
     return invalidRequest(errors);
   }

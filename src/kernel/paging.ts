@@ -1,7 +1,7 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { isId } from './id.ts';
-import { type Instant, parseInstant } from './instant.ts';
+import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
 
@@ -81,11 +81,16 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
 
 function readCursor(text: string, orderBy: TimeColumn, descending: boolean): NonNullable<Page['after']> {
   const bad = invalidField('/query/page_cursor', 'is not a cursor of this list with this order');
-  const parts = Buffer.from(text, 'base64url').toString('utf8').split(' ');
+  const plain = Buffer.from(text, 'base64url').toString('utf8');
+  // The decoder skips what it does not know; a cursor is exactly what we wrote.
+  if (Buffer.from(plain).toString('base64url') !== text) throw bad;
+  const parts = plain.split(' ');
   const [column, order, ns, id] = parts;
   if (parts.length !== 4 || column !== orderBy || order !== (descending ? 'DESC' : 'ASC')) throw bad;
   if (!/^-?[0-9]{1,19}$/.test(ns ?? '') || !isId(id)) throw bad;
-  return { ns: BigInt(ns!), id };
+  const instant = BigInt(ns!);
+  if (instant > INSTANT_MAX || instant < -INSTANT_MAX) throw bad;
+  return { ns: instant, id };
 }
 
 function writeCursor(page: Page, ns: Instant, id: string): string {

@@ -4,12 +4,40 @@ import { ID_PATTERN } from './id.ts';
 
 /** Wire shapes that several capabilities share. Objects are closed: an unknown field is an error, never ignored. */
 
+/** What a pattern asks for, to follow "must ". */
+const MEANINGS = new Map([[ID_PATTERN, 'be a UUID in lower case']]);
+
+function pattern(text: string, meaning: string): string {
+  MEANINGS.set(text, meaning);
+  return text;
+}
+
+export function patternMeaning(text: string): string {
+  return MEANINGS.get(text) ?? `match ${text}`;
+}
+
+/** Text for people: something to see, no control characters, no blank at its ends. */
+export const LABEL_PATTERN = pattern(
+  '^[^\\p{Cc}\\p{Z}]([^\\p{Cc}]*[^\\p{Cc}\\p{Z}])?$',
+  'be text without control characters, and with no blank at its ends',
+);
+/** The same, but blanks at the ends are tolerated. */
+export const TEXT_PATTERN = pattern(
+  '^\\p{Z}*[^\\p{Cc}\\p{Z}][^\\p{Cc}]*$',
+  'be text without control characters, and not blank',
+);
+export const OPTIONAL_TEXT_PATTERN = pattern('^[^\\p{Cc}]*$', 'be text without control characters');
+const PRINTABLE_PATTERN = pattern('^[^\\p{C}]*$', 'have only printable characters');
+
 export const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description });
 
 /** The shape alone; how many decimals are allowed depends on the asset, and is checked by the rules. */
-export const AMOUNT_PATTERN = '^([0-9]{1,20}(\\.[0-9]{1,200})?|\\.[0-9]{1,200})$';
+export const AMOUNT_PATTERN = pattern(
+  '^([0-9]{1,20}(\\.[0-9]{1,200})?|\\.[0-9]{1,200})$',
+  'be a decimal string: digits with an optional fraction, no sign, exponent or spaces, at most 20 digits before the point',
+);
 export const Amount = (description: string) =>
   Type.String({ pattern: AMOUNT_PATTERN, description, examples: ['25.5'] });
 
@@ -21,20 +49,21 @@ export const AssetCode = (description: string) =>
 export const RefId = Type.String({
   minLength: 1,
   maxLength: LIMITS.refIdLengthMax,
-  // Printable: no control, format, private or unassigned characters.
-  pattern: '^[^\\p{C}]*$',
+  pattern: PRINTABLE_PATTERN,
   description: 'Your own id for this request. Sent again, the same request is answered, never done twice.',
 });
 
-export const Metadata = Type.Record(
-  Type.String({ minLength: 1, maxLength: LIMITS.metadataTextMax }),
-  Type.String({ maxLength: LIMITS.metadataTextMax }),
-  {
-    maxProperties: LIMITS.metadataPairsMax,
-    propertyNames: { minLength: 1, maxLength: LIMITS.metadataTextMax },
-    description: `Up to ${LIMITS.metadataPairsMax} pairs; each key and value at most ${LIMITS.metadataTextMax} characters.`,
-  },
-);
+/**
+ * Written by hand: a Record's pattern `^.*$` does not match keys with a line break, and would let their values be
+ * anything.
+ */
+export const Metadata = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string', maxLength: LIMITS.metadataTextMax },
+  propertyNames: { minLength: 1, maxLength: LIMITS.metadataTextMax },
+  maxProperties: LIMITS.metadataPairsMax,
+  description: `Up to ${LIMITS.metadataPairsMax} pairs of texts; each key and value at most ${LIMITS.metadataTextMax} characters.`,
+});
 
 export const IdParams = Type.Object({ id: Id('Identifier') }, { additionalProperties: false });
 

@@ -66,17 +66,21 @@ type Opened = {
   readonly xid: string;
 };
 
-/** One round trip: keys, then balances, then the clock, then other rows. The same order on every node. */
+/**
+ * One round trip: keys, then balances, then other rows, in the same order on every node; and the clock last, when
+ * every lock is held, so that "before the end of the window" is decided by a time at which nobody else can act.
+ */
 async function open(connection: Connection, needs: Needs, assets: Assets): Promise<Opened> {
   const keys = [...needs.keys.values()];
   const balances = [...needs.balances.values()];
-  const tables = [...needs.rows];
-  const [, claimed, locked, clock, ...loaded] = await Promise.all([
+  // Tables that lock their rows are loaded in one order on every node, too.
+  const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
+  const [, claimed, locked, loaded, clock] = await Promise.all([
     connection.query('begin'),
     keys.length > 0 ? store.claimKeys(connection, keys) : new Set<string>(),
     balances.length > 0 ? store.lockBalances(connection, balances) : [],
+    Promise.all(tables.map(([table, wanted]) => table.load!(connection, [...wanted]))),
     store.clockAndTransaction(connection),
-    ...tables.map(([table, wanted]) => table.load!(connection, [...wanted])),
   ]);
   if (locked.length < balances.length) {
     const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));

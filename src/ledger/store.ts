@@ -77,8 +77,8 @@ export async function releaseKeys(tx: Transaction, keys: readonly IdempotencyKey
 }
 
 /**
- * Locks the balances of a batch, in one order for all nodes, and reads them. The only multi-row FOR UPDATE of the
- * service: a distributed PostgreSQL would lock with `update … returning` here instead.
+ * Locks the balances of a batch, in one order for all nodes, and reads them. (A distributed PostgreSQL would lock with
+ * `update … returning` instead of FOR UPDATE.)
  */
 export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
   const rows = await tx.query<{

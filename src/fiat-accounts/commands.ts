@@ -1,0 +1,251 @@
+import type { Static } from 'typebox';
+import { event } from '../events/outbox.ts';
+import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
+import { canonicalRequest } from '../kernel/canonical.ts';
+import { newId } from '../kernel/id.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { type FieldError, invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import type { Answer, Caller } from '../kernel/route.ts';
+import {
+  type Command,
+  type Decision,
+  read,
+  refuse,
+  type Table,
+  type View,
+  write,
+} from '../ledger/command.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import {
+  automaticReview,
+  instructionsFaults,
+  kindOf,
+  ownerFaults,
+  type Review,
+  transitionFault,
+} from './rules.ts';
+import type { CreateFiatAccountRequest, UpdateFiatAccountRequest } from './schema.ts';
+
+export type FiatAccountTables = {
+  readonly actors: Table<ActorFacts>;
+  readonly fiatAccounts: Table<FiatAccount>;
+  /** Whether passing the automatic checks is enough, as it is in the sandbox. */
+  readonly approvesAutomatically: boolean;
+};
+
+type CreateRequest = Static<typeof CreateFiatAccountRequest>;
+type UpdateRequest = Static<typeof UpdateFiatAccountRequest>;
+
+/** `name` is what became of the account; a review's reason goes beside the account's own fields. */
+function fiatAccountEvent(account: FiatAccount, name: string, reason?: string) {
+  const resource = presentFiatAccount(account);
+  return event(
+    `fiat_account.${name}`,
+    account.customerId,
+    account.id,
+    account.updatedAtNs,
+    reason === undefined ? resource : { ...resource, reason },
+  );
+}
+
+/** Strictly later than the change before, also when another node's clock was ahead: the store tells versions by it. */
+function later(account: FiatAccount, now: Instant): Instant {
+  return now > account.updatedAtNs ? now : account.updatedAtNs + 1n;
+}
+
+function accept(tables: FiatAccountTables, account: FiatAccount, name: string, reason?: string) {
+  return {
+    accepted: true as const,
+    causeId: account.id,
+    postings: [],
+    writes: [write(tables.fiatAccounts, account.id, account), fiatAccountEvent(account, name, reason)],
+    answer: account,
+  };
+}
+
+function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Review, at: Instant) {
+  const reviewed: FiatAccount = { ...account, status: review.status, updatedAtNs: at };
+  return accept(tables, reviewed, review.status.toLowerCase(), review.reason);
+}
+
+/**
+ * A PENDING account, new or changed, and what the automatic review says of it. The review needs nothing but the
+ * account, so it happens in the same transaction, one nanosecond later: no worker, and no crash can come in between.
+ * The answer is still the PENDING account; whoever looks next sees the outcome.
+ */
+function handIn(tables: FiatAccountTables, pending: FiatAccount): Decision<FiatAccount> {
+  const handedIn = accept(tables, pending, 'pending');
+  const review = automaticReview(pending, tables.approvesAutomatically);
+  if (review === undefined) return handedIn;
+  const { writes } = applyReview(tables, pending, review, pending.updatedAtNs + 1n);
+  return { ...handedIn, writes: [...handedIn.writes, ...writes] };
+}
+
+function checkFields(faults: readonly FieldError[]): void {
+  if (faults.length > 0) throw invalidRequest(faults);
+}
+
+function createFaults(caller: Caller, request: CreateRequest): FieldError[] {
+  const faults = [
+    ...ownerFaults(request.fiat_account_owner, '/fiat_account_owner'),
+    ...instructionsFaults(request.fiat_network_instructions, '/fiat_network_instructions'),
+  ];
+  if (caller.integration !== 'THIRD_PARTY') return faults;
+  for (const name of ['identity_id', 'account_id'] as const) {
+    if (request[name] === undefined) {
+      faults.push({ pointer: `/${name}`, message: 'is required for third-party integrations' });
+    }
+  }
+  return faults;
+}
+
+export function createFiatAccountCommand(
+  caller: Caller,
+  request: CreateRequest,
+  tables: FiatAccountTables,
+): Command<FiatAccount> {
+  checkFields(createFaults(caller, request));
+  const { customerId } = caller;
+  const id = newId();
+  const actor: Actor = { identityId: request.identity_id, accountId: request.account_id };
+  const acts = actor.identityId !== undefined || actor.accountId !== undefined;
+  const resourceKey = { customerId, space: 'fiat_accounts', resourceId: id };
+  return {
+    key:
+      request.ref_id === undefined
+        ? undefined
+        : { ...resourceKey, refId: request.ref_id, request: canonicalRequest(request) },
+    balances: [],
+    reads: acts ? [read(tables.actors, actorKey(actor))] : [],
+    decide(view) {
+      const pointers = { identity: '/identity_id', account: '/account_id' };
+      const facts = acts ? view.row(tables.actors, actorKey(actor)) : undefined;
+      const fault = actorFault(actor, facts, customerId, pointers);
+      if (fault !== undefined) return refuse(fault);
+      return handIn(tables, {
+        id,
+        customerId,
+        status: 'PENDING',
+        kind: kindOf(request.fiat_network_instructions),
+        fiatAccountOwner: request.fiat_account_owner,
+        fiatNetworkInstructions: request.fiat_network_instructions,
+        refId: request.ref_id ?? null,
+        identityId: request.identity_id ?? null,
+        accountId: request.account_id ?? null,
+        metadata: request.metadata ?? null,
+        createdAtNs: view.now,
+        updatedAtNs: view.now,
+        deletedAtNs: null,
+        versionNs: null,
+      });
+    },
+  };
+}
+
+/** `customerId` undefined: an operator, who sees every customer's. A deleted account is there for nobody. */
+function visible(
+  tables: FiatAccountTables,
+  view: View,
+  id: string,
+  customerId: string | undefined,
+): FiatAccount | Problem {
+  const account = view.row(tables.fiatAccounts, id);
+  if (account === undefined || account.deletedAtNs !== null) return notFound('fiat account', id);
+  if (customerId !== undefined && account.customerId !== customerId) return notFound('fiat account', id);
+  return account;
+}
+
+/** A command on one account that is there. */
+function onAccount(
+  tables: FiatAccountTables,
+  id: string,
+  customerId: string | undefined,
+  decide: (account: FiatAccount, at: Instant) => Decision<FiatAccount>,
+): Command<FiatAccount> {
+  return {
+    balances: [],
+    reads: [read(tables.fiatAccounts, id)],
+    decide(view) {
+      const account = visible(tables, view, id, customerId);
+      return account instanceof Problem ? refuse(account) : decide(account, later(account, view.now));
+    },
+  };
+}
+
+/**
+ * Fields that are absent stay as they are: account numbers are shown masked, so a caller who wants to change a name
+ * could not send the rest back. Whatever changes, the account is PENDING again.
+ */
+export function updateFiatAccountCommand(
+  caller: Caller,
+  id: string,
+  request: UpdateRequest,
+  tables: FiatAccountTables,
+): Command<FiatAccount> {
+  const { fiat_account_owner: owner, fiat_network_instructions: instructions, metadata } = request;
+  checkFields([
+    ...(Object.keys(request).length === 0 ? [{ pointer: '', message: 'must change something' }] : []),
+    ...(owner === undefined ? [] : ownerFaults(owner, '/fiat_account_owner')),
+    ...(instructions === undefined ? [] : instructionsFaults(instructions, '/fiat_network_instructions')),
+  ]);
+  return onAccount(tables, id, caller.customerId, (account, at) => {
+    // The kind decides the type, the fee and the memo limit of withdrawals, and some may be on their way.
+    if (instructions !== undefined && kindOf(instructions) !== account.kind) {
+      const message = `must be ${account.kind}, as it was; register another account for another kind`;
+      return refuse(invalidField('/fiat_network_instructions', message));
+    }
+    return handIn(tables, {
+      ...account,
+      status: 'PENDING',
+      fiatAccountOwner: owner ?? account.fiatAccountOwner,
+      fiatNetworkInstructions: instructions ?? account.fiatNetworkInstructions,
+      metadata: metadata ?? account.metadata,
+      updatedAtNs: at,
+    });
+  });
+}
+
+export function deleteFiatAccountCommand(
+  caller: Caller,
+  id: string,
+  tables: FiatAccountTables,
+): Command<FiatAccount> {
+  return onAccount(tables, id, caller.customerId, (account, at) =>
+    accept(tables, { ...account, updatedAtNs: at, deletedAtNs: at }, 'deleted'),
+  );
+}
+
+export type ReviewScope = {
+  /** Whose account it must be; undefined for an operator. */
+  readonly customerId: string | undefined;
+  /** The account as the reviewer saw it: what was changed since has not been reviewed. */
+  readonly seenAtNs?: Instant | undefined;
+};
+
+export function reviewFiatAccountCommand(
+  id: string,
+  review: Review,
+  scope: ReviewScope,
+  tables: FiatAccountTables,
+): Command<FiatAccount> {
+  return onAccount(tables, id, scope.customerId, (account, at) => {
+    const fault = transitionFault(account, review.status);
+    if (fault !== undefined) return refuse(fault);
+    if (scope.seenAtNs !== undefined && scope.seenAtNs !== account.updatedAtNs) {
+      const detail = `Fiat account ${id} was changed after the state that was reviewed; look at it again.`;
+      return refuse(new Problem('invalid-state', detail, { status: account.status }));
+    }
+    return applyReview(tables, account, review, at);
+  });
+}
+
+/** Carries out a command that has no ref_id, and answers with the account as it is then. */
+export async function change(
+  writePath: WritePath,
+  command: Command<FiatAccount>,
+): Promise<Answer<ReturnType<typeof presentFiatAccount>>> {
+  const outcome = await writePath.submit(command);
+  if (outcome.replayed) throw new Error('a command without a ref_id cannot be a replay');
+  return { body: presentFiatAccount(outcome.answer) };
+}

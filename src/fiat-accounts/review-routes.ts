@@ -1,0 +1,127 @@
+import type { Database } from '../database/database.ts';
+import { parseInstant } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { invalidField } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
+import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import { findingsOf, type Review } from './rules.ts';
+import {
+  ApproveRequest,
+  FiatAccountShape,
+  RejectRequest,
+  ReviewQueue,
+  ReviewQueueQuery,
+  SandboxReviewRequest,
+} from './schema.ts';
+import { listFiatAccounts } from './store.ts';
+
+type ReviewDependencies = { readonly database: Database; readonly writePath: WritePath };
+
+function presentForReview(account: FiatAccount) {
+  return {
+    customer_id: account.customerId,
+    ...presentFiatAccount(account),
+    findings: findingsOf(account),
+  };
+}
+
+/** The account as the reviewer saw it, to the nanosecond. */
+function seenAt(updatedAt: string | undefined): bigint | undefined {
+  if (updatedAt === undefined) return undefined;
+  const instant = parseInstant(updatedAt);
+  if (instant === undefined) throw invalidField('/updated_at', 'is not a time');
+  return instant;
+}
+
+/** Reviews by people: operators, who see every customer's accounts, and users of the sandbox, who see their own. */
+export function reviewRoutes(
+  { database, writePath }: ReviewDependencies,
+  tables: FiatAccountTables,
+): Route[] {
+  const operator = {
+    tag: 'Operator',
+    scope: 'operator:review',
+    params: IdParams,
+    response: FiatAccountShape,
+    problems: ['not-found', 'invalid-state'],
+  } as const;
+  return [
+    sandboxRoute(writePath, tables, 'approve', 'APPROVED'),
+    sandboxRoute(writePath, tables, 'reject', 'REJECTED'),
+    route({
+      method: 'GET',
+      path: '/v2/operator/fiat-accounts',
+      operationId: 'listFiatAccountsForReview',
+      tag: operator.tag,
+      summary: 'List fiat accounts that wait for a review',
+      description: 'Those of all customers, with what the automatic checks found. Deleted ones are left out.',
+      scope: operator.scope,
+      query: ReviewQueueQuery,
+      response: ReviewQueue,
+      problems: [],
+      async handle({ query }) {
+        const page = readPage(query);
+        const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
+        const rows = await listFiatAccounts(database, 'every customer', filters, page);
+        return { body: pageOf(rows, page, presentForReview) };
+      },
+    }),
+    route({
+      ...operator,
+      method: 'POST',
+      path: '/v2/operator/fiat-accounts/{id}/approve',
+      operationId: 'approveFiatAccount',
+      summary: 'Approve a fiat account',
+      body: ApproveRequest,
+      async handle({ params, body }) {
+        const review: Review = { status: 'APPROVED', reason: body?.reason ?? 'Approved by an operator.' };
+        const scope = { customerId: undefined, seenAtNs: seenAt(body?.updated_at) };
+        return change(writePath, reviewFiatAccountCommand(params.id, review, scope, tables));
+      },
+    }),
+    route({
+      ...operator,
+      method: 'POST',
+      path: '/v2/operator/fiat-accounts/{id}/reject',
+      operationId: 'rejectFiatAccount',
+      summary: 'Reject a fiat account',
+      body: RejectRequest,
+      async handle({ params, body }) {
+        const review: Review = { status: 'REJECTED', reason: body.reason };
+        const scope = { customerId: undefined, seenAtNs: seenAt(body.updated_at) };
+        return change(writePath, reviewFiatAccountCommand(params.id, review, scope, tables));
+      },
+    }),
+  ];
+}
+
+function sandboxRoute(
+  writePath: WritePath,
+  tables: FiatAccountTables,
+  verb: 'approve' | 'reject',
+  status: Review['status'],
+): Route {
+  return route({
+    method: 'POST',
+    path: `/v2/sandbox/fiat-accounts/{id}/${verb}`,
+    operationId: verb === 'approve' ? 'simulateFiatAccountApproval' : 'simulateFiatAccountRejection',
+    tag: 'Sandbox',
+    summary: verb === 'approve' ? 'Approve a fiat account of yours' : 'Reject a fiat account of yours',
+    scope: 'sandbox:simulate',
+    sandboxOnly: true,
+    params: IdParams,
+    body: SandboxReviewRequest,
+    response: FiatAccountShape,
+    problems: ['not-found', 'invalid-state'],
+    async handle({ caller, params, body }) {
+      const review: Review = { status, reason: body?.reason ?? `${status} in the sandbox.` };
+      return change(
+        writePath,
+        reviewFiatAccountCommand(params.id, review, { customerId: caller.customerId }, tables),
+      );
+    },
+  });
+}

@@ -1,0 +1,153 @@
+import type { Database } from '../database/database.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { notFound } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import {
+  change,
+  createFiatAccountCommand,
+  deleteFiatAccountCommand,
+  type FiatAccountTables,
+  updateFiatAccountCommand,
+} from './commands.ts';
+import { presentFiatAccount } from './fiat-account.ts';
+import { reviewRoutes } from './review-routes.ts';
+import {
+  CreateFiatAccountRequest,
+  FiatAccountList,
+  FiatAccountListQuery,
+  FiatAccountShape,
+  UpdateFiatAccountRequest,
+} from './schema.ts';
+import { fiatAccountTable, findFiatAccount, listFiatAccounts } from './store.ts';
+
+export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
+  readonly database: Database;
+  readonly writePath: WritePath;
+};
+
+const TAG = 'Fiat accounts';
+const READ = 'transfer:read_fiat_account';
+const WRITE = 'transfer:write_fiat_account';
+
+export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[] {
+  const { database, writePath } = dependencies;
+  const tables: FiatAccountTables = { ...dependencies, fiatAccounts: fiatAccountTable };
+  return [
+    createRoute(dependencies, tables),
+    listRoute(database),
+    route({
+      method: 'GET',
+      path: '/v2/transfer/fiat-accounts/{id}',
+      operationId: 'getFiatAccount',
+      tag: TAG,
+      summary: 'Get a fiat account',
+      scope: READ,
+      params: IdParams,
+      response: FiatAccountShape,
+      problems: ['not-found'],
+      async handle({ caller, params }) {
+        const account = await findFiatAccount(database, caller.customerId, params.id);
+        if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
+        return { body: presentFiatAccount(account) };
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/transfer/fiat-accounts/{id}',
+      operationId: 'updateFiatAccount',
+      tag: TAG,
+      summary: 'Update a fiat account',
+      description:
+        'Changes the fields that are given; the others stay as they are. The account is PENDING again and reviewed anew. The kind of instructions cannot change.',
+      scope: WRITE,
+      params: IdParams,
+      body: UpdateFiatAccountRequest,
+      response: FiatAccountShape,
+      problems: ['not-found'],
+      handle: async ({ caller, params, body }) =>
+        change(writePath, updateFiatAccountCommand(caller, params.id, body, tables)),
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v2/transfer/fiat-accounts/{id}',
+      operationId: 'deleteFiatAccount',
+      tag: TAG,
+      summary: 'Delete a fiat account',
+      description:
+        'Answers with the account as it was, and deleted_at. It can no longer be found, listed or paid to.',
+      scope: WRITE,
+      params: IdParams,
+      response: FiatAccountShape,
+      problems: ['not-found'],
+      handle: async ({ caller, params }) =>
+        change(writePath, deleteFiatAccountCommand(caller, params.id, tables)),
+    }),
+    ...reviewRoutes(dependencies, tables),
+  ];
+}
+
+function createRoute({ database, writePath }: FiatAccountDependencies, tables: FiatAccountTables): Route {
+  return route({
+    method: 'POST',
+    path: '/v2/transfer/fiat-accounts',
+    operationId: 'createFiatAccount',
+    tag: TAG,
+    summary: 'Create a fiat account',
+    description:
+      'Registers a bank account that money can be sent to. It is created PENDING and then reviewed; the sandbox approves at once what passes the automatic checks.',
+    scope: WRITE,
+    body: CreateFiatAccountRequest,
+    response: FiatAccountShape,
+    problems: ['forbidden', 'not-found', 'already-exists'],
+    example: {
+      fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'Lovelace' } },
+      fiat_network_instructions: {
+        wire: {
+          account_number: '000123456789',
+          routing_details: {
+            routing_number_type: 'ABA',
+            routing_number: '021000021',
+            bank_name: 'First Example Bank',
+            bank_address: { country: 'US', address1: '1 Bank Street', city: 'New York', province: 'NY' },
+          },
+          fiat_account_owner_address: {
+            country: 'US',
+            address1: '456 Main Street',
+            city: 'New York',
+            province: 'NY',
+            zip_code: '10001',
+          },
+        },
+      },
+    },
+    handle: async ({ caller, body }) =>
+      createOnce(writePath, {
+        command: createFiatAccountCommand(caller, body, tables),
+        // Also when it was deleted since: the answer then says so.
+        load: (id) => findFiatAccount(database, caller.customerId, id),
+        present: presentFiatAccount,
+      }),
+  });
+}
+
+function listRoute(database: Database): Route {
+  return route({
+    method: 'GET',
+    path: '/v2/transfer/fiat-accounts',
+    operationId: 'listFiatAccounts',
+    tag: TAG,
+    summary: 'List fiat accounts',
+    scope: READ,
+    query: FiatAccountListQuery,
+    response: FiatAccountList,
+    problems: [],
+    async handle({ caller, query }) {
+      const page = readPage(query);
+      const rows = await listFiatAccounts(database, caller, query, page);
+      return { body: pageOf(rows, page, presentFiatAccount) };
+    },
+  });
+}

@@ -1,0 +1,199 @@
+import { type FieldError, Problem } from '../kernel/problem.ts';
+import { countryCode, isBicCountry } from './countries.ts';
+import {
+  type Address,
+  FIAT_KINDS,
+  type FiatAccount,
+  type FiatAccountOwner,
+  type FiatAccountStatus,
+  type FiatKind,
+  type FiatNetworkInstructions,
+  type RoutingDetails,
+} from './fiat-account.ts';
+
+/** What the shape of a request cannot say. Messages never repeat a number. */
+
+const BIC = /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?$/;
+const ABA = /^[0-9]{9}$/;
+
+export function ownerFaults(owner: FiatAccountOwner, pointer: string): FieldError[] {
+  const forms = [owner.person_details, owner.institution_details].filter((form) => form !== undefined);
+  if (forms.length === 1) return [];
+  return [{ pointer, message: 'must have exactly one of person_details, institution_details' }];
+}
+
+export function instructionsFaults(instructions: FiatNetworkInstructions, pointer: string): FieldError[] {
+  const faults: FieldError[] = [];
+  if (FIAT_KINDS.filter((kind) => instructions[kind] !== undefined).length !== 1) {
+    faults.push({ pointer, message: `must have exactly one of ${FIAT_KINDS.join(', ')}` });
+  }
+  for (const name of ['routing_details', 'intermediary_routing_details'] as const) {
+    const details = instructions.wire?.[name];
+    if (details !== undefined)
+      faults.push(...routingFaults(details, `${pointer}/wire/${name}/routing_number`));
+  }
+  return faults;
+}
+
+function routingFaults(details: RoutingDetails, pointer: string): FieldError[] {
+  if (details.routing_number_type === 'ABA') {
+    return ABA.test(details.routing_number)
+      ? []
+      : [{ pointer, message: 'must have nine digits when routing_number_type is ABA' }];
+  }
+  return BIC.test(details.routing_number)
+    ? []
+    : [
+        {
+          pointer,
+          message: 'must be a BIC of 8 or 11 characters (ISO 9362) when routing_number_type is SWIFT',
+        },
+      ];
+}
+
+export function kindOf(instructions: FiatNetworkInstructions): FiatKind {
+  return FIAT_KINDS.find((kind) => instructions[kind] !== undefined)!;
+}
+
+/** REJECT: certainly wrong. ASK: unusual or not complete; a person has to look. */
+export type Finding = { readonly verdict: 'REJECT' | 'ASK'; readonly reason: string };
+
+/** The automatic checks. Empty: all of them pass. */
+export function findingsOf(
+  account: Pick<FiatAccount, 'fiatAccountOwner' | 'fiatNetworkInstructions'>,
+): Finding[] {
+  const findings = nameFindings(account.fiatAccountOwner);
+  const { wire } = account.fiatNetworkInstructions;
+  if (wire === undefined) return findings;
+  findings.push(...bankFindings(wire.routing_details, 'the bank'));
+  if (wire.intermediary_routing_details !== undefined) {
+    findings.push(...bankFindings(wire.intermediary_routing_details, 'the intermediary bank'));
+  }
+  findings.push(...addressFindings(wire.fiat_account_owner_address));
+  return findings;
+}
+
+function ask(reason: string): Finding {
+  return { verdict: 'ASK', reason };
+}
+
+function reject(reason: string): Finding {
+  return { verdict: 'REJECT', reason };
+}
+
+function nameFindings({
+  person_details: person,
+  institution_details: institution,
+}: FiatAccountOwner): Finding[] {
+  const names = person === undefined ? [institution?.name ?? ''] : [person.first_name, person.last_name];
+  // A digit will do for an institution: 3M.
+  const complete = person === undefined ? /[\p{L}\p{N}]/u : /\p{L}/u;
+  return names.every((name) => complete.test(name)) ? [] : [ask('The name of the owner has no letters.')];
+}
+
+/** Where a payment is sent by law with the payee's address, street and city are the least. */
+function addressFindings(address: Address): Finding[] {
+  const findings: Finding[] = [];
+  const missing = (['address1', 'city'] as const).filter((name) => (address[name] ?? '').trim() === '');
+  if (missing.length > 0) {
+    findings.push(ask(`The address of the owner is not complete: ${missing.join(' and ')} missing.`));
+  }
+  if (countryCode(address.country) === undefined) {
+    findings.push(ask('The country of the owner is not an ISO 3166 code.'));
+  }
+  return findings;
+}
+
+function bankFindings(details: RoutingDetails, bank: string): Finding[] {
+  const findings =
+    details.routing_number_type === 'ABA' ? abaFindings(details, bank) : bicFindings(details, bank);
+  if (countryCode(details.bank_address.country) === undefined) {
+    findings.push(ask(`The country of ${bank} is not an ISO 3166 code.`));
+  }
+  return findings;
+}
+
+/** The United States and the territories whose banks have ABA numbers too. */
+const ABA_COUNTRIES = new Set(['US', 'AS', 'GU', 'MP', 'PR', 'VI', 'FM', 'MH', 'PW']);
+
+function abaFindings(
+  { routing_number: number, bank_address: address }: RoutingDetails,
+  bank: string,
+): Finding[] {
+  const findings: Finding[] = [];
+  if (!abaChecks(number)) findings.push(reject(`The ABA routing number of ${bank} fails its check digit.`));
+  else if (!isIssuedPrefix(Number(number.slice(0, 2)))) {
+    findings.push(reject(`The ABA routing number of ${bank} begins with digits that no bank has.`));
+  }
+  const country = countryCode(address.country);
+  if (country !== undefined && !ABA_COUNTRIES.has(country)) {
+    findings.push(
+      reject(`An ABA routing number is for banks in the United States, and ${bank} is in ${country}.`),
+    );
+  }
+  return findings;
+}
+
+/** Weights 3, 7, 1 repeated; the sum is a multiple of ten. */
+export function abaChecks(number: string): boolean {
+  const sum = Array.from(number, Number).reduce((total, digit, at) => total + digit * [3, 7, 1][at % 3]!, 0);
+  return sum % 10 === 0;
+}
+
+/** Federal Reserve districts, thrift institutions, electronic numbers, traveler's cheques. 00 is the Treasury's own. */
+function isIssuedPrefix(prefix: number): boolean {
+  return (
+    (prefix >= 1 && prefix <= 12) ||
+    (prefix >= 21 && prefix <= 32) ||
+    (prefix >= 61 && prefix <= 72) ||
+    prefix === 80
+  );
+}
+
+function bicFindings(
+  { routing_number: bic, bank_address: address }: RoutingDetails,
+  bank: string,
+): Finding[] {
+  const code = bic.slice(4, 6);
+  if (!isBicCountry(code))
+    return [reject(`The BIC of ${bank} names the country ${code}, which does not exist.`)];
+  const country = countryCode(address.country);
+  if (country === undefined || country === code) return [];
+  return [ask(`The BIC of ${bank} is of ${code}, and its address in ${country}.`)];
+}
+
+export type Review = { readonly status: 'APPROVED' | 'REJECTED'; readonly reason: string };
+
+/**
+ * What the automatic review says by itself. What is certainly wrong is rejected everywhere. What passes is approved
+ * only where the service is told to (the sandbox): a check digit does not say whose the account is.
+ */
+export function automaticReview(account: FiatAccount, approvesAutomatically: boolean): Review | undefined {
+  const findings = findingsOf(account);
+  const wrong = findings.filter(({ verdict }) => verdict === 'REJECT');
+  if (wrong.length > 0) return { status: 'REJECTED', reason: wrong.map(({ reason }) => reason).join(' ') };
+  if (findings.length > 0 || !approvesAutomatically) return undefined;
+  return { status: 'APPROVED', reason: 'All automatic checks passed.' };
+}
+
+/**
+ * PENDING  --review--> APPROVED | REJECTED
+ * any of them --update--> PENDING
+ */
+const NEXT: Readonly<Record<FiatAccountStatus, readonly FiatAccountStatus[]>> = {
+  PENDING: ['PENDING', 'APPROVED', 'REJECTED'],
+  APPROVED: ['PENDING'],
+  REJECTED: ['PENDING'],
+};
+
+export function transitionFault(
+  account: Pick<FiatAccount, 'id' | 'status'>,
+  to: FiatAccountStatus,
+): Problem | undefined {
+  if (NEXT[account.status].includes(to)) return undefined;
+  return new Problem(
+    'invalid-state',
+    `Fiat account ${account.id} is ${account.status}; only a PENDING one can become ${to}.`,
+    { status: account.status },
+  );
+}

@@ -1,0 +1,128 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import { StaleRead } from '../database/failure.ts';
+import { selectPage } from '../database/select.ts';
+import type { Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import type { FiatAccount } from './fiat-account.ts';
+
+const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f.fiat_account_owner as "fiatAccountOwner",
+  f.fiat_network_instructions as "fiatNetworkInstructions", f.ref_id as "refId", f.identity_id as "identityId",
+  f.account_id as "accountId", f.metadata, f.created_at_ns as "createdAtNs", f.updated_at_ns as "updatedAtNs",
+  f.deleted_at_ns as "deletedAtNs", f.updated_at_ns as "versionNs"`;
+
+async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<void> {
+  await tx.query(
+    `insert into fiat_accounts (id, customer_id, status, kind, fiat_account_owner, fiat_network_instructions, ref_id,
+                                identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns)
+     select id, customer_id, status, kind, owner::jsonb, instructions::jsonb, ref_id,
+            identity_id, account_id, metadata::jsonb, created_at_ns, updated_at_ns, deleted_at_ns
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                 $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[])
+          as row (id, customer_id, status, kind, owner, instructions, ref_id,
+                  identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns)`,
+    [
+      plainArray(rows.map((row) => row.id)),
+      plainArray(rows.map((row) => row.customerId)),
+      textArray(rows.map((row) => row.status)),
+      textArray(rows.map((row) => row.kind)),
+      textArray(rows.map((row) => JSON.stringify(row.fiatAccountOwner))),
+      textArray(rows.map((row) => JSON.stringify(row.fiatNetworkInstructions))),
+      textArray(rows.map((row) => row.refId)),
+      plainArray(rows.map((row) => row.identityId)),
+      plainArray(rows.map((row) => row.accountId)),
+      textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
+      plainArray(rows.map((row) => row.createdAtNs)),
+      plainArray(rows.map((row) => row.updatedAtNs)),
+      plainArray(rows.map((row) => row.deletedAtNs)),
+    ],
+  );
+}
+
+async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<void> {
+  const updated = await tx.query(
+    `update fiat_accounts f
+     set status = changed.status, kind = changed.kind, fiat_account_owner = changed.owner::jsonb,
+         fiat_network_instructions = changed.instructions::jsonb, metadata = changed.metadata::jsonb,
+         updated_at_ns = changed.updated_at_ns, deleted_at_ns = changed.deleted_at_ns
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
+                 $9::bigint[])
+          as changed (id, status, kind, owner, instructions, metadata, updated_at_ns, deleted_at_ns, version_ns)
+     where f.id = changed.id and f.updated_at_ns = changed.version_ns
+     returning f.id`,
+    [
+      plainArray(rows.map((row) => row.id)),
+      textArray(rows.map((row) => row.status)),
+      textArray(rows.map((row) => row.kind)),
+      textArray(rows.map((row) => JSON.stringify(row.fiatAccountOwner))),
+      textArray(rows.map((row) => JSON.stringify(row.fiatNetworkInstructions))),
+      textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
+      plainArray(rows.map((row) => row.updatedAtNs)),
+      plainArray(rows.map((row) => row.deletedAtNs)),
+      plainArray(rows.map((row) => row.versionNs)),
+    ],
+  );
+  if (updated.length < rows.length) throw new StaleRead('a fiat account');
+}
+
+/** Fiat accounts by id, whoever owns them, deleted ones too: rules decide who may do what with which. */
+export const fiatAccountTable: Table<FiatAccount> = {
+  name: 'fiat_accounts',
+  async load(tx, ids) {
+    const rows = await tx.query<FiatAccount>(
+      `select ${COLUMNS} from fiat_accounts f where f.id = any ($1::uuid[])`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  async write(tx, rows) {
+    const fresh = rows.filter((row) => row.versionNs === null);
+    const changed = rows.filter((row) => row.versionNs !== null);
+    await Promise.all([
+      fresh.length > 0 ? insert(tx, fresh) : undefined,
+      changed.length > 0 ? update(tx, changed) : undefined,
+    ]);
+  },
+};
+
+/** A fiat account of that customer, deleted or not; another's is as if it were not there. */
+export async function findFiatAccount(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<FiatAccount | undefined> {
+  const [account] = await database.query<FiatAccount>(
+    `select ${COLUMNS} from fiat_accounts f where f.id = $1 and f.customer_id = $2`,
+    [id, customerId],
+  );
+  return account;
+}
+
+export type FiatAccountFilters = {
+  readonly ids?: readonly string[];
+  readonly customer_ids?: readonly string[];
+  readonly ref_ids?: readonly string[];
+  readonly identity_ids?: readonly string[];
+  readonly account_ids?: readonly string[];
+  readonly statuses?: readonly string[];
+};
+
+/** One page, without deleted ones. The caller of the API sees its own; only the operator's queue goes across. */
+export function listFiatAccounts(
+  database: Queryable,
+  whose: { readonly customerId: string } | 'every customer',
+  filters: FiatAccountFilters,
+  page: Page,
+): Promise<FiatAccount[]> {
+  const from = '(select * from fiat_accounts where deleted_at_ns is null) f';
+  const source = { columns: COLUMNS, from, alias: 'f' };
+  return selectPage<FiatAccount>(database, source, page, (where) => {
+    if (whose !== 'every customer') where.add('f.customer_id = ?', whose.customerId);
+    where.anyOf('f.id', 'uuid', filters.ids);
+    where.anyOf('f.customer_id', 'uuid', filters.customer_ids);
+    where.anyOf('f.ref_id', 'text', filters.ref_ids);
+    where.anyOf('f.identity_id', 'uuid', filters.identity_ids);
+    where.anyOf('f.account_id', 'uuid', filters.account_ids);
+    where.anyOf('f.status', 'text', filters.statuses);
+  });
+}

@@ -1,0 +1,188 @@
+import type { Static } from 'typebox';
+import { event } from '../events/outbox.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { canonicalRequest } from '../kernel/canonical.ts';
+import { createFields, type Fields } from '../kernel/fields.ts';
+import { newId } from '../kernel/id.ts';
+import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
+import type { Caller } from '../kernel/route.ts';
+import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
+import type { Profile } from '../profiles/profile.ts';
+import {
+  type AskedWindow,
+  callerFault,
+  disabledFault,
+  moved,
+  moveFault,
+  partiesFault,
+  windowFault,
+  windowOf,
+} from './rules.ts';
+import type { SettlementTransactionRequest } from './schema.ts';
+import { type Leg, presentSettlement, type Settlement } from './transaction.ts';
+
+export type SettlementTables = {
+  readonly assets: Assets;
+  readonly profiles: Table<Profile>;
+  readonly newSettlements: Table<Settlement>;
+  readonly settlements: Table<Settlement>;
+};
+
+type Request = Static<typeof SettlementTransactionRequest>;
+
+/** Both parties are told; a customer that is both is told once. */
+export function settlementEvents(settlement: Settlement, assets: Assets): Write[] {
+  const type = `settlement.transaction.${settlement.status.toLowerCase()}`;
+  const resource = presentSettlement(settlement, assets);
+  const customers = new Set([settlement.customerId, settlement.targetCustomerId]);
+  return [...customers].map((customerId) =>
+    event(type, customerId, settlement.id, settlement.updatedAtNs, resource),
+  );
+}
+
+type ReadRequest = { readonly window: AskedWindow; readonly legs: readonly Leg[] };
+
+function readTime(fields: Fields, pointer: string, text: string | undefined): Instant | undefined {
+  if (text === undefined) return undefined;
+  const instant = parseInstant(text);
+  if (instant === undefined)
+    fields.fault(
+      pointer,
+      'must be an RFC 3339 time between 1678 and 2262 with at most nine fractional digits',
+    );
+  return instant;
+}
+
+/** What can be said about the request without looking at anything else, the clock included. */
+function readRequest(request: Request, assets: Assets): ReadRequest {
+  const fields = createFields(assets);
+  if (request.source_profile_id === request.target_profile_id) {
+    fields.fault('/target_profile_id', 'must be another profile than source_profile_id');
+  }
+  const startNs = readTime(fields, '/settlement_window_start', request.settlement_window_start);
+  const endNs = readTime(fields, '/settlement_window_end', request.settlement_window_end);
+  if (startNs !== undefined && endNs !== undefined && endNs <= startNs) {
+    fields.fault('/settlement_window_end', 'must be after settlement_window_start');
+  }
+  const legs = request.legs.map(({ direction, asset, amount }, index): Leg => {
+    const known = fields.asset(`/legs/${index}/asset`, asset);
+    const units = fields.amount(`/legs/${index}/amount`, amount, known);
+    return { id: newId(), direction, asset, units: units ?? 0n };
+  });
+  fields.check();
+  return { window: { startNs, endNs }, legs };
+}
+
+/**
+ * Two requests are equivalent when the client asked for the same: times are compared as instants, amounts as numbers,
+ * legs in their order. A time that was left out equals only one that was left out: its default is another each time.
+ */
+function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: Assets): string {
+  const time = (instant: Instant | undefined) => (instant === undefined ? undefined : formatInstant(instant));
+  return canonicalRequest({
+    source_profile_id: request.source_profile_id,
+    target_profile_id: request.target_profile_id,
+    settlement_window_start: time(window.startNs),
+    settlement_window_end: time(window.endNs),
+    legs: legs.map(({ direction, asset, units }) => ({
+      direction,
+      asset,
+      amount: assets.format(asset, units),
+    })),
+  });
+}
+
+/** Records what the source proposes. Funds are neither needed nor held, so no balance is locked. */
+export function createSettlementCommand(
+  caller: Caller,
+  request: Request,
+  { assets, profiles, newSettlements }: SettlementTables,
+): Command<Settlement> {
+  const { source_profile_id: sourceProfileId, target_profile_id: targetProfileId } = request;
+  const readable = readRequest(request, assets);
+  const id = newId();
+  const refId = request.ref_id ?? newId();
+  return {
+    // A ref_id that the service assigned is claimed too: it is the customer's only one from then on.
+    key: {
+      customerId: caller.customerId,
+      space: 'settlement_transactions',
+      refId,
+      resourceId: id,
+      request: canonicalOf(request, readable, assets),
+    },
+    balances: [],
+    reads: [read(profiles, sourceProfileId), read(profiles, targetProfileId)],
+    decide(view) {
+      const target = view.row(profiles, targetProfileId);
+      const fault =
+        windowFault(readable.window, view.now) ??
+        partiesFault(
+          caller.customerId,
+          { id: sourceProfileId, profile: view.row(profiles, sourceProfileId) },
+          { id: targetProfileId, profile: target },
+        );
+      if (fault !== undefined) return refuse(fault);
+      const window = windowOf(readable.window, view.now);
+      const settlement: Settlement = {
+        id,
+        customerId: caller.customerId,
+        targetCustomerId: target!.customerId,
+        refId,
+        sourceProfileId,
+        targetProfileId,
+        windowStartNs: window.startNs,
+        windowEndNs: window.endNs,
+        status: 'PENDING',
+        secondaryStatus: null,
+        legs: readable.legs,
+        createdAtNs: view.now,
+        updatedAtNs: view.now,
+      };
+      return {
+        accepted: true,
+        causeId: id,
+        postings: [],
+        writes: [write(newSettlements, id, settlement), ...settlementEvents(settlement, assets)],
+        answer: settlement,
+      };
+    },
+  };
+}
+
+/**
+ * A party's word on a transaction. The row is locked while this is decided, so of two that arrive together, on one
+ * node or on two, the second one sees what the first one made of it.
+ */
+export function moveSettlementCommand(
+  caller: Caller,
+  move: 'affirm' | 'cancel',
+  /** As it was seen a moment ago: only what never changes is taken from it. */
+  seen: Pick<Settlement, 'id' | 'targetProfileId'>,
+  { assets, profiles, settlements }: SettlementTables,
+): Command<Settlement> {
+  const { id, targetProfileId } = seen;
+  return {
+    balances: [],
+    reads: [read(settlements, id), read(profiles, targetProfileId)],
+    decide(view) {
+      const settlement = view.row(settlements, id);
+      const notYours = callerFault(settlement, id, move, caller.customerId);
+      if (notYours !== undefined) return refuse(notYours);
+      const target = view.row(profiles, targetProfileId);
+      // A disabled profile takes on nothing new. Cancelling takes something off, and stays allowed.
+      const fault =
+        (move === 'affirm' && target !== undefined ? disabledFault(target) : undefined) ??
+        moveFault(settlement!, move, view.now);
+      if (fault !== undefined) return refuse(fault);
+      const next = moved(settlement!, move, view.now);
+      return {
+        accepted: true,
+        causeId: id,
+        postings: [],
+        writes: [write(settlements, id, next), ...settlementEvents(next, assets)],
+        answer: next,
+      };
+    },
+  };
+}

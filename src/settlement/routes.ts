@@ -1,0 +1,116 @@
+import type { Database } from '../database/database.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { notFound } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
+import {
+  SettlementTransactionList,
+  SettlementTransactionQuery,
+  SettlementTransactionRequest,
+  SettlementTransactionShape,
+} from './schema.ts';
+import { findSettlement, listSettlements, newSettlements, settlements } from './store.ts';
+import { presentSettlement } from './transaction.ts';
+
+export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
+  readonly database: Database;
+  readonly writePath: WritePath;
+};
+
+export function settlementRoutes({ database, writePath, assets, profiles }: SettlementDependencies): Route[] {
+  const tables: SettlementTables = { assets, profiles, newSettlements, settlements };
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/settlement/transactions',
+      operationId: 'createSettlementTransaction',
+      tag: 'Settlement',
+      summary: 'Create a settlement transaction',
+      description:
+        'Proposes to the owner of the target profile that all legs are settled together. Nothing moves and nothing is held until the target has affirmed and the window is open.',
+      scope: 'settlement:write_transaction',
+      body: SettlementTransactionRequest,
+      response: SettlementTransactionShape,
+      problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
+      handle: async ({ caller, body }) =>
+        createOnce(writePath, {
+          command: createSettlementCommand(caller, body, tables),
+          load: (id) => findSettlement(database, caller.customerId, id),
+          present: (settlement) => presentSettlement(settlement, assets),
+        }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/settlement/transactions',
+      operationId: 'listSettlementTransactions',
+      tag: 'Settlement',
+      summary: 'List settlement transactions',
+      description: 'Those in which one of your profiles is the source or the target.',
+      scope: 'settlement:read_transaction',
+      query: SettlementTransactionQuery,
+      response: SettlementTransactionList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listSettlements(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, (row) => presentSettlement(row, assets)) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/settlement/transactions/{id}',
+      operationId: 'getSettlementTransaction',
+      tag: 'Settlement',
+      summary: 'Get a settlement transaction',
+      scope: 'settlement:read_transaction',
+      params: IdParams,
+      response: SettlementTransactionShape,
+      problems: ['not-found'],
+      async handle({ caller, params }) {
+        const settlement = await findSettlement(database, caller.customerId, params.id);
+        if (settlement === undefined) throw notFound('settlement transaction', params.id);
+        return { body: presentSettlement(settlement, assets) };
+      },
+    }),
+    moveRoute('affirm', {
+      method: 'PUT',
+      path: '/v2/settlement/transactions/{id}/affirm',
+      operationId: 'affirmSettlementTransaction',
+      summary: 'Affirm a settlement transaction',
+      description:
+        'By the owner of the target profile. It is settled in its window, once all legs are covered.',
+    }),
+    moveRoute('cancel', {
+      method: 'DELETE',
+      path: '/v2/settlement/transactions/{id}',
+      operationId: 'cancelSettlementTransaction',
+      summary: 'Cancel a settlement transaction',
+      description: 'By the owner of the source profile, as long as the target has not affirmed.',
+    }),
+  ];
+
+  function moveRoute(
+    move: 'affirm' | 'cancel',
+    definition: Pick<Route, 'method' | 'path' | 'operationId' | 'summary' | 'description'>,
+  ): Route {
+    return route({
+      ...definition,
+      tag: 'Settlement',
+      scope: 'settlement:write_transaction',
+      params: IdParams,
+      response: SettlementTransactionShape,
+      problems: ['forbidden', 'not-found', 'invalid-state'],
+      async handle({ caller, params }) {
+        // An id that is not the caller's to see never reaches the write path.
+        const seen = await findSettlement(database, caller.customerId, params.id);
+        if (seen === undefined) throw notFound('settlement transaction', params.id);
+        const outcome = await writePath.submit(moveSettlementCommand(caller, move, seen, tables));
+        if (outcome.replayed) throw new Error('a move has no idempotency key, and cannot be replayed');
+        return { body: presentSettlement(outcome.answer, assets) };
+      },
+    });
+  }
+}

@@ -1,0 +1,151 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import { selectPage } from '../database/select.ts';
+import type { Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Leg, Settlement } from './transaction.ts';
+
+const COLUMNS = `t.id, t.customer_id as "customerId", t.target_customer_id as "targetCustomerId", t.ref_id as "refId",
+  t.source_profile_id as "sourceProfileId", t.target_profile_id as "targetProfileId",
+  t.window_start_ns as "windowStartNs", t.window_end_ns as "windowEndNs", t.status,
+  t.secondary_status as "secondaryStatus", t.legs, t.created_at_ns as "createdAtNs", t.updated_at_ns as "updatedAtNs"`;
+
+/** Units are text inside JSON, which has no integers of that size. */
+type StoredLeg = Omit<Leg, 'units'> & { readonly units: string };
+type StoredSettlement = Omit<Settlement, 'legs'> & { readonly legs: readonly StoredLeg[] };
+
+function fromStored(row: StoredSettlement): Settlement {
+  return { ...row, legs: row.legs.map((leg) => ({ ...leg, units: BigInt(leg.units) })) };
+}
+
+function legsText({ legs }: Settlement): string {
+  return JSON.stringify(
+    legs.map(({ id, direction, asset, units }) => ({ id, direction, asset, units: units.toString() })),
+  );
+}
+
+function secondaryStatusText({ secondaryStatus }: Settlement): string | null {
+  return secondaryStatus === null ? null : JSON.stringify(secondaryStatus);
+}
+
+/** Transactions that are new. */
+export const newSettlements: Table<Settlement> = {
+  name: 'settlement_transactions',
+  write: (tx, rows) =>
+    tx.query(
+      `insert into settlement_transactions (id, customer_id, target_customer_id, ref_id, source_profile_id,
+         target_profile_id, window_start_ns, window_end_ns, status, secondary_status, legs, created_at_ns, updated_at_ns)
+       select id, customer_id, target_customer_id, ref_id, source_profile_id, target_profile_id,
+              window_start_ns, window_end_ns, status, secondary_status::jsonb, legs::jsonb, created_at_ns, updated_at_ns
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::bigint[], $8::bigint[],
+                   $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[])
+            as row (id, customer_id, target_customer_id, ref_id, source_profile_id, target_profile_id,
+                    window_start_ns, window_end_ns, status, secondary_status, legs, created_at_ns, updated_at_ns)`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        plainArray(rows.map((row) => row.customerId)),
+        plainArray(rows.map((row) => row.targetCustomerId)),
+        textArray(rows.map((row) => row.refId)),
+        plainArray(rows.map((row) => row.sourceProfileId)),
+        plainArray(rows.map((row) => row.targetProfileId)),
+        plainArray(rows.map((row) => row.windowStartNs)),
+        plainArray(rows.map((row) => row.windowEndNs)),
+        textArray(rows.map((row) => row.status)),
+        textArray(rows.map(secondaryStatusText)),
+        textArray(rows.map(legsText)),
+        plainArray(rows.map((row) => row.createdAtNs)),
+        plainArray(rows.map((row) => row.updatedAtNs)),
+      ],
+    ),
+};
+
+/**
+ * Locks the rows until commit and reads them as they are once the lock is held. A transaction of the service locks its
+ * idempotency keys first, then its balances, then rows such as these, each kind in sorted order. So whoever waits here
+ * holds only what comes earlier in that one order, and whoever it waits for has everything that comes earlier already:
+ * no two of them can wait for each other, and moves of one transaction happen one after the other on all nodes.
+ */
+async function lockSettlements(tx: Transaction, ids: readonly string[]): Promise<Map<string, Settlement>> {
+  const rows = await tx.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t where t.id = any ($1::uuid[]) order by t.id for update`,
+    [plainArray(ids)],
+  );
+  return new Map(rows.map((row) => [row.id, fromStored(row)]));
+}
+
+/** Transactions that change state. Whoever names one in its reads has it to itself until commit. */
+export const settlements: Table<Settlement> = {
+  name: 'settlement_transactions',
+  load: lockSettlements,
+  write: (tx, rows) =>
+    tx.query(
+      `update settlement_transactions t
+       set status = changed.status, secondary_status = changed.secondary_status::jsonb,
+           updated_at_ns = changed.updated_at_ns
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
+            as changed (id, status, secondary_status, updated_at_ns)
+       where t.id = changed.id`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        textArray(rows.map((row) => row.status)),
+        textArray(rows.map(secondaryStatusText)),
+        plainArray(rows.map((row) => row.updatedAtNs)),
+      ],
+    ),
+};
+
+/** A transaction in which the customer is source or target; any other is as if it were not there. */
+export async function findSettlement(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Settlement | undefined> {
+  const [row] = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t
+     where t.id = $1 and (t.customer_id = $2 or t.target_customer_id = $2)`,
+    [id, customerId],
+  );
+  return row && fromStored(row);
+}
+
+export type SettlementFilters = {
+  readonly ids?: readonly string[];
+  readonly ref_ids?: readonly string[];
+  readonly profile_ids?: readonly string[];
+  readonly statuses?: readonly string[];
+};
+
+/**
+ * "Source or target" as two index scans in key order that are merged as they are read, so that a page costs its own
+ * rows and not the customer's whole history. Measured on 300,000 transactions, 180,000 of them the caller's: a page
+ * takes 0.2 ms and reads 18 blocks; with `customer_id = … or target_customer_id = …` it takes 380 ms and reads 9,181.
+ * A customer that is both parties meets the row twice, next to each other, and `distinct on` drops the second.
+ */
+const BY_PARTY = `(select s.*, s.customer_id as party_id from settlement_transactions s
+   union all
+   select s.*, s.target_customer_id as party_id from settlement_transactions s) t`;
+
+export async function listSettlements(
+  database: Queryable,
+  customerId: string,
+  filters: SettlementFilters,
+  page: Page,
+): Promise<Settlement[]> {
+  const columns = `distinct on (t.${page.orderBy}_ns, t.id) ${COLUMNS}`;
+  // A ref_id is its sender's name for the transaction, and two senders may use the same: only own ones are found.
+  const ownOnly = filters.ref_ids !== undefined;
+  const from = ownOnly ? 'settlement_transactions t' : BY_PARTY;
+  const rows = await selectPage<StoredSettlement>(database, { columns, from, alias: 't' }, page, (where) => {
+    where.add(ownOnly ? 't.customer_id = ?' : 't.party_id = ?', customerId);
+    where.anyOf('t.id', 'uuid', filters.ids);
+    where.anyOf('t.ref_id', 'text', filters.ref_ids);
+    where.anyOf('t.status', 'text', filters.statuses);
+    if (filters.profile_ids !== undefined) {
+      where.add(
+        'array[t.source_profile_id, t.target_profile_id] && ?::uuid[]',
+        plainArray(filters.profile_ids),
+      );
+    }
+  });
+  return rows.map(fromStored);
+}
