@@ -101,7 +101,7 @@ export async function assemble(parts: {
     routes,
     extensions: [
       operationsExtension({ database, registry: metrics.registry, isReady: () => ready && !stopping }),
-      auth.extension,
+      (fastify) => auth.extension(fastify),
       documentationExtension({ routes, version: VERSION, extraPaths: authenticationPaths(), publicUrl }),
     ],
     observe: metrics.request,

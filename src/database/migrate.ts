@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Connection, Database } from './database.ts';
 
 /** Plain SQL files, numbered from 1, forward only. What has been applied is never edited. */
@@ -15,9 +16,6 @@ export type Migration = {
 export class MigrationError extends Error {}
 
 const DIRECTORY = fileURLToPath(new URL('../../migrations/', import.meta.url));
-/** Any fixed number: nodes that start together queue up behind it, and the first one does the work. */
-const ADVISORY_LOCK = 7_177_001;
-
 export function readMigrations(directory: string = DIRECTORY): Migration[] {
   const files = readdirSync(directory)
     .filter((file) => file.endsWith('.sql'))
@@ -64,14 +62,14 @@ export async function migrate(
   try {
     await connection.query('set statement_timeout = 0');
     await connection.query('set lock_timeout = 0');
-    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCK})`);
+    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
     const applied = await appliedTo(connection);
     checkHistory(applied, migrations);
     const pending = migrations.slice(applied.length);
     for (const migration of pending) await apply(connection, migration);
     return pending.map((migration) => migration.name);
   } finally {
-    await connection.query(`select pg_advisory_unlock(${ADVISORY_LOCK})`).catch(() => undefined);
+    await connection.query(`select pg_advisory_unlock(${ADVISORY_LOCKS.migrations})`).catch(() => undefined);
     await connection.query('reset statement_timeout').catch(() => undefined);
     await connection.query('reset lock_timeout').catch(() => undefined);
     connection.release();

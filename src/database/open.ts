@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { type Connection, connectDatabase, type Database } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
 
@@ -18,8 +19,6 @@ type Where = {
 };
 
 const DATABASE = 'ferry';
-/** Any fixed number. Whoever holds it on the embedded server is the service of that data directory. */
-const OWNER_LOCK = 7_177_002;
 /** A service that was just killed may hold the lock until the server has noticed. */
 const OWNER_WAIT_MS = 3_000;
 
@@ -38,7 +37,9 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
 }
 
 async function tryOwn(connection: Connection): Promise<boolean> {
-  const [row] = await connection.query<{ owned: boolean }>(`select pg_try_advisory_lock(${OWNER_LOCK}) as owned`);
+  const [row] = await connection.query<{ owned: boolean }>(
+    `select pg_try_advisory_lock(${ADVISORY_LOCKS.dataDirectory}) as owned`,
+  );
   return row!.owned;
 }
 

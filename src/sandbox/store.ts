@@ -1,7 +1,5 @@
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import type { Database, Queryable } from '../database/database.ts';
-
-/** Any fixed number: nodes that start together on a new database seed it once. */
-const SEED_LOCK = 7_177_003;
 
 export async function installationValue(database: Queryable, name: string): Promise<string | undefined> {
   const [row] = await database.query<{ value: string }>('select value from installation where name = $1', [
@@ -20,10 +18,10 @@ export async function whileSeeding(database: Database, work: () => Promise<void>
   try {
     await connection.query('set lock_timeout = 0');
     await connection.query('set statement_timeout = 0');
-    await connection.query(`select pg_advisory_lock(${SEED_LOCK})`);
+    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.demoData})`);
     await work();
   } finally {
-    await connection.query(`select pg_advisory_unlock(${SEED_LOCK})`);
+    await connection.query(`select pg_advisory_unlock(${ADVISORY_LOCKS.demoData})`);
     await connection.query('reset lock_timeout');
     await connection.query('reset statement_timeout');
     connection.release();

@@ -1,0 +1,96 @@
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import { repeat } from '../kernel/repeat.ts';
+import { LIMITS } from '../limits.ts';
+import { createAttempts } from './attempts.ts';
+import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { createClientDirectory } from './clients.ts';
+import { createExternalVerify, type ExternalIssuer } from './external-issuer.ts';
+import { createKeyring, rotateSigningKey } from './keys.ts';
+import { registerElsewhere, registerMetadata } from './metadata.ts';
+import { createSecretChecker } from './secrets.ts';
+import { registerTokenEndpoint } from './token-endpoint.ts';
+import { createOwnVerify } from './verify.ts';
+
+export type AuthTiming = {
+  readonly pollMs: number;
+  readonly staleMs: number;
+  readonly keyReloadIntervalMs: number;
+};
+
+export type AuthOptions = {
+  readonly database: Database;
+  /** Issuer and audience of tokens; the same on all nodes. */
+  readonly publicUrl: () => string;
+  readonly externalIssuer?: ExternalIssuer | undefined;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly timing?: Partial<AuthTiming>;
+};
+
+export type Auth = {
+  readonly authenticate: Authenticate;
+  /** The token endpoint and what describes it. */
+  extension(app: FastifyInstance): Promise<void>;
+  /** Makes the first key when there is none, and begins to watch for new keys and disabled clients. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** On this node the new key signs when this resolves, on others within seconds. */
+  rotateKey(options?: { distrustOld?: boolean }): Promise<string>;
+};
+
+export function createAuth({ database, publicUrl, externalIssuer, log, timing = {} }: AuthOptions): Auth {
+  const {
+    pollMs = LIMITS.authPollMs,
+    staleMs = LIMITS.authStaleMs,
+    keyReloadIntervalMs = LIMITS.keyReloadIntervalMs,
+  } = timing;
+  const keyring = createKeyring(database, { staleMs, reloadIntervalMs: keyReloadIntervalMs });
+  const clients = createClientDirectory(database, staleMs);
+  const verify =
+    externalIssuer === undefined
+      ? createOwnVerify(keyring, clients, publicUrl)
+      : createExternalVerify(database, externalIssuer);
+  const checker = createSecretChecker();
+  const attempts = createAttempts();
+
+  let isFailing = false;
+  const poll = repeat(
+    pollMs,
+    async () => {
+      await Promise.all([keyring.reload(), clients.refresh()]);
+      if (isFailing) log.info('keys and clients are up to date again');
+      isFailing = false;
+      return 'wait';
+    },
+    (error) => {
+      // Said once. Requests find what is known too old, ask themselves, and get a 503 if that fails too.
+      if (!isFailing) log.warn({ err: error }, 'keys and clients cannot be brought up to date');
+      isFailing = true;
+    },
+  );
+
+  return {
+    authenticate: createAuthenticate(verify, keyring, clients),
+    async extension(app) {
+      if (externalIssuer !== undefined) {
+        registerElsewhere(app, externalIssuer.issuer);
+        return;
+      }
+      registerMetadata(app, keyring, publicUrl);
+      await registerTokenEndpoint(app, { database, keyring, checker, attempts, publicUrl });
+    },
+    async start() {
+      // An external issuer has its own keys and clients, and is asked when a token comes.
+      if (externalIssuer !== undefined) return;
+      await keyring.signingKey();
+      poll.start();
+    },
+    stop: () => poll.stop(),
+    async rotateKey(options) {
+      const kid = await rotateSigningKey(database, options);
+      await keyring.reload();
+      return kid;
+    },
+  };
+}

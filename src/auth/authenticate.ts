@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import { Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import { LIMITS } from '../limits.ts';
+import type { ClientDirectory } from './clients.ts';
+import { createGenerations } from './generations.ts';
+import type { Keyring } from './keys.ts';
+import { disabledClient, invalidToken, type Verified, type Verify } from './verify.ts';
+
+export type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+
+/** RFC 6750 section 3: no error code for a request that does not try to authenticate in this way. */
+function noToken(detail: string): Problem {
+  return new Problem('unauthenticated', detail);
+}
+
+function readToken(authorization: string): string {
+  if (!/^bearer\b/i.test(authorization)) {
+    throw noToken('The Authorization header must have the form "Bearer <token>".');
+  }
+  const token = BEARER.exec(authorization)?.[1];
+  if (token === undefined)
+    throw invalidToken('The Authorization header must have the form "Bearer <token>".');
+  if (token.length > LIMITS.accessTokenLengthMax) {
+    throw invalidToken(`The access token has more than ${LIMITS.accessTokenLengthMax} characters.`);
+  }
+  return token;
+}
+
+/**
+ * A token is verified once, then remembered by a hash until it expires; the token itself is not kept. A hit costs
+ * the hash and three lookups, about 2 µs, where a verification takes some 250 µs. It still asks, in memory, whether
+ * the key is trusted and the client enabled, as of a few seconds ago.
+ */
+export function createAuthenticate(
+  verify: Verify,
+  keyring: Pick<Keyring, 'trustsNow'>,
+  clients: Pick<ClientDirectory, 'peek'>,
+): Authenticate {
+  const verified = createGenerations<Verified>(LIMITS.verifiedTokensMax);
+
+  /** Undefined: look at the token again. */
+  function callerOf({ caller, expiresAtMs, kid }: Verified): Caller | undefined {
+    if (Date.now() >= expiresAtMs) return undefined;
+    if (kid === undefined) return caller;
+    const nowMs = performance.now();
+    if (!keyring.trustsNow(kid, nowMs)) return undefined;
+    const client = clients.peek(caller.clientId, nowMs);
+    if (client?.disabled === true) throw disabledClient();
+    return client?.integration === caller.integration ? caller : undefined;
+  }
+
+  return async (authorization) => {
+    if (authorization === undefined) throw noToken('The request has no Authorization header.');
+    // Of the whole header, so that one that is known need not be read either.
+    const digest = hash('sha256', authorization, 'base64');
+    const remembered = verified.get(digest);
+    const caller = remembered === undefined ? undefined : callerOf(remembered);
+    if (caller !== undefined) return caller;
+    verified.delete(digest);
+    const fresh = await verify(readToken(authorization));
+    verified.set(digest, fresh);
+    return fresh.caller;
+  };
+}

@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifySchema } from 'fastify';
+import { Problem } from '../kernel/problem.ts';
+import type { Keyring } from './keys.ts';
+import { SCOPE_NAMES } from './scopes.ts';
+import { KEYS_SCHEMA, METADATA_SCHEMA } from './token-schema.ts';
+
+export const TOKEN_PATH = '/oauth2/token';
+const KEYS_PATH = '/.well-known/jwks.json';
+const METADATA_PATH = '/.well-known/oauth-authorization-server';
+
+/** How others find the token endpoint and check our tokens. */
+export function registerMetadata(
+  app: FastifyInstance,
+  keyring: Pick<Keyring, 'publicKeys'>,
+  publicUrl: () => string,
+): void {
+  app.get(KEYS_PATH, { schema: KEYS_SCHEMA }, async (_request, reply) => {
+    // Short: a new key signs at once, and who keeps this answer for long refuses its tokens for as long.
+    reply.header('cache-control', 'public, max-age=10');
+    return { keys: await keyring.publicKeys() };
+  });
+  app.get(METADATA_PATH, { schema: METADATA_SCHEMA }, async () => {
+    const url = publicUrl();
+    return {
+      issuer: url,
+      token_endpoint: `${url}${TOKEN_PATH}`,
+      jwks_uri: `${url}${KEYS_PATH}`,
+      service_documentation: `${url}/docs`,
+      scopes_supported: SCOPE_NAMES,
+      response_types_supported: [],
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    };
+  });
+}
+
+/** With an external issuer none of this is here, and the answer says where tokens come from. */
+export function registerElsewhere(app: FastifyInstance, issuer: string): void {
+  const routes = [
+    { method: 'POST', url: TOKEN_PATH },
+    { method: 'GET', url: KEYS_PATH },
+    { method: 'GET', url: METADATA_PATH },
+  ];
+  for (const { method, url } of routes) {
+    app.route({
+      method,
+      url,
+      schema: { hide: true } as FastifySchema,
+      // Before the body is read: it does not matter what it is.
+      onRequest: async () => {
+        throw new Problem('not-found', `This service issues no tokens; they come from ${issuer}.`, {
+          resource: 'path',
+          id: url,
+        });
+      },
+      handler: () => undefined,
+    });
+  }
+}

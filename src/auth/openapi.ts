@@ -1,0 +1,44 @@
+import { KEYS_SCHEMA, METADATA_SCHEMA, TOKEN_SCHEMA } from './token-schema.ts';
+
+type RouteSchema = {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly consumes?: readonly string[];
+  readonly body?: object;
+  readonly response: Readonly<Record<string, object>>;
+};
+
+/** The routes outside the operations in OpenAPI's words. */
+function operationOf(schema: RouteSchema): object {
+  const { operationId, tags, summary, description, consumes, body, response } = schema;
+  const responses = Object.entries(response).map(([status, answer]) => {
+    const { description: meaning, ...shape } = answer as { description: string };
+    return [status, { description: meaning, content: { 'application/json': { schema: shape } } }];
+  });
+  return {
+    operationId,
+    tags,
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: [],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: Object.fromEntries((consumes ?? []).map((type) => [type, { schema: body }])),
+          },
+        }),
+    responses: Object.fromEntries(responses),
+  };
+}
+
+export function authenticationPaths(): Record<string, unknown> {
+  return {
+    '/oauth2/token': { post: operationOf(TOKEN_SCHEMA) },
+    '/.well-known/jwks.json': { get: operationOf(KEYS_SCHEMA) },
+    '/.well-known/oauth-authorization-server': { get: operationOf(METADATA_SCHEMA) },
+  };
+}

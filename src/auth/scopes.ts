@@ -1,0 +1,42 @@
+/** Everything that a client can be allowed to do. The words go into the OpenAPI document. */
+export const SCOPES = {
+  'transfer:write_fiat_withdrawal': 'Withdraw fiat money to a registered fiat account',
+  'transfer:write_crypto_withdrawal': 'Withdraw crypto assets to an address',
+  'transfer:write_platform_transfer': 'Move value to a profile of any customer',
+  'transfer:write_internal_transfer': 'Move value between own profiles',
+  'transfer:read_transfer': 'Read transfers',
+  'transfer:write_fiat_account': 'Register, change and remove fiat accounts',
+  'transfer:read_fiat_account': 'Read fiat accounts',
+  'transfer:write_deposit_address': 'Create crypto deposit addresses',
+  'transfer:read_deposit_address': 'Read crypto deposit addresses',
+  'transfer:write_fiat_deposit_instructions': 'Create fiat deposit instructions',
+  'transfer:read_fiat_deposit_instructions': 'Read fiat deposit instructions',
+  'fee:write_crypto_withdrawal_fee': 'Obtain a guaranteed fee for a crypto withdrawal',
+  'settlement:write_transaction': 'Create, affirm and cancel settlement transactions',
+  'settlement:read_transaction': 'Read settlement transactions',
+  'identity:write_identity': 'Create identities',
+  'identity:read_identity': 'Read identities',
+  'identity:write_account': 'Create accounts, add and remove their members',
+  'identity:read_account': 'Read accounts and their members',
+  'funding:write_profile': 'Create profiles',
+  'funding:read_profile': 'Read profiles and balances',
+  'events:read_event': 'Read events',
+  'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
+  'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',
+  'operator:review': 'Review fiat accounts of all customers',
+} as const satisfies Record<string, string>;
+
+export type Scope = keyof typeof SCOPES;
+
+export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
+/** For a client that may do everything. */
+export const ALL_SCOPES = SCOPE_NAMES;
+
+export function isScope(name: string): name is Scope {
+  return Object.hasOwn(SCOPES, name);
+}
+
+/** RFC 6749 section 3.3: names with single blanks between them; here several blanks do no harm, and doubles go. */
+export function splitScope(text: string): string[] {
+  return [...new Set(text.split(' ').filter((name) => name !== ''))];
+}

@@ -1,0 +1,155 @@
+import type { JWK } from 'jose';
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
+import { textArray } from '../database/array.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Caller } from '../kernel/route.ts';
+
+export type Integration = Caller['integration'];
+
+export type Customer = {
+  readonly id: string;
+  readonly name: string;
+  readonly integration: Integration;
+  readonly createdAtNs: Instant;
+};
+
+export type Client = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly createdAtNs: Instant;
+  readonly disabledAtNs: Instant | null;
+};
+
+/** What a node must know of a client to let its tokens in. */
+export type ClientState = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly integration: Integration;
+  readonly disabled: boolean;
+};
+
+export type SigningKeyRow = {
+  readonly id: string;
+  readonly privateJwk: JWK;
+  readonly publicJwk: JWK;
+  readonly createdAtNs: Instant;
+  readonly retiredAtNs: Instant | null;
+};
+
+const CUSTOMER = 'id, name, integration, created_at_ns as "createdAtNs"';
+const CLIENT = `id, customer_id as "customerId", name, scopes, created_at_ns as "createdAtNs",
+  disabled_at_ns as "disabledAtNs"`;
+
+/** False when the id or the name is taken. */
+export async function insertCustomer(tx: Queryable, customer: Customer): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, $4)
+     on conflict do nothing returning id`,
+    [customer.id, customer.name, customer.integration, customer.createdAtNs],
+  );
+  return rows.length > 0;
+}
+
+export async function customerById(tx: Queryable, id: string): Promise<Customer | undefined> {
+  const rows = await tx.query<Customer>(`select ${CUSTOMER} from customers where id = $1`, [id]);
+  return rows[0];
+}
+
+export async function customerByName(tx: Queryable, name: string): Promise<Customer | undefined> {
+  const rows = await tx.query<Customer>(`select ${CUSTOMER} from customers where name = $1`, [name]);
+  return rows[0];
+}
+
+export function allCustomers(tx: Queryable): Promise<Customer[]> {
+  return tx.query<Customer>(`select ${CUSTOMER} from customers order by created_at_ns, id`);
+}
+
+/** False when the id is taken. */
+export async function insertClient(tx: Queryable, client: Client, secretHash: string): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into clients (id, customer_id, name, scopes, secret_hash, created_at_ns)
+     values ($1, $2, $3, $4::text[], $5, $6) on conflict do nothing returning id`,
+    [client.id, client.customerId, client.name, textArray(client.scopes), secretHash, client.createdAtNs],
+  );
+  return rows.length > 0;
+}
+
+export async function clientById(tx: Queryable, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(`select ${CLIENT} from clients where id = $1`, [id]);
+  return rows[0];
+}
+
+/** The only statement that reads a secret's hash. */
+export async function clientWithSecret(
+  tx: Queryable,
+  id: string,
+): Promise<(Client & { readonly secretHash: string }) | undefined> {
+  const rows = await tx.query<Client & { secretHash: string }>(
+    `select ${CLIENT}, secret_hash as "secretHash" from clients where id = $1`,
+    [id],
+  );
+  return rows[0];
+}
+
+export function clientsOf(tx: Queryable, customerId: string): Promise<Client[]> {
+  return tx.query<Client>(`select ${CLIENT} from clients where customer_id = $1 order by created_at_ns, id`, [
+    customerId,
+  ]);
+}
+
+export function allClients(tx: Queryable): Promise<Client[]> {
+  return tx.query<Client>(`select ${CLIENT} from clients order by created_at_ns, id`);
+}
+
+/** The first time counts; undefined when there is no such client. */
+export async function disable(tx: Queryable, id: string, atNs: Instant): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set disabled_at_ns = coalesce(disabled_at_ns, $2) where id = $1 returning ${CLIENT}`,
+    [id, atNs],
+  );
+  return rows[0];
+}
+
+export function clientStates(tx: Queryable, ids: readonly string[]): Promise<ClientState[]> {
+  return tx.query<ClientState>(
+    `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled
+     from clients join customers on customers.id = customer_id where clients.id = any ($1::text[])`,
+    [textArray(ids)],
+  );
+}
+
+/** The one that signs is the one that is not retired; those retired before `sinceNs` have no live token left. */
+export function trustedKeys(tx: Queryable, sinceNs: Instant): Promise<SigningKeyRow[]> {
+  return tx.query<SigningKeyRow>(
+    `select id, private_jwk as "privateJwk", public_jwk as "publicJwk", created_at_ns as "createdAtNs",
+            retired_at_ns as "retiredAtNs"
+     from signing_keys where retired_at_ns is null or retired_at_ns >= $1
+     order by created_at_ns desc, id desc`,
+    [sinceNs],
+  );
+}
+
+/** Whoever changes which key signs goes one after the other, on all nodes. */
+export async function lockSigningKeys(tx: Transaction): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.signingKeys]);
+}
+
+export async function retireKeys(tx: Transaction, atNs: Instant): Promise<void> {
+  await tx.query('update signing_keys set retired_at_ns = $1 where retired_at_ns is null', [atNs]);
+}
+
+/** Those that have no live token left. */
+export async function deleteKeysRetiredBefore(tx: Transaction, beforeNs: Instant): Promise<void> {
+  await tx.query('delete from signing_keys where retired_at_ns < $1', [beforeNs]);
+}
+
+export async function insertKey(tx: Transaction, key: Omit<SigningKeyRow, 'retiredAtNs'>): Promise<void> {
+  await tx.query(
+    `insert into signing_keys (id, private_jwk, public_jwk, created_at_ns)
+     values ($1, $2::jsonb, $3::jsonb, $4)`,
+    [key.id, JSON.stringify(key.privateJwk), JSON.stringify(key.publicJwk), key.createdAtNs],
+  );
+}

@@ -1,0 +1,226 @@
+import { createHmac, createPublicKey } from 'node:crypto';
+import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createAuth } from '../../src/auth/auth.ts';
+import { connectDatabase } from '../../src/database/database.ts';
+import { failureOf } from '../../src/database/failure.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { problemOf } from '../support/ledger.ts';
+import {
+  type AuthNode,
+  counting,
+  newTestClient,
+  READ_AND_WRITE,
+  refusal,
+  signedByUs,
+  startAuthNode,
+  type TestClient,
+  tokenFor,
+} from './support.ts';
+
+let test: TestDatabase;
+let node: AuthNode;
+let client: TestClient;
+let token: string;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  node = await startAuthNode(test.database, { timing: { keyReloadIntervalMs: 20 } });
+  client = await newTestClient(test.database);
+  token = await tokenFor(node, client);
+});
+afterAll(async () => {
+  await node.stop();
+  await test.drop();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What a good token says. */
+function claims(): JWTPayload {
+  const issuedAt = Math.floor(Date.now() / 1000);
+  return {
+    iss: node.url,
+    aud: node.url,
+    sub: client.clientId,
+    client_id: client.clientId,
+    customer_id: client.customerId,
+    scope: 'transfer:read_transfer',
+    iat: issuedAt,
+    exp: issuedAt + 3600,
+    jti: 'a',
+  };
+}
+
+function without(name: string): JWTPayload {
+  return Object.fromEntries(Object.entries(claims()).filter(([key]) => key !== name));
+}
+
+async function expectInvalid(forged: string, detail: RegExp): Promise<void> {
+  const problem = await refusal(node.auth, forged);
+  expect(problem).toMatchObject({ slug: 'unauthenticated', status: 401, meta: { error: 'invalid_token' } });
+  expect(problem.message).toMatch(detail);
+  // Not remembered as good either.
+  expect((await refusal(node.auth, forged)).status).toBe(401);
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+describe('the Authorization header', () => {
+  it('lets a token in, with who is calling', async () => {
+    expect(await node.auth.authenticate(`Bearer ${token}`)).toEqual({
+      customerId: client.customerId,
+      clientId: client.clientId,
+      scopes: new Set(READ_AND_WRITE),
+      integration: 'FIRST_PARTY',
+    });
+    expect(await node.auth.authenticate(`bearer ${token}`)).toMatchObject({ clientId: client.clientId });
+  });
+
+  it.each([
+    ['is absent', undefined, undefined],
+    ['has another scheme', 'Basic YTpi', undefined],
+    ['is empty', '', undefined],
+    ['has no token', 'Bearer', 'invalid_token'],
+    ['has two tokens', 'Bearer a.b.c d.e.f', 'invalid_token'],
+    ['has no JWT', 'Bearer abc', 'invalid_token'],
+    ['has only dots', 'Bearer ..', 'invalid_token'],
+    ['has a very long token', `Bearer ${'a'.repeat(9_000)}`, 'invalid_token'],
+  ])('is refused when it %s', async (_, header, error) => {
+    const problem = await problemOf(node.auth.authenticate(header));
+    expect([problem.status, problem.meta.error]).toEqual([401, error]);
+  });
+
+  it('is challenged as RFC 6750 says', async () => {
+    const challenge = async (headers: Record<string, string>): Promise<unknown> => {
+      const response = await fetch(`${node.url}/v2/who-am-i`, { headers });
+      return [response.status, response.headers.get('www-authenticate')];
+    };
+    expect(await challenge({})).toEqual([401, 'Bearer']);
+    expect(await challenge({ authorization: 'Bearer abc' })).toEqual([401, 'Bearer error="invalid_token"']);
+  });
+});
+
+describe('a token signed with our own key', () => {
+  it('is good when all its claims are: what the refusals below differ from', async () => {
+    const good = await signedByUs(test.database, claims());
+    expect(await node.auth.authenticate(`Bearer ${good}`)).toMatchObject({ clientId: client.clientId });
+  });
+
+  it.each([
+    ['it has expired', () => ({ ...claims(), exp: Math.floor(Date.now() / 1000) - 1 }), {}, /expired/],
+    ['it never expires', () => without('exp'), {}, /exp /],
+    ['it is for another service', () => ({ ...claims(), aud: 'https://other.example' }), {}, /aud /],
+    ['it is for nobody', () => without('aud'), {}, /aud /],
+    ['it is from another issuer', () => ({ ...claims(), iss: 'https://other.example' }), {}, /issuer/],
+    ['it has no scope', () => without('scope'), {}, /scope /],
+    ['its scope is a list', () => ({ ...claims(), scope: ['transfer:read_transfer'] }), {}, /malformed/],
+    ['it has no client', () => without('client_id'), {}, /client_id /],
+    ['its client is unknown', () => ({ ...claims(), client_id: 'ferry_unknown' }), {}, /disabled/],
+    ['it is another kind of JWT', claims, { typ: 'JWT' }, /typ /],
+    ['its key is unknown', claims, { kid: 'unknown' }, /unknown key/],
+  ] as [string, () => JWTPayload, { typ?: string; kid?: string }, RegExp][])(
+    'is refused when %s',
+    async (_, payload, header, detail) => {
+      await expectInvalid(await signedByUs(test.database, payload(), header), detail);
+    },
+  );
+});
+
+describe('a forged token', () => {
+  it('is refused without a signature (alg none)', async () => {
+    await expectInvalid(new UnsecuredJWT(claims()).encode(), /algorithm|malformed/);
+    const { kid } = await publicKey();
+    const unsigned = `${encode({ alg: 'none', typ: 'at+jwt', kid })}.${encode(claims())}.`;
+    await expectInvalid(unsigned, /algorithm|malformed/);
+    const [header, payload] = token.split('.');
+    await expectInvalid(`${header}.${payload}.`, /signature|malformed/);
+  });
+
+  it('is refused when our public key is the secret of an HMAC', async () => {
+    const jwk = await publicKey();
+    const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
+    for (const secret of [pem, Buffer.from(jwk.x as string, 'base64url'), JSON.stringify(jwk)]) {
+      const signed = `${encode({ alg: 'HS256', typ: 'at+jwt', kid: jwk.kid })}.${encode(claims())}`;
+      const signature = createHmac('sha256', secret).update(signed).digest('base64url');
+      await expectInvalid(`${signed}.${signature}`, /algorithm/);
+    }
+  });
+
+  it('is refused when its payload was altered', async () => {
+    const [header, , signature] = token.split('.');
+    const altered = { ...decodeJwt(token), scope: 'operator:review' };
+    await expectInvalid(`${header}.${encode(altered)}.${signature}`, /signature/);
+  });
+
+  it("is refused when it carries somebody's own key under our key id", async () => {
+    const { publicKey: theirs, privateKey } = await generateKeyPair('EdDSA');
+    const { kid } = await publicKey();
+    const jwk = await exportJWK(theirs);
+    const forged = await new SignJWT(claims())
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: kid as string, jwk })
+      .sign(privateKey);
+    await expectInvalid(forged, /signature/);
+  });
+
+  it('is refused with another asymmetric algorithm', async () => {
+    const { privateKey } = await generateKeyPair('ES256');
+    const { kid } = await publicKey();
+    const forged = await new SignJWT(claims())
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: kid as string })
+      .sign(privateKey);
+    await expectInvalid(forged, /algorithm/);
+  });
+});
+
+async function publicKey(): Promise<Record<string, unknown>> {
+  const response = await fetch(`${node.url}/.well-known/jwks.json`);
+  const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
+  expect(keys).toHaveLength(1);
+  // Nothing private in it.
+  expect(Object.keys(keys[0]!).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x']);
+  return keys[0]!;
+}
+
+describe('a token that was verified before', () => {
+  it('costs no query', async () => {
+    const counted = counting(test.database);
+    const publicUrl = (): string => node.url;
+    const auth = createAuth({ database: counted.database, publicUrl, log: node.app.log });
+    await auth.authenticate(`Bearer ${token}`);
+    const before = counted.queries();
+    expect(before).toBeGreaterThan(0);
+    for (let time = 0; time < 1_000; time += 1) await auth.authenticate(`Bearer ${token}`);
+    expect(counted.queries()).toBe(before);
+  });
+
+  it('is refused once it has expired', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const short = await signedByUs(test.database, { ...claims(), exp: Math.floor(Date.now() / 1000) + 60 });
+    vi.setSystemTime(Date.now() + 58_000);
+    expect(await node.auth.authenticate(`Bearer ${short}`)).toMatchObject({ clientId: client.clientId });
+    vi.setSystemTime(Date.now() + 3_000);
+    await expectInvalid(short, /expired/);
+  });
+
+  it('does not let another token in that begins like it', async () => {
+    await node.auth.authenticate(`Bearer ${token}`);
+    const last = token.at(-2) === 'A' ? 'B' : 'A';
+    await expectInvalid(`${token.slice(0, -2)}${last}${token.at(-1)}`, /signature/);
+  });
+
+  it('is answered with 503 when nobody knows whether its client is still enabled', async () => {
+    const database = connectDatabase(test.address, 2);
+    const publicUrl = (): string => node.url;
+    const { log } = node.app;
+    const auth = createAuth({ database, publicUrl, log, timing: { staleMs: 200 } });
+    await auth.authenticate(`Bearer ${token}`);
+    await database.close();
+    expect(await auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    const reason = await auth.authenticate(`Bearer ${token}`).catch((error: unknown) => error);
+    expect(failureOf(reason)).toBe('away');
+  });
+});

@@ -1,0 +1,149 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { problemOf } from '../support/ledger.ts';
+import {
+  type AuthNode,
+  newTestClient,
+  postToken,
+  startAuthNode,
+  type TestClient,
+  tokenFor,
+} from './support.ts';
+
+/** Somebody else's authorization server, reduced to its keys. */
+type Issuer = {
+  url: string;
+  server: Server;
+  keys: Map<string, GenerateKeyPairResult>;
+  published: Set<string>;
+};
+
+async function startIssuer(): Promise<Issuer> {
+  const keys = new Map<string, GenerateKeyPairResult>();
+  for (const alg of ['ES256', 'EdDSA', 'RS256']) keys.set(alg, await generateKeyPair(alg));
+  const published = new Set(keys.keys());
+  const server = createServer((_request, response) => {
+    void Promise.all(
+      [...published].map(async (alg) => ({ ...(await exportJWK(keys.get(alg)!.publicKey)), alg, kid: alg })),
+    ).then((jwks) => response.end(JSON.stringify({ keys: jwks })));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, server, keys, published };
+}
+
+let test: TestDatabase;
+let issuer: Issuer;
+let node: AuthNode;
+let client: TestClient;
+const AUDIENCE = 'https://payments.example';
+beforeAll(async () => {
+  test = await createTestDatabase();
+  issuer = await startIssuer();
+  node = await startAuthNode(test.database, { externalIssuer: external(issuer.url) });
+  client = await newTestClient(test.database, 'THIRD_PARTY');
+});
+afterAll(async () => {
+  await node.stop();
+  issuer.server.close();
+  await test.drop();
+});
+
+function external(url: string) {
+  return { issuer: url, jwksUrl: `${url}/keys`, customerClaim: 'tenant', audience: AUDIENCE };
+}
+
+function signed(claims: JWTPayload = {}, alg = 'ES256', typ = 'at+jwt'): Promise<string> {
+  const issuedAt = Math.floor(Date.now() / 1000);
+  const payload = {
+    iss: issuer.url,
+    aud: AUDIENCE,
+    client_id: 'their-client',
+    scope: 'transfer:read_transfer settlement:read_transaction',
+    tenant: client.customerId,
+    exp: issuedAt + 60,
+    ...claims,
+  };
+  return new SignJWT(payload)
+    .setProtectedHeader({ alg, typ, kid: alg })
+    .sign(issuer.keys.get(alg)!.privateKey);
+}
+
+const authenticate = (token: string) => node.auth.authenticate(`Bearer ${token}`);
+
+describe('tokens of an external issuer', () => {
+  it.each(['ES256', 'EdDSA'])('are accepted with %s, and mapped to the customer by id', async (alg) => {
+    expect(await authenticate(await signed({}, alg))).toEqual({
+      customerId: client.customerId,
+      clientId: 'their-client',
+      scopes: new Set(['transfer:read_transfer', 'settlement:read_transaction']),
+      integration: 'THIRD_PARTY',
+    });
+  });
+
+  it('are mapped to the customer by name', async () => {
+    const token = await signed({ tenant: client.customerName });
+    expect(await authenticate(token)).toMatchObject({ customerId: client.customerId });
+    const response = await fetch(`${node.url}/v2/who-am-i`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(await response.json()).toMatchObject({ client_id: 'their-client' });
+  });
+
+  it.each([
+    ['their customer is unknown', () => signed({ tenant: 'Nobody' }), /tenant/],
+    ['their customer claim is not a text', () => signed({ tenant: [client.customerId] }), /tenant/],
+    ['they are for somebody else', () => signed({ aud: 'https://other.example' }), /aud/],
+    ['they have expired', () => signed({ exp: Math.floor(Date.now() / 1000) - 1 }), /expired/],
+    ['they are ID tokens', () => signed({}, 'ES256', 'JWT'), /typ/],
+    ['they come from elsewhere', () => signed({ iss: 'https://other.example' }), /issuer/],
+    ['their algorithm is another', () => signed({}, 'RS256'), /algorithm/],
+  ])('are refused when %s', async (_, make, detail) => {
+    const problem = await problemOf(authenticate(await make()));
+    expect([problem.status, problem.meta]).toEqual([401, { error: 'invalid_token' }]);
+    expect(problem.message).toMatch(detail);
+  });
+
+  it('are refused when their key is not published, and answered with 503 when nobody can tell', async () => {
+    const other = await startIssuer();
+    const start = () => startAuthNode(test.database, { externalIssuer: external(other.url) });
+    const make = (scope: string): Promise<string> =>
+      new SignJWT({
+        iss: other.url,
+        aud: AUDIENCE,
+        client_id: 'c',
+        scope,
+        tenant: client.customerId,
+        exp: Math.floor(Date.now() / 1000) + 60,
+      })
+        .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'ES256' })
+        .sign(other.keys.get('ES256')!.privateKey);
+    other.published.delete('ES256');
+    const [before, after] = [await start(), await start()];
+    const refused = await problemOf(before.auth.authenticate(`Bearer ${await make('a')}`));
+    expect([refused.status, refused.message]).toEqual([401, expect.stringContaining('unknown key')]);
+    other.server.closeAllConnections();
+    await new Promise((resolve) => other.server.close(resolve));
+    const unknown = await problemOf(after.auth.authenticate(`Bearer ${await make('b')}`));
+    expect([unknown.status, unknown.retryAfterSeconds]).toEqual([503, 5]);
+    await Promise.all([before.stop(), after.stop()]);
+  });
+
+  it('replace our own: none are issued, and none are accepted', async () => {
+    const own = await startAuthNode(test.database);
+    const token = await tokenFor(own, client);
+    expect(await own.auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
+    expect((await problemOf(authenticate(token))).status).toBe(401);
+    await own.stop();
+    const response = await postToken(node.url, { grant_type: 'client_credentials' });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(((await response.json()) as { detail: string }).detail).toContain(issuer.url);
+    for (const path of ['jwks.json', 'oauth-authorization-server']) {
+      expect((await fetch(`${node.url}/.well-known/${path}`)).status).toBe(404);
+    }
+  });
+});
