@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   createClient,
   createCustomer,
@@ -13,6 +15,7 @@ import { migrate } from '../database/migrate.ts';
 import { openDatabase } from '../database/open.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { audit } from '../ledger/audit.ts';
+import type { SandboxFile } from '../sandbox/demo.ts';
 import { serve } from '../serve.ts';
 
 /** A command was called wrongly. */
@@ -74,6 +77,25 @@ function table(rows: readonly (readonly string[])[]): string {
 const show = (invocation: Invocation, data: unknown, lines: string): void =>
   invocation.print(invocation.json ? JSON.stringify(data, null, 2) : lines);
 
+/** The first customer's, and where the counterparty is. Ids and secrets never need quoting. */
+function shellVariables({ base_url, customers }: SandboxFile): string {
+  const [customer, counterparty] = customers;
+  const values = {
+    FERRY: base_url,
+    CLIENT_ID: customer!.client_id,
+    CLIENT_SECRET: customer!.client_secret,
+    PROFILE: customer!.profiles[0]!.id,
+    SECOND_PROFILE: customer!.profiles[1]!.id,
+    IDENTITY: customer!.identity_id,
+    ACCOUNT: customer!.account_id,
+    FIAT_ACCOUNT: customer!.fiat_account_id,
+    COUNTERPARTY_PROFILE: counterparty!.profiles[0]!.id,
+  };
+  return Object.entries(values)
+    .map(([name, value]) => `export ${name}='${value}'`)
+    .join('\n');
+}
+
 export const COMMANDS: readonly CommandLine[] = [
   {
     name: 'serve',
@@ -82,6 +104,22 @@ export const COMMANDS: readonly CommandLine[] = [
     async run(invocation) {
       noArguments(invocation);
       await serve(invocation.config, invocation.print);
+      return 0;
+    },
+  },
+  {
+    name: 'demo',
+    summary: "print the sandbox's demo data as shell variables",
+    usage: 'demo [--json]',
+    details: 'For a shell: eval "$(npx ferry demo)"',
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      const path = join(invocation.config.dataDir, 'sandbox.json');
+      if (!existsSync(path))
+        throw new UsageError(`${path} is not there: start the sandbox first, with npm start.`);
+      const sandbox = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
+      show(invocation, sandbox, shellVariables(sandbox));
       return 0;
     },
   },
