@@ -43,6 +43,7 @@ create table identities (
                                                 and (type = 'INSTITUTION') = (institution_details is not null))
 );
 create index identities_by_customer on identities (customer_id, created_at_ns, id);
+create index identities_by_update on identities (customer_id, updated_at_ns, id);
 
 create table accounts (
   id             uuid primary key,
@@ -57,6 +58,7 @@ create table accounts (
   updated_at_ns  bigint not null
 );
 create index accounts_by_customer on accounts (customer_id, created_at_ns, id);
+create index accounts_by_update on accounts (customer_id, updated_at_ns, id);
 
 create table account_members (
   id             uuid primary key,
@@ -80,6 +82,7 @@ create table profiles (
   unique (customer_id, nickname)
 );
 create index profiles_by_customer on profiles (customer_id, created_at_ns, id);
+create unique index profiles_one_default on profiles (customer_id) where type = 'DEFAULT';
 
 create table fiat_accounts (
   id                         uuid primary key,

@@ -1,6 +1,14 @@
 import { type Static, type TObject, type TString, Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import {
+  closed,
+  DateTime,
+  Id,
+  Metadata,
+  OPTIONAL_TEXT_PATTERN,
+  RefId,
+  TEXT_PATTERN,
+} from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { FIAT_ACCOUNT_STATUSES } from './fiat-account.ts';
 
@@ -9,13 +17,13 @@ const Text = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: LIMITS.bankTextMax,
-    pattern: '^\\p{Z}*[^\\p{Cc}\\p{Z}][^\\p{Cc}]*$',
+    pattern: TEXT_PATTERN,
     description,
   });
 
 /** May be empty, as forms send what was not filled in; the review asks for what is needed. */
 const OptionalText = (description: string, maxLength: number = LIMITS.bankTextMax) =>
-  Type.Optional(Type.String({ maxLength, pattern: '^[^\\p{Cc}]*$', description }));
+  Type.Optional(Type.String({ maxLength, pattern: OPTIONAL_TEXT_PATTERN, description }));
 
 const AddressShape = (description: string) =>
   Type.Object(
@@ -186,7 +194,7 @@ export const ReviewQueueQuery = listQuery(
 const Reason = Type.String({
   minLength: 1,
   maxLength: LIMITS.reviewReasonMax,
-  pattern: '^\\p{Z}*[^\\p{Cc}\\p{Z}][^\\p{Cc}]*$',
+  pattern: TEXT_PATTERN,
   description: 'Goes into the event that the customer gets',
 });
 const SeenAt = Type.Optional(

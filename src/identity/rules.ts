@@ -40,3 +40,16 @@ export function actorFault(
   }
   return undefined;
 }
+
+/** It must exist, belong to the customer, and not be disabled. */
+export function identityFault(
+  id: string,
+  identity: ActorFacts['identity'],
+  customerId: string,
+): Problem | undefined {
+  if (identity?.customerId !== customerId) return notFound('identity', id);
+  if (identity.status === 'DISABLED') {
+    return new Problem('forbidden', `Identity ${id} is disabled.`, { identity_id: id });
+  }
+  return undefined;
+}

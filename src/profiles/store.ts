@@ -1,17 +1,118 @@
-import { plainArray } from '../database/array.ts';
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import { StaleRead } from '../database/failure.ts';
+import { selectPage } from '../database/select.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
-import type { Profile } from './profile.ts';
+import { nicknameKey, type Profile } from './profile.ts';
 
-const COLUMNS = `id, customer_id as "customerId", nickname, type, description, account_id as "accountId", status,
-  created_at_ns as "createdAtNs"`;
+const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
+  p.account_id as "accountId", p.status, p.created_at_ns as "createdAtNs"`;
 
 /** Profiles by id, whoever owns them: rules decide who may do what with which. */
 export const profileTable: Table<Profile> = {
   name: 'profiles',
   async load(tx, ids) {
-    const rows = await tx.query<Profile>(`select ${COLUMNS} from profiles where id = any ($1::uuid[])`, [
+    const rows = await tx.query<Profile>(`select ${COLUMNS} from profiles p where p.id = any ($1::uuid[])`, [
       plainArray(ids),
     ]);
     return new Map(rows.map((row) => [row.id, row]));
   },
 };
+
+const UUID_LENGTH = 36;
+
+/**
+ * Profiles by `nicknameKey`, and the place where new ones are written. Nothing is locked: when another node takes the
+ * nickname, or makes the customer's default profile, between our reading and our writing, the insert leaves the row
+ * out, and the batch starts anew and sees what the other one made.
+ */
+export const newProfiles: Table<Profile> = {
+  name: 'profiles by nickname',
+  async load(tx, keys) {
+    const rows = await tx.query<Profile>(
+      `select ${COLUMNS} from unnest($1::uuid[], $2::text[]) as wanted (customer_id, nickname)
+       join profiles p using (customer_id, nickname)`,
+      [
+        plainArray(keys.map((key) => key.slice(0, UUID_LENGTH))),
+        textArray(keys.map((key) => key.slice(UUID_LENGTH + 1))),
+      ],
+    );
+    return new Map(rows.map((row) => [nicknameKey(row.customerId, row.nickname), row]));
+  },
+  async write(tx, profiles) {
+    const rows = await tx.query(
+      `insert into profiles (id, customer_id, nickname, type, description, account_id, status, created_at_ns)
+       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[],
+                            $8::bigint[])
+       on conflict do nothing
+       returning id`,
+      [
+        plainArray(profiles.map((profile) => profile.id)),
+        plainArray(profiles.map((profile) => profile.customerId)),
+        textArray(profiles.map((profile) => profile.nickname)),
+        textArray(profiles.map((profile) => profile.type)),
+        textArray(profiles.map((profile) => profile.description)),
+        plainArray(profiles.map((profile) => profile.accountId)),
+        textArray(profiles.map((profile) => profile.status)),
+        plainArray(profiles.map((profile) => profile.createdAtNs)),
+      ],
+    );
+    if (rows.length < profiles.length) throw new StaleRead('a nickname');
+  },
+};
+
+/** Customers that have a default profile. The profile's own row says so; writing here tells the rest of the batch. */
+export const defaultProfiles: Table<true> = {
+  name: 'default profiles',
+  async load(tx, customerIds) {
+    const rows = await tx.query<{ customer_id: string }>(
+      `select customer_id from profiles where customer_id = any ($1::uuid[]) and type = 'DEFAULT'`,
+      [plainArray(customerIds)],
+    );
+    return new Map(rows.map((row) => [row.customer_id, true]));
+  },
+  write: async () => undefined,
+};
+
+/** A profile of that customer; another's is as if it were not there. */
+export async function findProfile(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Profile | undefined> {
+  const [profile] = await database.query<Profile>(
+    `select ${COLUMNS} from profiles p where p.id = $1 and p.customer_id = $2`,
+    [id, customerId],
+  );
+  return profile;
+}
+
+export type ProfileFilters = {
+  readonly ids?: readonly string[];
+  readonly nicknames?: readonly string[];
+  readonly account_ids?: readonly string[];
+};
+
+export function listProfiles(
+  database: Queryable,
+  customerId: string,
+  filters: ProfileFilters,
+  page: Page,
+): Promise<Profile[]> {
+  return selectPage(database, { columns: COLUMNS, from: 'profiles p', alias: 'p' }, page, (where) => {
+    where.add('p.customer_id = ?', customerId);
+    where.anyOf('p.id', 'uuid', filters.ids);
+    where.anyOf('p.nickname', 'text', filters.nicknames);
+    where.anyOf('p.account_id', 'uuid', filters.account_ids);
+  });
+}
+
+/** The clock that entries are stamped with: this node's own may be behind it. */
+export async function databaseNow(database: Queryable): Promise<Instant> {
+  const [row] = await database.query<{ now_ns: bigint }>(
+    'select (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 as now_ns',
+  );
+  return row!.now_ns;
+}

@@ -1,0 +1,74 @@
+import type { Static } from 'typebox';
+import { canonicalRequest } from '../kernel/canonical.ts';
+import { newId } from '../kernel/id.ts';
+import type { Caller } from '../kernel/route.ts';
+import { type Command, read, refuse, type Table, write } from '../ledger/command.ts';
+import { nicknameKey, type Profile, profileOfAccount } from '../profiles/profile.ts';
+import { ACCOUNT_TYPES, type Account, type AccountWithMembers } from './account.ts';
+import type { Identity } from './identity.ts';
+import { identityFault } from './rules.ts';
+import type { CreateAccountRequest } from './schema.ts';
+
+export type AccountTables = {
+  readonly identities: Table<Identity>;
+  readonly accounts: Table<Account>;
+  readonly newProfiles: Table<Profile>;
+};
+
+type Request = Static<typeof CreateAccountRequest>;
+
+export function createAccountCommand(
+  caller: Caller,
+  request: Request,
+  tables: AccountTables,
+): Command<AccountWithMembers> {
+  const { identities, accounts, newProfiles } = tables;
+  const { customerId } = caller;
+  const wanted = { type: ACCOUNT_TYPES[0], ...request.account };
+  const createProfile = request.create_profile ?? false;
+  const ids = { account: newId(), profile: newId() };
+  return {
+    key:
+      wanted.ref_id === undefined
+        ? undefined
+        : {
+            customerId,
+            space: 'accounts',
+            refId: wanted.ref_id,
+            resourceId: ids.account,
+            // Flat, so that a refusal names the very fields that differ.
+            request: canonicalRequest({ ...wanted, create_profile: createProfile }),
+          },
+    balances: [],
+    reads: [read(identities, wanted.identity_id)],
+    decide(view) {
+      const identity = view.row(identities, wanted.identity_id);
+      const fault = identityFault(wanted.identity_id, identity, customerId);
+      if (fault !== undefined) return refuse(fault);
+      const account: Account = {
+        id: ids.account,
+        customerId,
+        identityId: wanted.identity_id,
+        type: wanted.type,
+        description: wanted.description ?? null,
+        profileId: createProfile ? ids.profile : null,
+        refId: wanted.ref_id ?? null,
+        metadata: wanted.metadata ?? null,
+        createdAtNs: view.now,
+        updatedAtNs: view.now,
+      };
+      const writes = [write(accounts, account.id, account)];
+      if (createProfile) {
+        const profile = profileOfAccount(ids.profile, account, view.now);
+        writes.push(write(newProfiles, nicknameKey(customerId, profile.nickname), profile));
+      }
+      return {
+        accepted: true,
+        causeId: account.id,
+        postings: [],
+        writes,
+        answer: { ...account, members: [] },
+      };
+    },
+  };
+}

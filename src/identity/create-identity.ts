@@ -1,0 +1,71 @@
+import type { Static } from 'typebox';
+import { canonicalRequest } from '../kernel/canonical.ts';
+import { newId } from '../kernel/id.ts';
+import { type FieldError, invalidRequest } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import { type Command, type Table, write } from '../ledger/command.ts';
+import type { Identity } from './identity.ts';
+import type { CreateIdentityRequest } from './schema.ts';
+
+type Request = Static<typeof CreateIdentityRequest>;
+
+/** The kind of details says what the identity is; a type that is sent as well must say the same. */
+function readType(request: Request): Identity['type'] {
+  const errors: FieldError[] = [];
+  const isPerson = request.person_details !== undefined;
+  if (isPerson === (request.institution_details !== undefined)) {
+    errors.push({
+      pointer: isPerson ? '/institution_details' : '/person_details',
+      message: 'is wrong: exactly one of person_details and institution_details must be given',
+    });
+  } else if (request.type !== undefined && (request.type === 'PERSON') !== isPerson) {
+    const given = isPerson ? 'person_details' : 'institution_details';
+    errors.push({ pointer: '/type', message: `must fit ${given}` });
+  }
+  if (errors.length > 0) throw invalidRequest(errors);
+  return isPerson ? 'PERSON' : 'INSTITUTION';
+}
+
+export function createIdentityCommand(
+  caller: Caller,
+  request: Request,
+  identities: Table<Identity>,
+): Command<Identity> {
+  const id = newId();
+  const { customerId } = caller;
+  const type = readType(request);
+  return {
+    key:
+      request.ref_id === undefined
+        ? undefined
+        : {
+            customerId,
+            space: 'identities',
+            refId: request.ref_id,
+            resourceId: id,
+            request: canonicalRequest({ ...request, type }),
+          },
+    balances: [],
+    decide(view) {
+      const identity: Identity = {
+        id,
+        customerId,
+        type,
+        personDetails: request.person_details ?? null,
+        institutionDetails: request.institution_details ?? null,
+        status: 'APPROVED',
+        refId: request.ref_id ?? null,
+        metadata: request.metadata ?? null,
+        createdAtNs: view.now,
+        updatedAtNs: view.now,
+      };
+      return {
+        accepted: true,
+        causeId: id,
+        postings: [],
+        writes: [write(identities, id, identity)],
+        answer: identity,
+      };
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
+import { StaleRead } from '../database/failure.ts';
+import type { Table } from '../ledger/command.ts';
+import { type Member, type MemberPlace, placeKey } from './member.ts';
+
+const COLUMNS = `m.id, m.customer_id as "customerId", m.account_id as "accountId", m.identity_id as "identityId",
+  m.roles, m.created_at_ns as "createdAtNs"`;
+
+/**
+ * Places on accounts by `placeKey`. Within a node, batches follow each other and a command sees what the one before
+ * it did. Between nodes nothing is locked when a place is read: the unique constraint decides. An insert waits for
+ * another node's insert of the same place and is then left out, a delete finds its row gone; either way what was read
+ * is stale, and the batch starts anew on what is there now. So two requests that add the same identity at once give
+ * one member, and the second one gets the same answer as a later retry would. Locking the accounts' rows instead
+ * would cost every batch a round of locks to prevent what hardly ever happens.
+ */
+export const memberPlaces: Table<MemberPlace> = {
+  name: 'account members',
+  async load(tx, keys) {
+    const pairs = keys.map((key) => key.split('/'));
+    const rows = await tx.query<Member>(
+      `select ${COLUMNS} from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, identity_id)
+       join account_members m using (account_id, identity_id)`,
+      [
+        plainArray(pairs.map(([accountId]) => accountId!)),
+        plainArray(pairs.map(([, identityId]) => identityId!)),
+      ],
+    );
+    return new Map(
+      rows.map((member) => [placeKey(member.accountId, member.identityId), { stored: member, member }]),
+    );
+  },
+  async write(tx, places) {
+    const changed = places.filter(({ stored, member }) => stored?.id !== member?.id);
+    const gone = changed.flatMap(({ stored }) => (stored === undefined ? [] : [stored.id]));
+    const added = changed.flatMap(({ member }) => (member === undefined ? [] : [member]));
+    const [removedRows, addedRows] = await Promise.all([
+      gone.length > 0 ? removeMembers(tx, gone) : [],
+      added.length > 0 ? insertMembers(tx, added) : [],
+    ]);
+    if (removedRows.length < gone.length || addedRows.length < added.length) {
+      throw new StaleRead('an account member');
+    }
+  },
+};
+
+function removeMembers(tx: Transaction, ids: readonly string[]): Promise<object[]> {
+  return tx.query('delete from account_members where id = any ($1::uuid[]) returning id', [plainArray(ids)]);
+}
+
+function insertMembers(tx: Transaction, members: readonly Member[]): Promise<object[]> {
+  return tx.query(
+    `insert into account_members (id, customer_id, account_id, identity_id, roles, created_at_ns)
+     select id, customer_id, account_id, identity_id, string_to_array(roles, ','), created_at_ns
+     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::bigint[])
+          as row (id, customer_id, account_id, identity_id, roles, created_at_ns)
+     on conflict (account_id, identity_id) do nothing
+     returning id`,
+    [
+      plainArray(members.map((member) => member.id)),
+      plainArray(members.map((member) => member.customerId)),
+      plainArray(members.map((member) => member.accountId)),
+      plainArray(members.map((member) => member.identityId)),
+      textArray(members.map((member) => member.roles.join(','))),
+      plainArray(members.map((member) => member.createdAtNs)),
+    ],
+  );
+}
+
+/** A member of one of that customer's accounts; another's is as if it were not there. */
+export async function findMember(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Member | undefined> {
+  const [member] = await database.query<Member>(
+    `select ${COLUMNS} from account_members m where m.id = $1 and m.customer_id = $2`,
+    [id, customerId],
+  );
+  return member;
+}

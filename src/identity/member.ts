@@ -1,0 +1,42 @@
+import type { Instant } from '../kernel/instant.ts';
+
+export const MEMBER_ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'] as const;
+export type MemberRole = (typeof MEMBER_ROLES)[number];
+
+/** An identity that is attached to an account. It never changes: other roles are another member. */
+export type Member = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly accountId: string;
+  readonly identityId: string;
+  readonly roles: readonly MemberRole[];
+  readonly createdAtNs: Instant;
+};
+
+/** The place of an identity on an account: who had it when the batch began, and who has it now. */
+export type MemberPlace = { readonly stored: Member | undefined; readonly member: Member | undefined };
+
+export function placeKey(accountId: string, identityId: string): string {
+  return `${accountId}/${identityId}`;
+}
+
+/** Roles are a set: their order means nothing. */
+export function sameRoles(one: readonly MemberRole[], other: readonly MemberRole[]): boolean {
+  return one.length === other.length && one.every((role) => other.includes(role));
+}
+
+export type PresentedMember = {
+  readonly id: string;
+  readonly identity_id: string;
+  readonly roles: readonly MemberRole[];
+};
+
+/** As users see it inside its account. */
+export function presentMember(member: Member): PresentedMember {
+  return { id: member.id, identity_id: member.identityId, roles: member.roles };
+}
+
+/** As users see it by itself. */
+export function presentMemberAlone(member: Member): PresentedMember & { readonly account_id: string } {
+  return { ...presentMember(member), account_id: member.accountId };
+}

@@ -1,0 +1,159 @@
+import type { Database } from '../database/database.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { notFound } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import type { Table } from '../ledger/command.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import type { Profile } from '../profiles/profile.ts';
+import { presentAccount } from './account.ts';
+import { createAccountCommand } from './create-account.ts';
+import { createIdentityCommand } from './create-identity.ts';
+import { presentIdentity } from './identity.ts';
+import { memberRoutes } from './member-routes.ts';
+import {
+  AccountList,
+  AccountShape,
+  AccountsQuery,
+  CreateAccountRequest,
+  CreateIdentityRequest,
+  IdentitiesQuery,
+  IdentityList,
+  IdentityShape,
+} from './schema.ts';
+import {
+  accountTable,
+  findAccount,
+  findIdentity,
+  identityTable,
+  listAccounts,
+  listIdentities,
+} from './store.ts';
+
+export type IdentityDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly newProfiles: Table<Profile>;
+};
+
+export function identityRoutes(dependencies: IdentityDependencies): Route[] {
+  return [
+    ...identityRecordRoutes(dependencies),
+    ...accountRoutes(dependencies),
+    ...memberRoutes(dependencies),
+  ];
+}
+
+function identityRecordRoutes({ database, writePath }: IdentityDependencies): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/identity/identities',
+      operationId: 'listIdentities',
+      tag: 'Identities',
+      summary: 'List identities',
+      scope: 'identity:read_identity',
+      query: IdentitiesQuery,
+      response: IdentityList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listIdentities(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, presentIdentity) as never };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/identity/identities',
+      operationId: 'createIdentity',
+      tag: 'Identities',
+      summary: 'Create an identity',
+      description:
+        'A person or an institution for whom you act: exactly one of person_details and institution_details.',
+      scope: 'identity:write_identity',
+      body: CreateIdentityRequest,
+      response: IdentityShape,
+      problems: ['already-exists'],
+      example: { person_details: { first_name: 'Grace', last_name: 'Hopper' } },
+      handle: ({ caller, body }) =>
+        createOnce(writePath, {
+          command: createIdentityCommand(caller, body, identityTable),
+          load: (id) => findIdentity(database, caller.customerId, id),
+          present: (identity) => presentIdentity(identity) as never,
+        }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/identity/identities/{id}',
+      operationId: 'getIdentity',
+      tag: 'Identities',
+      summary: 'Get an identity',
+      scope: 'identity:read_identity',
+      params: IdParams,
+      response: IdentityShape,
+      problems: ['not-found'],
+      async handle({ caller, params }) {
+        const identity = await findIdentity(database, caller.customerId, params.id);
+        if (identity === undefined) throw notFound('identity', params.id);
+        return { body: presentIdentity(identity) as never };
+      },
+    }),
+  ];
+}
+
+function accountRoutes({ database, writePath, newProfiles }: IdentityDependencies): Route[] {
+  const tables = { identities: identityTable, accounts: accountTable, newProfiles };
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/identity/accounts',
+      operationId: 'listAccounts',
+      tag: 'Accounts',
+      summary: 'List accounts',
+      scope: 'identity:read_account',
+      query: AccountsQuery,
+      response: AccountList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listAccounts(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, presentAccount) as never };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/identity/accounts',
+      operationId: 'createAccount',
+      tag: 'Accounts',
+      summary: 'Create an account',
+      description: 'An account of an identity. With `create_profile` its profile is created with it.',
+      scope: 'identity:write_account',
+      body: CreateAccountRequest,
+      response: AccountShape,
+      problems: ['forbidden', 'not-found', 'already-exists'],
+      handle: ({ caller, body }) =>
+        createOnce(writePath, {
+          command: createAccountCommand(caller, body, tables),
+          load: (id) => findAccount(database, caller.customerId, id),
+          present: (account) => presentAccount(account) as never,
+        }),
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/identity/accounts/{id}',
+      operationId: 'getAccount',
+      tag: 'Accounts',
+      summary: 'Get an account and its members',
+      scope: 'identity:read_account',
+      params: IdParams,
+      response: AccountShape,
+      problems: ['not-found'],
+      async handle({ caller, params }) {
+        const account = await findAccount(database, caller.customerId, params.id);
+        if (account === undefined) throw notFound('account', params.id);
+        return { body: presentAccount(account) as never };
+      },
+    }),
+  ];
+}

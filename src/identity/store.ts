@@ -1,0 +1,155 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import { selectPage } from '../database/select.ts';
+import type { Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Account, AccountWithMembers } from './account.ts';
+import type { Identity } from './identity.ts';
+
+const json = (value: object | null): string | null => value && JSON.stringify(value);
+
+const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_details as "personDetails",
+  i.institution_details as "institutionDetails", i.status, i.ref_id as "refId", i.metadata,
+  i.created_at_ns as "createdAtNs", i.updated_at_ns as "updatedAtNs"`;
+
+/** Identities by id, whoever owns them; written only when they are new. */
+export const identityTable: Table<Identity> = {
+  name: 'identities',
+  async load(tx, ids) {
+    const rows = await tx.query<Identity>(
+      `select ${IDENTITY_COLUMNS} from identities i where i.id = any ($1::uuid[])`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  write: (tx, identities) =>
+    tx.query(
+      `insert into identities (id, customer_id, type, person_details, institution_details, status, ref_id, metadata,
+                               created_at_ns, updated_at_ns)
+       select id, customer_id, type, person_details::jsonb, institution_details::jsonb, status, ref_id,
+              metadata::jsonb, created_at_ns, updated_at_ns
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+                   $9::bigint[], $10::bigint[])
+            as row (id, customer_id, type, person_details, institution_details, status, ref_id, metadata,
+                    created_at_ns, updated_at_ns)`,
+      [
+        plainArray(identities.map((one) => one.id)),
+        plainArray(identities.map((one) => one.customerId)),
+        textArray(identities.map((one) => one.type)),
+        textArray(identities.map((one) => json(one.personDetails))),
+        textArray(identities.map((one) => json(one.institutionDetails))),
+        textArray(identities.map((one) => one.status)),
+        textArray(identities.map((one) => one.refId)),
+        textArray(identities.map((one) => json(one.metadata))),
+        plainArray(identities.map((one) => one.createdAtNs)),
+        plainArray(identities.map((one) => one.updatedAtNs)),
+      ],
+    ),
+};
+
+const ACCOUNT_COLUMNS = `a.id, a.customer_id as "customerId", a.identity_id as "identityId", a.type, a.description,
+  a.profile_id as "profileId", a.ref_id as "refId", a.metadata,
+  a.created_at_ns as "createdAtNs", a.updated_at_ns as "updatedAtNs"`;
+
+/** Members of one request share their instant; their ids are in request order. */
+const MEMBERS_COLUMN = `(
+  select coalesce(json_agg(json_build_object('id', m.id, 'identity_id', m.identity_id, 'roles', m.roles)
+                           order by m.created_at_ns, m.id), '[]')
+  from account_members m where m.account_id = a.id) as members`;
+
+/** Accounts by id, whoever owns them. Of one that exists already, only the time of its last change is written. */
+export const accountTable: Table<Account> = {
+  name: 'accounts',
+  async load(tx, ids) {
+    const rows = await tx.query<Account>(
+      `select ${ACCOUNT_COLUMNS} from accounts a where a.id = any ($1::uuid[])`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  write(tx, changed) {
+    // In one order on all nodes, so that two of them do not wait for each other crosswise.
+    const accounts = [...changed].sort((one, other) => (one.id < other.id ? -1 : 1));
+    return tx.query(
+      `insert into accounts (id, customer_id, identity_id, type, description, profile_id, ref_id, metadata,
+                             created_at_ns, updated_at_ns)
+       select id, customer_id, identity_id, type, description, profile_id, ref_id, metadata::jsonb,
+              created_at_ns, updated_at_ns
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::text[],
+                   $9::bigint[], $10::bigint[])
+            as row (id, customer_id, identity_id, type, description, profile_id, ref_id, metadata,
+                    created_at_ns, updated_at_ns)
+       on conflict (id) do update set updated_at_ns = greatest(accounts.updated_at_ns, excluded.updated_at_ns)`,
+      [
+        plainArray(accounts.map((one) => one.id)),
+        plainArray(accounts.map((one) => one.customerId)),
+        plainArray(accounts.map((one) => one.identityId)),
+        textArray(accounts.map((one) => one.type)),
+        textArray(accounts.map((one) => one.description)),
+        plainArray(accounts.map((one) => one.profileId)),
+        textArray(accounts.map((one) => one.refId)),
+        textArray(accounts.map((one) => json(one.metadata))),
+        plainArray(accounts.map((one) => one.createdAtNs)),
+        plainArray(accounts.map((one) => one.updatedAtNs)),
+      ],
+    );
+  },
+};
+
+/** An identity of that customer; another's is as if it were not there. */
+export async function findIdentity(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Identity | undefined> {
+  const [identity] = await database.query<Identity>(
+    `select ${IDENTITY_COLUMNS} from identities i where i.id = $1 and i.customer_id = $2`,
+    [id, customerId],
+  );
+  return identity;
+}
+
+export function listIdentities(
+  database: Queryable,
+  customerId: string,
+  filters: { readonly ids?: readonly string[]; readonly ref_ids?: readonly string[] },
+  page: Page,
+): Promise<Identity[]> {
+  const source = { columns: IDENTITY_COLUMNS, from: 'identities i', alias: 'i' };
+  return selectPage(database, source, page, (where) => {
+    where.add('i.customer_id = ?', customerId);
+    where.anyOf('i.id', 'uuid', filters.ids);
+    where.anyOf('i.ref_id', 'text', filters.ref_ids);
+  });
+}
+
+export async function findAccount(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<AccountWithMembers | undefined> {
+  const [account] = await database.query<AccountWithMembers>(
+    `select ${ACCOUNT_COLUMNS}, ${MEMBERS_COLUMN} from accounts a where a.id = $1 and a.customer_id = $2`,
+    [id, customerId],
+  );
+  return account;
+}
+
+export function listAccounts(
+  database: Queryable,
+  customerId: string,
+  filters: {
+    readonly ids?: readonly string[];
+    readonly identity_ids?: readonly string[];
+    readonly ref_ids?: readonly string[];
+  },
+  page: Page,
+): Promise<AccountWithMembers[]> {
+  const source = { columns: `${ACCOUNT_COLUMNS}, ${MEMBERS_COLUMN}`, from: 'accounts a', alias: 'a' };
+  return selectPage(database, source, page, (where) => {
+    where.add('a.customer_id = ?', customerId);
+    where.anyOf('a.id', 'uuid', filters.ids);
+    where.anyOf('a.identity_id', 'uuid', filters.identity_ids);
+    where.anyOf('a.ref_id', 'text', filters.ref_ids);
+  });
+}

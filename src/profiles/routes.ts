@@ -1,0 +1,147 @@
+import type { Database } from '../database/database.ts';
+import type { ActorFacts } from '../identity/rules.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { parseInstant } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { invalidField, notFound } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { type AssetBalance, balancesAt, balancesOf } from '../ledger/balances.ts';
+import type { Table } from '../ledger/command.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { createProfileCommand } from './create.ts';
+import { type Profile, presentBalance, presentProfile } from './profile.ts';
+import {
+  AtQuery,
+  BalanceList,
+  BalanceShape,
+  CreateProfileRequest,
+  ProfileAssetParams,
+  ProfileList,
+  ProfileShape,
+  ProfilesQuery,
+} from './schema.ts';
+import { databaseNow, defaultProfiles, findProfile, listProfiles, newProfiles } from './store.ts';
+
+export type ProfileDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly assets: Assets;
+  readonly actors: Table<ActorFacts>;
+};
+
+export function profileRoutes(dependencies: ProfileDependencies): Route[] {
+  return [...recordRoutes(dependencies), ...balanceRoutes(dependencies)];
+}
+
+async function profileOf(database: Database, customerId: string, id: string): Promise<Profile> {
+  const profile = await findProfile(database, customerId, id);
+  if (profile === undefined) throw notFound('profile', id);
+  return profile;
+}
+
+function recordRoutes({ database, writePath, actors }: ProfileDependencies): Route[] {
+  return [
+    route({
+      method: 'GET',
+      tag: 'Profiles',
+      path: '/v2/profiles',
+      operationId: 'listProfiles',
+      summary: 'List profiles',
+      scope: 'funding:read_profile',
+      query: ProfilesQuery,
+      response: ProfileList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listProfiles(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, presentProfile) as never };
+      },
+    }),
+    route({
+      method: 'POST',
+      tag: 'Profiles',
+      path: '/v2/profiles',
+      operationId: 'createProfile',
+      summary: 'Create a profile',
+      description:
+        'The first profile that you create is the DEFAULT one, later ones are NORMAL. A nickname that one of your profiles has already is refused, and the answer holds that profile.',
+      scope: 'funding:write_profile',
+      body: CreateProfileRequest,
+      response: ProfileShape,
+      problems: ['not-found', 'already-exists'],
+      handle: ({ caller, body }) =>
+        createOnce(writePath, {
+          command: createProfileCommand(caller, body, { actors, newProfiles, defaultProfiles }),
+          load: (id) => findProfile(database, caller.customerId, id),
+          present: (profile) => presentProfile(profile) as never,
+        }),
+    }),
+    route({
+      method: 'GET',
+      tag: 'Profiles',
+      path: '/v2/profiles/{id}',
+      operationId: 'getProfile',
+      summary: 'Get a profile',
+      scope: 'funding:read_profile',
+      params: IdParams,
+      response: ProfileShape,
+      problems: ['not-found'],
+      handle: async ({ caller, params }) => ({
+        body: presentProfile(await profileOf(database, caller.customerId, params.id)) as never,
+      }),
+    }),
+  ];
+}
+
+function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
+  const common = { method: 'GET', tag: 'Profiles', scope: 'funding:read_profile' } as const;
+
+  /** Of every asset that the profile ever had, now or at that time. */
+  async function balances(profileId: string, at: string | undefined): Promise<AssetBalance[]> {
+    if (at === undefined) return balancesOf(database, profileId);
+    const instant = parseInstant(at);
+    if (instant === undefined) throw invalidField('/query/at', 'is not a time');
+    // An answer about the future could only be a guess.
+    if (instant > (await databaseNow(database))) throw invalidField('/query/at', 'is in the future');
+    return balancesAt(database, profileId, instant);
+  }
+
+  return [
+    route({
+      ...common,
+      path: '/v2/profiles/{id}/balances',
+      operationId: 'listBalances',
+      summary: 'List the balances of a profile',
+      description: 'Of every asset that the profile ever had; with `at`, as they were at that time.',
+      params: IdParams,
+      query: AtQuery,
+      response: BalanceList,
+      problems: ['not-found'],
+      async handle({ caller, params, query }) {
+        const profile = await profileOf(database, caller.customerId, params.id);
+        const found = await balances(profile.id, query.at);
+        return { body: { items: found.map((balance) => presentBalance(balance, assets)) } };
+      },
+    }),
+    route({
+      ...common,
+      path: '/v2/profiles/{id}/balances/{asset}',
+      operationId: 'getBalance',
+      summary: 'Get the balance of one asset',
+      description: 'Zero for an asset that the profile never had; with `at`, as it was at that time.',
+      params: ProfileAssetParams,
+      query: AtQuery,
+      response: BalanceShape,
+      problems: ['not-found'],
+      async handle({ caller, params, query }) {
+        const { asset } = params;
+        const profile = await profileOf(database, caller.customerId, params.id);
+        if (assets.find(asset) === undefined) throw notFound('asset', asset);
+        const found = (await balances(profile.id, query.at)).find((balance) => balance.asset === asset);
+        return { body: presentBalance(found ?? { asset, available: 0n, held: 0n }, assets) };
+      },
+    }),
+  ];
+}

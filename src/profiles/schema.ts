@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+
+const Nickname = Type.String({
+  minLength: 1,
+  maxLength: LIMITS.nameLengthMax,
+  // No control characters, and no blanks at the ends: two nicknames that look alike would be two profiles.
+  pattern: LABEL_PATTERN,
+  description: 'Unique among your profiles',
+});
+
+const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'In your own words' });
+
+export const ProfileShape = Type.Object(
+  {
+    id: Id('Profile identifier'),
+    nickname: Nickname,
+    type: Type.Enum(['DEFAULT', 'NORMAL'], { description: 'DEFAULT for the first one that you created' }),
+    description: Type.Optional(Description),
+    account_id: Type.Optional(Id('Account that the profile belongs to')),
+  },
+  { ...closed, title: 'Profile' },
+);
+
+export const CreateProfileRequest = Type.Object(
+  {
+    nickname: Nickname,
+    description: Type.Optional(Description),
+    account_id: Type.Optional(Id('Account that the profile belongs to')),
+  },
+  { ...closed, title: 'CreateProfileRequest' },
+);
+
+export const ProfilesQuery = listQuery(
+  {
+    ids: Several(Id('Profile identifier'), 'Profile identifiers'),
+    nicknames: Several(Type.String({ maxLength: LIMITS.nameLengthMax }), 'Nicknames'),
+    account_ids: Several(Id('Account identifier'), 'Accounts that the profiles belong to'),
+  },
+  ['created_at'],
+);
+
+export const ProfileList = listShape(ProfileShape, 'ProfileList');
+
+export const BalanceShape = Type.Object(
+  {
+    asset: AssetCode('Asset'),
+    available: AmountOut('What can be spent'),
+    held: AmountOut('What pending withdrawals reserve'),
+    trading: AmountOut('Always "0": nothing is traded here'),
+  },
+  { ...closed, title: 'Balance' },
+);
+
+export const BalanceList = Type.Object(
+  { items: Type.Array(BalanceShape) },
+  { ...closed, title: 'BalanceList' },
+);
+
+export const AtQuery = Type.Object(
+  { at: Type.Optional(DateTime('The balance at that time, everything posted at it included; default now')) },
+  closed,
+);
+
+export const ProfileAssetParams = Type.Object(
+  { id: Id('Profile identifier'), asset: AssetCode('Asset') },
+  closed,
+);
