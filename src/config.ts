@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import type { ExternalIssuer } from './auth/external-issuer.ts';
 import { defaultDataDir } from './database/embedded.ts';
+import { createFeeSchedule, type FeeSchedule, type FeeTable } from './fees/schedule.ts';
 import { type Asset, type Assets, createAssets, DEFAULT_ASSETS } from './kernel/asset.ts';
+import { createPriceTable, type PriceSource, SANDBOX_PRICES } from './transfers/prices.ts';
 
 /** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
 export type Config = {
@@ -16,6 +19,10 @@ export type Config = {
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
   readonly assets: Assets;
+  readonly fees: FeeSchedule;
+  readonly prices: PriceSource;
+  /** Tokens of this issuer are accepted instead of our own. */
+  readonly externalIssuer: ExternalIssuer | undefined;
 };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -69,7 +76,13 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   return text.replace(/\/+$/, '');
 }
 
-type ConfigFile = { assets?: readonly Asset[] };
+type ConfigFile = {
+  assets?: readonly Asset[];
+  fees?: FeeTable;
+  /** USD per whole unit of an asset. */
+  prices?: Record<string, unknown>;
+  external_issuer?: Record<string, unknown>;
+};
 
 /** FERRY_CONFIG names a JSON file for what does not fit into a variable. */
 function readConfigFile(env: Environment): ConfigFile {
@@ -80,6 +93,34 @@ function readConfigFile(env: Environment): ConfigFile {
   } catch (error) {
     throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${(error as Error).message}.`);
   }
+}
+
+/** What the file's parts complain about, as one sentence. */
+function fromFile<Value>(create: () => Value): Value {
+  try {
+    return create();
+  } catch (error) {
+    throw new ConfigError(`FERRY_CONFIG: ${(error as Error).message}.`);
+  }
+}
+
+function readExternalIssuer(file: ConfigFile): ExternalIssuer | undefined {
+  const given = file.external_issuer;
+  if (given === undefined) return undefined;
+  const text = (name: string): string => {
+    const value = given[name];
+    if (typeof value === 'string' && value !== '') return value;
+    throw new ConfigError(`FERRY_CONFIG: external_issuer.${name} must be a text.`);
+  };
+  if (!URL.canParse(text('jwks_url'))) {
+    throw new ConfigError('FERRY_CONFIG: external_issuer.jwks_url must be a URL.');
+  }
+  return {
+    issuer: text('issuer'),
+    jwksUrl: text('jwks_url'),
+    audience: text('audience'),
+    customerClaim: text('customer_claim'),
+  };
 }
 
 export function readConfig(env: Environment): Config {
@@ -95,12 +136,7 @@ export function readConfig(env: Environment): Config {
     );
   }
   const file = readConfigFile(env);
-  let assets: Assets;
-  try {
-    assets = createAssets(file.assets ?? DEFAULT_ASSETS);
-  } catch (error) {
-    throw new ConfigError(`FERRY_CONFIG: ${(error as Error).message}.`);
-  }
+  const assets = fromFile(() => createAssets(file.assets ?? DEFAULT_ASSETS));
   return {
     mode,
     host: readHost(env),
@@ -111,5 +147,8 @@ export function readConfig(env: Environment): Config {
     // A newcomer sees the welcome, not its log; an operator sees the log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
     assets,
+    fees: fromFile(() => createFeeSchedule(assets, file.fees)),
+    prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),
+    externalIssuer: readExternalIssuer(file),
   };
 }

@@ -183,7 +183,12 @@ async function writeAll(connection: Connection, book: Book, decided: Decided): P
   await Promise.all(statements);
 }
 
-export type BatchResult = { readonly verdicts: readonly Verdict[]; readonly lastInstant: Instant };
+export type BatchResult = {
+  readonly verdicts: readonly Verdict[];
+  readonly lastInstant: Instant;
+  /** Balances that are now other than they were. */
+  readonly changed: readonly BalanceKey[];
+};
 
 /** One transaction for all the commands. Throws MissingBalances, KeyVanished or BatchFailure; then nothing is committed, or in doubt. */
 export async function runBatch(
@@ -209,7 +214,8 @@ export async function runBatch(
     } else {
       await connection.query('rollback');
     }
-    return { verdicts: decided.verdicts, lastInstant: decided.lastInstant };
+    const { verdicts, lastInstant } = decided;
+    return { verdicts, lastInstant, changed: opened.book.changedRows() };
   } catch (error) {
     await connection.query('rollback').catch(() => undefined);
     if (error instanceof MissingBalances || error instanceof KeyVanished) throw error;

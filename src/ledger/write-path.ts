@@ -6,7 +6,7 @@ import type { Instant } from '../kernel/instant.ts';
 import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { BatchFailure, KeyVanished, MissingBalances, runBatch, type Verdict } from './batch.ts';
-import type { Command, Outcome } from './command.ts';
+import type { BalanceKey, Command, Outcome } from './command.ts';
 import { createMissingBalances, transactionOutcome } from './store.ts';
 
 /**
@@ -23,6 +23,8 @@ export type WritePath = {
 export type WritePathObserver = {
   batch(commands: number, milliseconds: number): void;
   queue(length: number): void;
+  /** A batch was committed, and changed these balances. Not called for a batch whose outcome was in doubt. */
+  committed?(changed: readonly BalanceKey[]): void;
   /** For the log: batches started anew, commands isolated, commits in doubt. */
   trouble(what: 'conflict' | 'isolated' | 'in-doubt' | 'away' | 'faulty', error: unknown): void;
 };
@@ -118,7 +120,8 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       try {
         const result = await runBatch(database, assets, commands, lastInstant);
         lastInstant = result.lastInstant;
-        return settle(batch, result.verdicts);
+        settle(batch, result.verdicts);
+        return observer.committed?.(result.changed);
       } catch (error) {
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {

@@ -1,40 +1,27 @@
 import type { Static } from 'typebox';
-import { event } from '../events/outbox.ts';
-import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
+import { notFound, type Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
-import { type Command, read, refuse, type Table, type View, write } from '../ledger/command.ts';
-import type { Profile } from '../profiles/profile.ts';
+import { type Command, read, refuse, type View, write } from '../ledger/command.ts';
+import { transferEvent } from './event.ts';
+import {
+  actorProblem,
+  actorReads,
+  disabledProblem,
+  requireForThirdParty,
+  type TransferTables,
+  transferKey,
+} from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
-import { presentTransfer, type Transfer, type TransferType } from './transfer.ts';
+import type { Transfer, TransferType } from './transfer.ts';
 
 /** Transfers inside the service: both sides are posted and completed in one transaction, without a fee. */
 export type InsideKind = 'PLATFORM' | 'INTERNAL';
 
-export type InsideTables = {
-  readonly assets: Assets;
-  readonly profiles: Table<Profile>;
-  readonly actors: Table<ActorFacts>;
-  readonly newTransfers: Table<Transfer>;
-};
-
 type Request = Static<typeof PlatformTransferRequest>;
-
-export function transferEvent(transfer: Transfer, assets: Assets) {
-  const type = `transfer.${transfer.type.toLowerCase()}.${transfer.status.toLowerCase()}`;
-  return event(
-    type,
-    transfer.customerId,
-    transfer.id,
-    transfer.updatedAtNs,
-    presentTransfer(transfer, assets),
-  );
-}
 
 /** Cheapest first; who may see what before who may do what. */
 export function insideFault(
@@ -42,36 +29,22 @@ export function insideFault(
   caller: Caller,
   request: Request,
   view: View,
-  tables: InsideTables,
+  tables: TransferTables,
 ): Problem | undefined {
-  const from = view.row(tables.profiles, request.from_profile_id);
-  const to = view.row(tables.profiles, request.to_profile_id);
-  if (from?.customerId !== caller.customerId) return notFound('profile', request.from_profile_id);
-  if (to === undefined) return notFound('profile', request.to_profile_id);
-  if (kind === 'INTERNAL' && to.customerId !== caller.customerId)
-    return notFound('profile', request.to_profile_id);
-  for (const profile of [from, to]) {
-    if (profile.status !== 'ACTIVE') {
-      return new Problem('forbidden', `Profile ${profile.id} is disabled.`, { profile_id: profile.id });
-    }
+  const { from_profile_id: fromId, to_profile_id: toId } = request;
+  const from = view.row(tables.profiles, fromId);
+  const to = view.row(tables.profiles, toId);
+  if (from?.customerId !== caller.customerId) return notFound('profile', fromId);
+  // Anybody's profile can be paid on the platform.
+  if (to === undefined || (kind === 'INTERNAL' && to.customerId !== caller.customerId)) {
+    return notFound('profile', toId);
   }
-  for (const [side, customerId] of [
-    ['from', caller.customerId],
-    ['to', to.customerId],
-  ] as const) {
-    const actor = actorOf(request, side);
-    if (actor === undefined) continue;
-    const facts = view.row(tables.actors, actorKey(actor));
-    const pointers = { identity: `/${side}_identity_id`, account: `/${side}_account_id` };
-    const fault = actorFault(actor, facts, customerId, pointers);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
-}
-
-function actorOf(request: Request, side: 'from' | 'to'): Actor | undefined {
-  const actor = { identityId: request[`${side}_identity_id`], accountId: request[`${side}_account_id`] };
-  return actor.identityId === undefined && actor.accountId === undefined ? undefined : actor;
+  return (
+    disabledProblem(from) ??
+    disabledProblem(to) ??
+    actorProblem(view, tables.actors, request, 'from_', caller.customerId) ??
+    actorProblem(view, tables.actors, request, 'to_', to.customerId)
+  );
 }
 
 /** What can be said about the request without looking at anything else. */
@@ -80,11 +53,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   if (request.from_profile_id === request.to_profile_id) {
     fields.fault('/to_profile_id', 'must be another profile than from_profile_id');
   }
-  if (caller.integration === 'THIRD_PARTY') {
-    for (const name of ['from_account_id', 'to_account_id'] as const) {
-      if (request[name] === undefined) fields.fault(`/${name}`, 'is required for third-party integrations');
-    }
-  }
+  requireForThirdParty(fields, caller, request, ['from_account_id', 'to_account_id']);
   const units = fields.amount('/amount', request.amount, fields.asset('/asset', request.asset));
   fields.check();
   return units!;
@@ -143,24 +112,15 @@ export function insideTransferCommand(
   kind: InsideKind,
   caller: Caller,
   request: Request,
-  tables: InsideTables,
+  tables: TransferTables,
 ): Command<Transfer> {
   const { assets, profiles, actors, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
   const ids = { group: newId(), debit: newId(), credit: newId() };
-  const canonical = { ...request, operation: kind, amount: assets.format(asset, units) };
+  const canonical = { ...request, amount: assets.format(asset, units) };
   return {
-    key:
-      request.ref_id === undefined
-        ? undefined
-        : {
-            customerId: caller.customerId,
-            space: 'transfers',
-            refId: request.ref_id,
-            resourceId: ids.debit,
-            request: canonicalRequest(canonical),
-          },
+    key: transferKey(caller.customerId, kind, ids.debit, canonical),
     balances: [
       { profileId: fromId, asset },
       { profileId: toId, asset },
@@ -168,10 +128,8 @@ export function insideTransferCommand(
     reads: [
       read(profiles, fromId),
       read(profiles, toId),
-      ...(['from', 'to'] as const).flatMap((side) => {
-        const actor = actorOf(request, side);
-        return actor === undefined ? [] : [read(actors, actorKey(actor))];
-      }),
+      ...actorReads(actors, request, 'from_'),
+      ...actorReads(actors, request, 'to_'),
     ],
     decide(view) {
       const fault = insideFault(kind, caller, request, view, tables);

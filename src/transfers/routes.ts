@@ -1,56 +1,137 @@
 import type { Database } from '../database/database.ts';
-import { notFound } from '../kernel/problem.ts';
-import { type Route, route } from '../kernel/route.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { notFound, type ProblemSlug } from '../kernel/problem.ts';
+import { type Answer, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
-import { type InsideKind, type InsideTables, insideTransferCommand } from './platform.ts';
-import { PlatformTransferRequest, TransferShape } from './schema.ts';
-import { findTransfer, newTransfers } from './store.ts';
-import { presentTransfer } from './transfer.ts';
+import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto-withdrawal.ts';
+import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat-withdrawal.ts';
+import { insideTransferCommand } from './platform.ts';
+import {
+  CryptoWithdrawalRequest,
+  FiatWithdrawalRequest,
+  PlatformTransferRequest,
+  TransferListQuery,
+  TransferListShape,
+  TransferShape,
+} from './schema.ts';
+import { findTransfer, listTransfers, newTransfers } from './store.ts';
+import { presentTransfer, type Transfer } from './transfer.ts';
 
-export type TransferDependencies = Omit<InsideTables, 'newTransfers'> & {
-  readonly database: Database;
-  readonly writePath: WritePath;
-};
+type Connections = { readonly database: Database; readonly writePath: WritePath };
 
-export function transferRoutes(dependencies: TransferDependencies): Route[] {
-  const { database, writePath, assets } = dependencies;
+export type TransferDependencies = Connections &
+  Omit<FiatWithdrawalTables & CryptoWithdrawalTables, 'newTransfers'>;
 
-  const insideRoute = (
-    kind: InsideKind,
-    definition: Pick<Route, 'path' | 'operationId' | 'summary' | 'description' | 'scope'>,
-  ) =>
-    route({
-      ...definition,
-      method: 'POST',
-      tag: 'Transfers',
-      body: PlatformTransferRequest,
-      response: TransferShape,
-      problems: ['exceeds-precision', 'insufficient-funds', 'forbidden', 'not-found', 'already-exists'],
-      handle: ({ caller, body }) =>
-        createOnce(writePath, {
-          command: insideTransferCommand(kind, caller, body, { ...dependencies, newTransfers }),
-          load: (id) => findTransfer(database, caller.customerId, id),
-          present: (transfer) => presentTransfer(transfer, assets) as never,
-        }),
+/** Makes a transfer once, and answers as users see it; deposits of the sandbox are made in the same way. */
+export function transferCreator(parts: Connections & Pick<TransferDependencies, 'assets'>) {
+  const { database, writePath, assets } = parts;
+  return (customerId: string, command: Command<Transfer>): Promise<Answer<never>> =>
+    createOnce(writePath, {
+      command,
+      load: (id) => findTransfer(database, customerId, id),
+      present: (transfer) => presentTransfer(transfer, assets) as never,
     });
+}
 
+const CREATION_PROBLEMS: readonly ProblemSlug[] = [
+  'exceeds-precision',
+  'insufficient-funds',
+  'forbidden',
+  'not-found',
+  'already-exists',
+];
+
+function insideRoutes(dependencies: TransferDependencies): Route[] {
+  const create = transferCreator(dependencies);
+  const tables = { ...dependencies, newTransfers };
+  const common = {
+    method: 'POST',
+    tag: 'Transfers',
+    body: PlatformTransferRequest,
+    response: TransferShape,
+    problems: CREATION_PROBLEMS,
+  } as const;
   return [
-    insideRoute('PLATFORM', {
+    route({
+      ...common,
       path: '/v2/transfer/platform',
       operationId: 'createPlatformTransfer',
       summary: 'Create a platform transfer',
       description:
         'Moves an asset between two profiles of the service. Debit and credit side are completed in one transaction; the answer is the debit side.',
       scope: 'transfer:write_platform_transfer',
+      handle: ({ caller, body }) =>
+        create(caller.customerId, insideTransferCommand('PLATFORM', caller, body, tables)),
     }),
-    insideRoute('INTERNAL', {
+    route({
+      ...common,
       path: '/v2/transfer/internal',
       operationId: 'createInternalTransfer',
       summary: 'Create an internal transfer',
       description: 'Moves an asset between two of your own profiles.',
       scope: 'transfer:write_internal_transfer',
+      handle: ({ caller, body }) =>
+        create(caller.customerId, insideTransferCommand('INTERNAL', caller, body, tables)),
+    }),
+  ];
+}
+
+function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
+  const create = transferCreator(dependencies);
+  const tables = { ...dependencies, newTransfers };
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/transfer/fiat-withdrawals',
+      operationId: 'createFiatWithdrawal',
+      tag: 'Transfers',
+      summary: 'Create a fiat withdrawal',
+      description:
+        'Sends USD to a fiat account. The total is held at once; the withdrawal is PENDING until the rail has answered, and waits for as long as the fiat account is not approved.',
+      scope: 'transfer:write_fiat_withdrawal',
+      body: FiatWithdrawalRequest,
+      response: TransferShape,
+      problems: CREATION_PROBLEMS,
+      handle: ({ caller, body }) => create(caller.customerId, fiatWithdrawalCommand(caller, body, tables)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/transfer/crypto-withdrawals',
+      operationId: 'createCryptoWithdrawal',
+      tag: 'Transfers',
+      summary: 'Create a crypto withdrawal',
+      description:
+        'Sends an asset to an address on a crypto network. The total is held at once; the withdrawal is PENDING until the network has confirmed it.',
+      scope: 'transfer:write_crypto_withdrawal',
+      body: CryptoWithdrawalRequest,
+      response: TransferShape,
+      problems: [...CREATION_PROBLEMS, 'fee-expired'],
+      handle: ({ caller, body }) => create(caller.customerId, cryptoWithdrawalCommand(caller, body, tables)),
+    }),
+  ];
+}
+
+function readRoutes({ database, assets }: TransferDependencies): Route[] {
+  const present = (transfer: Transfer) => presentTransfer(transfer, assets) as never;
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/transfer/transfers',
+      operationId: 'listTransfers',
+      tag: 'Transfers',
+      summary: 'List transfers',
+      scope: 'transfer:read_transfer',
+      query: TransferListQuery,
+      response: TransferListShape,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const transfers = await listTransfers(database, caller.customerId, query, page);
+        return { body: pageOf(transfers, page, present) };
+      },
     }),
     route({
       method: 'GET',
@@ -65,8 +146,12 @@ export function transferRoutes(dependencies: TransferDependencies): Route[] {
       async handle({ caller, params }) {
         const transfer = await findTransfer(database, caller.customerId, params.id);
         if (transfer === undefined) throw notFound('transfer', params.id);
-        return { body: presentTransfer(transfer, assets) as never };
+        return { body: present(transfer) };
       },
     }),
   ];
+}
+
+export function transferRoutes(dependencies: TransferDependencies): Route[] {
+  return [...insideRoutes(dependencies), ...withdrawalRoutes(dependencies), ...readRoutes(dependencies)];
 }

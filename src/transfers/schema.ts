@@ -1,9 +1,14 @@
 import { Type } from 'typebox';
-import { CRYPTO_NETWORKS } from '../kernel/address.ts';
+import { CryptoNetworkName } from '../fees/schema.ts';
+import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
 import { TRANSFER_TYPES } from './transfer.ts';
 
-export const CryptoNetworkName = Type.Enum([...CRYPTO_NETWORKS], { description: 'Crypto network' });
+export { CryptoNetworkName };
+
+const TransferTypeName = Type.Enum([...TRANSFER_TYPES]);
+const TransferStatus = Type.Enum(['PENDING', 'COMPLETED', 'FAILED']);
 
 export const TransferShape = Type.Object(
   {
@@ -15,8 +20,8 @@ export const TransferShape = Type.Object(
     fee: AmountOut('Fee paid'),
     asset: AssetCode('Asset of the transfer'),
     direction: Type.Enum(['CREDIT', 'DEBIT']),
-    type: Type.Enum([...TRANSFER_TYPES]),
-    status: Type.Enum(['PENDING', 'COMPLETED', 'FAILED']),
+    type: TransferTypeName,
+    status: TransferStatus,
     created_at: DateTime('Record creation time'),
     updated_at: DateTime('Last update time'),
     identity_id: Type.Optional(Id('Identity associated with the transfer')),
@@ -74,3 +79,80 @@ export const PlatformTransferRequest = Type.Object(
   },
   { ...closed, title: 'PlatformTransferRequest' },
 );
+
+const Memo = Type.String({
+  maxLength: LIMITS.memoLengthMax,
+  description: `At most ${LIMITS.memoLengthMax} characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140`,
+});
+
+/** Exactly one of the two; that is a rule, since a schema's message for it would name neither. */
+const amountOrTotal = {
+  amount: Type.Optional(Amount('Amount excluding the fee; exactly one of amount and total')),
+  total: Type.Optional(Amount('Total including the fee; exactly one of amount and total')),
+};
+
+export const FiatWithdrawalRequest = Type.Object(
+  {
+    asset: AssetCode('Only USD'),
+    fiat_account_id: Id('Destination fiat account'),
+    profile_id: Id('Profile to withdraw from'),
+    ref_id: Type.Optional(RefId),
+    ...amountOrTotal,
+    identity_id: Type.Optional(Id('Identity of the user; required for third-party integrations')),
+    account_id: Type.Optional(Id('Account of that identity; required for third-party integrations')),
+    metadata: Type.Optional(Metadata),
+    memo: Type.Optional(Memo),
+  },
+  { ...closed, title: 'FiatWithdrawalRequest' },
+);
+
+const Name = Type.String({ minLength: 1, maxLength: LIMITS.beneficiaryNameMax });
+
+const Beneficiary = Type.Object(
+  {
+    person_details: Type.Optional(Type.Object({ first_name: Name, last_name: Name }, closed)),
+    institution_details: Type.Optional(Type.Object({ name: Name }, closed)),
+  },
+  { ...closed, description: 'Who receives it: person_details or institution_details. Kept, never returned.' },
+);
+
+export const CryptoWithdrawalRequest = Type.Object(
+  {
+    profile_id: Id('Profile to withdraw from'),
+    destination_address: Type.String({ description: 'Destination address' }),
+    asset: AssetCode('Asset to withdraw'),
+    crypto_network: CryptoNetworkName,
+    ref_id: Type.Optional(RefId),
+    identity_id: Type.Optional(Id('Identity of the user making the withdrawal')),
+    account_id: Type.Optional(Id('Account of that identity')),
+    balance_asset: Type.Optional(
+      AssetCode("Asset to debit; only for the operator's stablecoin: that asset or USD"),
+    ),
+    metadata: Type.Optional(Metadata),
+    fee_id: Type.Optional(Id('A guaranteed fee')),
+    ...amountOrTotal,
+    beneficiary: Type.Optional(Beneficiary),
+    memo: Type.Optional(Memo),
+  },
+  { ...closed, title: 'CryptoWithdrawalRequest' },
+);
+
+export const TransferListQuery = listQuery(
+  {
+    ids: Several(Id('Transfer'), 'Transfers with these ids'),
+    ref_ids: Several(RefId, 'Transfers that were requested with these ref_ids'),
+    profile_ids: Several(Id('Profile'), 'Transfers of these profiles'),
+    account_ids: Several(Id('Account'), 'Transfers for these accounts'),
+    identity_ids: Several(Id('Identity'), 'Transfers for these identities'),
+    group_ids: Several(Id('Group'), 'Both sides of transfers inside the service, as far as they are yours'),
+    type: Several(TransferTypeName, 'Transfers of these types'),
+    statuses: Several(TransferStatus, 'Transfers in these states'),
+    crypto_tx_hashes: Several(
+      Type.String({ pattern: '^[!-~]*$', minLength: 1, maxLength: LIMITS.cryptoTxHashMax }),
+      'Transfers with these on-chain transactions',
+    ),
+  },
+  ['created_at', 'updated_at'],
+);
+
+export const TransferListShape = listShape(TransferShape, 'TransferList');

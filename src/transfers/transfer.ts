@@ -58,6 +58,9 @@ export const TRANSFER_TYPES = [
 ] as const;
 export type TransferType = (typeof TRANSFER_TYPES)[number];
 
+/** One space of ref_ids for transfers of all kinds. */
+export const TRANSFER_SPACE = 'transfers';
+
 /** Deposits bring in amount - fee, withdrawals cost amount + fee; unsigned, in the transfer's asset. */
 export function totalUnits(transfer: Pick<Transfer, 'direction' | 'amountUnits' | 'feeUnits'>): bigint {
   return transfer.direction === 'DEBIT'

@@ -1,9 +1,9 @@
-import { expect } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { FiatAccount, FiatKind } from '../../src/fiat-accounts/fiat-account.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { assets } from './ledger.ts';
-import { type Answer, expectProblem, type TestCustomer, type TestService } from './service.ts';
+import { type Answer, expectInvalid, expectProblem, type TestCustomer, type TestService } from './service.ts';
 
 /** What the tests of all transfer operations share. */
 
@@ -121,7 +121,7 @@ const six = { a: '1', b: '2', c: '3', d: '4', e: '5', f: '6' };
 const longest = '🚢'.repeat(100);
 
 /** At the edge of what is allowed. Characters are code points: a ship is one, though it takes two UTF-16 units. */
-export const GOOD_METADATA: readonly (readonly [string, Record<string, string>])[] = [
+const GOOD_METADATA: readonly (readonly [string, Record<string, string>])[] = [
   ['no pairs', {}],
   ['6 pairs', six],
   ['a key of 100 characters', { [longest]: 'x' }],
@@ -130,7 +130,7 @@ export const GOOD_METADATA: readonly (readonly [string, Record<string, string>])
 ];
 
 /** One past the edge, and of wrong types, with what follows the field's own pointer. */
-export const BAD_METADATA: readonly (readonly [string, unknown, string])[] = [
+const BAD_METADATA: readonly (readonly [string, unknown, string])[] = [
   ['7 pairs', { ...six, g: '7' }, ''],
   ['a value of 101 characters', { x: `${longest}🚢` }, '/x'],
   ['a value that is a number', { x: 1 }, '/x'],
@@ -142,11 +142,43 @@ export const BAD_METADATA: readonly (readonly [string, unknown, string])[] = [
   ['a number', 1, ''],
 ];
 
-export const TOO_LONG_KEY = { [`${longest}🚢`]: 'x' };
+type Send = (changes: object) => Promise<Answer>;
 
-export const BAD_REF_IDS: readonly unknown[] = [...NOT_TEXT, '', 'x'.repeat(129), 'a\tb', 'a\u200bb'];
+/** `shown` says whether the answer has the field; the recipient's metadata is not the sender's to see. */
+export function describeMetadata(field: string, send: Send, refused: Send, shown = true): void {
+  describe(field, () => {
+    it.each(GOOD_METADATA)('may have %s', async (_title, metadata) => {
+      const answer = await send({ [field]: metadata });
+      expect(answer.status).toBe(200);
+      expect(answer.body[field]).toEqual(shown ? metadata : undefined);
+    });
 
-export const GOOD_REF_IDS: readonly string[] = ['x', 'x'.repeat(128), '🚢'.repeat(128), 'a b/ü "quoted" \\'];
+    it.each(BAD_METADATA)('must not be or have %s', async (_title, metadata, below) => {
+      expectInvalid(await refused({ [field]: metadata }), `/${field}${below}`);
+    });
+
+    it('must not have a key of 101 characters', async () => {
+      const answer = await refused({ [field]: { [`${longest}🚢`]: 'x' } });
+      const { errors } = expectProblem(answer, 400, 'invalid-request');
+      for (const { pointer } of errors) expect(pointer).toMatch(new RegExp(`^/${field}(/|$)`));
+    });
+  });
+}
+
+export function describeRefIdShape(send: Send, refused: Send): void {
+  it.each(['x', 'x'.repeat(128), '🚢'.repeat(128), 'a b/ü "quoted" \\'])(
+    'ref_id may be %s',
+    async (refId) => {
+      expect((await send({ ref_id: refId })).body.ref_id).toBe(refId);
+    },
+  );
+
+  it('ref_id has 1 to 128 printable characters', async () => {
+    for (const refId of [...NOT_TEXT, '', 'x'.repeat(129), '🚢'.repeat(129), 'a\tb', 'a\u200bb']) {
+      expectInvalid(await refused({ ref_id: refId }), '/ref_id');
+    }
+  });
+}
 
 /** What every operation answers before it looks at the body: token, scope, method, media type, size. */
 export async function expectCommonRefusals(

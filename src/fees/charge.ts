@@ -1,0 +1,46 @@
+import type { Assets } from '../kernel/asset.ts';
+import type { Fields } from '../kernel/fields.ts';
+import { invalidField, type Problem } from '../kernel/problem.ts';
+
+/** What the caller fixed: the amount that arrives, or the total that the balance loses. */
+export type Given = { readonly field: 'amount' | 'total'; readonly units: bigint };
+
+export type Charge = {
+  readonly amountUnits: bigint;
+  readonly feeUnits: bigint;
+  readonly totalUnits: bigint;
+};
+
+type AmountOrTotal = { readonly amount?: string; readonly total?: string };
+
+/** Exactly one of amount and total; otherwise both are named, since either could be the one to change. */
+export function readGiven(
+  fields: Fields,
+  { amount, total }: AmountOrTotal,
+  asset: string | undefined,
+): Given | undefined {
+  if ((amount === undefined) === (total === undefined)) {
+    const message =
+      amount === undefined ? 'is required, unless %s is given' : 'must not be given together with %s';
+    fields.fault('/amount', message.replace('%s', 'total'));
+    fields.fault('/total', message.replace('%s', 'amount'));
+    return undefined;
+  }
+  const field = amount === undefined ? 'total' : 'amount';
+  const units = fields.amount(`/${field}`, amount ?? total!, asset);
+  return units === undefined ? undefined : { field, units };
+}
+
+/** The amount, the fee and their sum; a problem when the fee leaves nothing to send. */
+export function chargeOf(given: Given, feeUnits: bigint, asset: string, assets: Assets): Charge | Problem {
+  if (given.field === 'amount') {
+    return { amountUnits: given.units, feeUnits, totalUnits: given.units + feeUnits };
+  }
+  if (given.units <= feeUnits) {
+    return invalidField(
+      '/total',
+      `must be greater than the fee of ${assets.format(asset, feeUnits)} ${asset}`,
+    );
+  }
+  return { amountUnits: given.units - feeUnits, feeUnits, totalUnits: given.units };
+}

@@ -1,0 +1,32 @@
+import { addressFault, type CryptoNetwork } from '../kernel/address.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Fields } from '../kernel/fields.ts';
+
+export type Destination = {
+  readonly asset: string;
+  readonly crypto_network: CryptoNetwork;
+  readonly destination_address: string;
+};
+
+/**
+ * An asset, a network that it is on, and an address of that network. Gives the code of the asset where it is known.
+ * What is said of a refused address never repeats it: it may be somebody's private key.
+ */
+export function readDestination(fields: Fields, request: Destination, assets: Assets): string | undefined {
+  const { crypto_network: network, destination_address: address } = request;
+  const fault = addressFault(network, address);
+  if (fault !== undefined) fields.fault('/destination_address', fault);
+  const code = fields.asset('/asset', request.asset);
+  if (code === undefined) return undefined;
+  const { networks } = assets.get(code);
+  const names = Object.keys(networks);
+  if (names.length === 0) {
+    fields.fault('/asset', `is not on any crypto network, ${code} is withdrawn to a fiat account`);
+  } else if (networks[network] === undefined) {
+    fields.fault('/crypto_network', `must be a network of ${code}: ${names.join(', ')}`);
+  } else if (networks[network].toLowerCase() === address.toLowerCase()) {
+    // A classic way to lose tokens: nobody can send from there.
+    fields.fault('/destination_address', `is the contract of ${code} itself`);
+  }
+  return code;
+}

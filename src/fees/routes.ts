@@ -1,0 +1,29 @@
+import { type Route, route } from '../kernel/route.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
+import { GuaranteedFeeRequest, GuaranteedFeeShape } from './schema.ts';
+
+export function feeRoutes(dependencies: FeeTables & { readonly writePath: WritePath }): Route[] {
+  const { writePath, assets } = dependencies;
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/transfer/fees/crypto-withdrawal',
+      operationId: 'createCryptoWithdrawalFee',
+      tag: 'Fees',
+      summary: 'Guarantee the fee of a crypto withdrawal',
+      description:
+        'Fixes the fee of one crypto withdrawal for 15 minutes: same asset, network and destination, at most the quoted amount. Send its id as fee_id.',
+      scope: 'fee:write_crypto_withdrawal_fee',
+      body: GuaranteedFeeRequest,
+      response: GuaranteedFeeShape,
+      problems: ['exceeds-precision'],
+      async handle({ caller, body }) {
+        const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies));
+        // Without an idempotency key there is no replay.
+        if (outcome.replayed) throw new Error('a guaranteed fee was answered as a replay');
+        return { body: presentGuaranteedFee(outcome.answer, assets) as never };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,98 @@
+import { FIAT_KINDS, type FiatKind } from '../fiat-accounts/fiat-account.ts';
+import type { Assets } from '../kernel/asset.ts';
+
+/** What withdrawals cost. Flat, in units: a fiat rail's fee in USD, a network's fee in the asset that is sent. */
+export type FeeSchedule = {
+  fiat(kind: FiatKind): bigint;
+  /** Undefined where nobody has set a fee: nothing is sent for free by accident. */
+  crypto(asset: string, network: string): bigint | undefined;
+};
+
+/** As the configuration file has it: decimal strings. What it does not name keeps its default. */
+export type FeeTable = {
+  readonly fiat?: Readonly<Record<string, string>>;
+  readonly crypto?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+};
+
+export const DEFAULT_FEES = {
+  fiat: { wire: '20', cubix: '0', bank_network_2: '0', bank_network_3: '0', cbit: '0' },
+  crypto: {
+    BTC: { BITCOIN: '0.0001' },
+    BCH: { BITCOIN_CASH: '0.0001' },
+    LTC: { LITECOIN: '0.001' },
+    ETH: { ETHEREUM: '0.001', BASE: '0.0001', ARBITRUM_ONE: '0.0001', INK: '0.0001' },
+    SOL: { SOLANA: '0.001' },
+    POL: { POLYGON_POS: '0.1' },
+    USDC: { ETHEREUM: '2', SOLANA: '0.5', POLYGON_POS: '0.1', BASE: '0.1', ARBITRUM_ONE: '0.1' },
+    PUSD: { ETHEREUM: '2', SOLANA: '0.5', BASE: '0.1' },
+  },
+} as const satisfies FeeTable;
+
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+function tableAt(value: unknown, path: string): Readonly<Record<string, unknown>> {
+  if (value === undefined) return {};
+  if (!isTable(value)) throw new Error(`${path} must be an object`);
+  return value;
+}
+
+function feeUnits(assets: Assets, asset: string, text: unknown, path: string): bigint {
+  const parsed = assets.parse(asset, text);
+  if (parsed.ok) return parsed.units;
+  if (parsed.fault === 'zero') return 0n;
+  throw new Error(`${path} ${parsed.message}`);
+}
+
+function readFiat(assets: Assets, given: Readonly<Record<string, unknown>>): Map<string, bigint> {
+  for (const kind of Object.keys(given)) {
+    if (!(FIAT_KINDS as readonly string[]).includes(kind)) {
+      throw new Error(`fees.fiat.${kind} must be one of ${FIAT_KINDS.join(', ')}`);
+    }
+  }
+  const texts: Readonly<Record<string, unknown>> = { ...DEFAULT_FEES.fiat, ...given };
+  return new Map(FIAT_KINDS.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `fees.fiat.${kind}`)]));
+}
+
+function readCrypto(assets: Assets, given: Readonly<Record<string, unknown>>): Map<string, bigint> {
+  const fees = new Map<string, bigint>();
+  const add = (asset: string, network: string, text: unknown): void => {
+    const path = `fees.crypto.${asset}.${network}`;
+    fees.set(`${asset}/${network}`, feeUnits(assets, asset, text, path));
+  };
+  // Defaults for what this installation does not have say nothing; the file's own entries must make sense.
+  for (const [asset, networks] of Object.entries(DEFAULT_FEES.crypto)) {
+    for (const [network, text] of Object.entries(networks)) {
+      const known = assets.find(asset);
+      if (known?.networks[network] !== undefined) add(asset, network, text);
+    }
+  }
+  for (const [asset, networks] of Object.entries(given)) {
+    const known = assets.find(asset);
+    if (known === undefined) throw new Error(`fees.crypto.${asset} must name a configured asset`);
+    for (const [network, text] of Object.entries(tableAt(networks, `fees.crypto.${asset}`))) {
+      if (known.networks[network] === undefined) {
+        throw new Error(`fees.crypto.${asset}.${network} must name a network of ${asset}`);
+      }
+      add(asset, network, text);
+    }
+  }
+  return fees;
+}
+
+/** Throws with one clause that names the entry which is wrong. */
+export function createFeeSchedule(assets: Assets, given: FeeTable = {}): FeeSchedule {
+  const table = tableAt(given, 'fees');
+  for (const name of Object.keys(table)) {
+    if (name !== 'fiat' && name !== 'crypto') throw new Error(`fees.${name} must be fiat or crypto`);
+  }
+  if (assets.find('USD') === undefined)
+    throw new Error('the asset USD must be configured: fiat fees are in it');
+  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'));
+  const crypto = readCrypto(assets, tableAt(table.crypto, 'fees.crypto'));
+  return {
+    fiat: (kind) => fiat.get(kind)!,
+    crypto: (asset, network) => crypto.get(`${asset}/${network}`),
+  };
+}

@@ -1,0 +1,42 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Table } from '../ledger/command.ts';
+import type { GuaranteedFee } from './guaranteed-fee.ts';
+
+/**
+ * Guaranteed fees by id, whoever owns them. A fee is used once, so its row is locked when it is read: in sorted order,
+ * and always after the balances, so that two nodes never wait for each other crosswise.
+ */
+export const guaranteedFeeTable: Table<GuaranteedFee> = {
+  name: 'guaranteed_fees',
+  async load(tx, ids) {
+    const rows = await tx.query<GuaranteedFee>(
+      `select id, customer_id as "customerId", asset, crypto_network as "cryptoNetwork",
+              destination_address as "destinationAddress", amount_units as "amountUnits", fee_units as "feeUnits",
+              created_at_ns as "createdAtNs", expires_at_ns as "expiresAtNs", used_by as "usedBy"
+       from guaranteed_fees where id = any ($1::uuid[]) order by id for update`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  /** New ones are inserted; of one that exists only its use can change. */
+  write: (tx, fees) =>
+    tx.query(
+      `insert into guaranteed_fees (id, customer_id, asset, crypto_network, destination_address, amount_units,
+                                    fee_units, created_at_ns, expires_at_ns, used_by)
+       select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::numeric[],
+                            $7::numeric[], $8::bigint[], $9::bigint[], $10::uuid[])
+       on conflict (id) do update set used_by = excluded.used_by`,
+      [
+        plainArray(fees.map((fee) => fee.id)),
+        plainArray(fees.map((fee) => fee.customerId)),
+        textArray(fees.map((fee) => fee.asset)),
+        textArray(fees.map((fee) => fee.cryptoNetwork)),
+        textArray(fees.map((fee) => fee.destinationAddress)),
+        plainArray(fees.map((fee) => fee.amountUnits)),
+        plainArray(fees.map((fee) => fee.feeUnits)),
+        plainArray(fees.map((fee) => fee.createdAtNs)),
+        plainArray(fees.map((fee) => fee.expiresAtNs)),
+        plainArray(fees.map((fee) => fee.usedBy)),
+      ],
+    ),
+};

@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import { CryptoNetworkName } from '../fees/schema.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/shapes.ts';
+import { type DepositTables, depositCommand } from '../transfers/deposit.ts';
+import { transferCreator } from '../transfers/routes.ts';
+import { TransferShape } from '../transfers/schema.ts';
+
+export const SandboxDepositRequest = Type.Object(
+  {
+    asset: AssetCode('Asset to deposit'),
+    amount: Amount('Amount to deposit'),
+    crypto_network: Type.Optional(CryptoNetworkName),
+    ref_id: Type.Optional(RefId),
+    metadata: Type.Optional(Metadata),
+  },
+  { ...closed, title: 'SandboxDepositRequest' },
+);
+
+/** Money from nowhere, to try things out with. */
+export function sandboxDepositRoutes(
+  dependencies: DepositTables & Parameters<typeof transferCreator>[0],
+): Route[] {
+  const create = transferCreator(dependencies);
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/sandbox/profiles/{id}/deposit',
+      operationId: 'simulateDeposit',
+      tag: 'Sandbox',
+      summary: 'Simulate a deposit',
+      description:
+        'Credits a profile as if a wire (USD) or an on-chain payment had arrived. crypto_network is required where the asset is on several networks.',
+      scope: 'sandbox:simulate',
+      sandboxOnly: true,
+      params: IdParams,
+      body: SandboxDepositRequest,
+      response: TransferShape,
+      problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
+      handle: ({ caller, params, body }) => {
+        const deposit = { ...body, profile_id: params.id };
+        return create(caller.customerId, depositCommand(caller.customerId, deposit, dependencies));
+      },
+    }),
+  ];
+}
