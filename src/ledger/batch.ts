@@ -2,7 +2,7 @@ import type { Connection, Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
-import { type Book, balanceKeyText, createBook } from './book.ts';
+import { type BalanceRow, type Book, balanceKeyText, createBook } from './book.ts';
 import type { BalanceKey, Command, IdempotencyKey, Table, View } from './command.ts';
 import * as store from './store.ts';
 
@@ -61,6 +61,8 @@ type Opened = {
   readonly claimed: ReadonlySet<string>;
   readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
   readonly book: Book;
+  /** Rows of the book that the database does not have: zero, and not locked. */
+  readonly missing: readonly BalanceRow[];
   readonly rows: Rows;
   readonly nowNs: Instant;
   readonly xid: string;
@@ -82,14 +84,30 @@ async function open(connection: Connection, needs: Needs, assets: Assets): Promi
     Promise.all(tables.map(([table, wanted]) => table.load!(connection, [...wanted]))),
     store.clockAndTransaction(connection),
   ]);
-  if (locked.length < balances.length) {
-    const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
-    throw new MissingBalances([...needs.balances].filter(([text]) => !found.has(text)).map(([, key]) => key));
-  }
+  const missing = locked.length < balances.length ? missingRows(needs, locked) : [];
   const unclaimed = keys.filter((key) => !claimed.has(store.keyText(key)));
   const existing = unclaimed.length > 0 ? await store.existingKeys(connection, unclaimed) : new Map();
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
-  return { claimed, existing, book: createBook(locked, assets), rows, nowNs: clock.nowNs, xid: clock.xid };
+  const book = createBook([...locked, ...missing], assets);
+  return { claimed, existing, book, missing, rows, nowNs: clock.nowNs, xid: clock.xid };
+}
+
+/**
+ * Balances that never moved have no row. They are decided on as zero; only if an accepted command moves one is the row
+ * made, and the batch started anew with it locked. So refusals, whatever ids they name, leave nothing behind.
+ */
+function missingRows(needs: Needs, locked: readonly BalanceRow[]): BalanceRow[] {
+  const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
+  return [...needs.balances]
+    .filter(([text]) => !found.has(text))
+    .map(([, { profileId, asset }]) => ({ profileId, asset, available: 0n, held: 0n, movedAtNs: 0n }));
+}
+
+function requireLocked(opened: Opened): void {
+  if (opened.missing.length === 0) return;
+  const missing = new Set(opened.missing);
+  const moved = opened.book.changedRows().filter((row) => missing.has(row));
+  if (moved.length > 0) throw new MissingBalances(moved);
 }
 
 type Decided = {
@@ -205,6 +223,7 @@ export async function runBatch(
   try {
     const opened = await open(connection, needs, assets);
     const decided = decideAll(commands, opened, needs, after);
+    requireLocked(opened);
     if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
