@@ -5,6 +5,7 @@ import { ConfigError, readConfig } from './config.ts';
 import { EmbeddedError } from './database/embedded.ts';
 import { MigrationError } from './database/migrate.ts';
 import { OpenError } from './database/open.ts';
+import { VERSION } from './version.ts';
 
 /** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
 
@@ -72,6 +73,10 @@ function parse(command: CommandLine, rest: readonly string[]) {
 
 async function run(words: readonly string[]): Promise<number> {
   const [first] = words;
+  if (first === '--version') {
+    process.stdout.write(`ferry ${VERSION}\n`);
+    return 0;
+  }
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     process.stdout.write(overview());
     return first === undefined ? 2 : 0;

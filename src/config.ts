@@ -127,6 +127,9 @@ export function readConfig(env: Environment): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
   const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
+  if (publicUrl !== undefined && /[?#]/.test(publicUrl)) {
+    throw new ConfigError('FERRY_PUBLIC_URL must be a URL without a query or fragment.');
+  }
   if (mode === 'production' && databaseUrl === undefined) {
     throw new ConfigError('DATABASE_URL must name your PostgreSQL server when FERRY_MODE is production.');
   }

@@ -24,8 +24,6 @@ const DATABASE = 'ferry';
 const OWNER_WAIT_MS = 3_000;
 /** Times the server is started anew because its last user of before was just stopping it. */
 const JOIN_ATTEMPTS_MAX = 5;
-/** All who use the embedded server hold this one together; whoever gets it alone was the last. */
-const USERS = `${ADVISORY_LOCKS.dataDirectory}, 1`;
 
 async function createDatabase(server: EmbeddedServer): Promise<void> {
   const { socketDir, port, user } = server;
@@ -41,7 +39,7 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
   }
 }
 
-async function tryLock(connection: Connection, lock: string | number): Promise<boolean> {
+async function tryLock(connection: Connection, lock: number): Promise<boolean> {
   const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
   return row!.locked;
 }
@@ -52,15 +50,15 @@ const tryOwn = (connection: Connection): Promise<boolean> =>
 /** One of the users of the server from now on, until the connection is released. */
 async function join(users: Database): Promise<Connection> {
   const connection = await users.reserve();
-  await connection.query(`select pg_advisory_lock_shared(${USERS})`);
+  await connection.query(`select pg_advisory_lock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
   return connection;
 }
 
 /** True for the last user, and then nobody can join any more. A server that cannot be asked is not ours to stop. */
 async function leave(connection: Connection): Promise<boolean> {
   try {
-    await connection.query(`select pg_advisory_unlock_shared(${USERS})`);
-    return (await tryLock(connection, USERS)) && (await tryOwn(connection));
+    await connection.query(`select pg_advisory_unlock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
+    return (await tryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
   } catch {
     return false;
   }
