@@ -108,11 +108,18 @@ describe('help', () => {
   });
 });
 
+it('says its version', async () => {
+  expect(await ferry('--version')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^ferry \d+\.\d+\.\d+\n$/),
+  });
+});
+
 describe('a wrong call', () => {
   it.each([
     [['frob'], 'There is no command "frob".'],
     [['customer', 'frob'], 'There is no command "customer frob".'],
-    [['--version'], 'There is no command "--version".'],
+    [['--frob'], 'There is no command "--frob".'],
     [['verify', '--frob'], "Unknown option '--frob'."],
     [['serve', '--json'], "Unknown option '--json'."],
     [['serve', 'now'], '"now" is not expected here.'],
