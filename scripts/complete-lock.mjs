@@ -7,8 +7,30 @@ const path = process.argv[2] ?? 'package-lock.json';
 const lock = JSON.parse(readFileSync(path, 'utf8'));
 const { packages } = lock;
 
-const SYSTEMS = ['darwin', 'linux', 'win32', 'android', 'freebsd', 'openharmony', 'sunos', 'openbsd', 'netbsd', 'aix'];
-const PROCESSORS = ['arm64', 'x64', 'arm', 'ia32', 'ppc64', 'riscv64', 's390x', 'wasm32', 'loong64', 'mips64el'];
+const SYSTEMS = [
+  'darwin',
+  'linux',
+  'win32',
+  'android',
+  'freebsd',
+  'openharmony',
+  'sunos',
+  'openbsd',
+  'netbsd',
+  'aix',
+];
+const PROCESSORS = [
+  'arm64',
+  'x64',
+  'arm',
+  'ia32',
+  'ppc64',
+  'riscv64',
+  's390x',
+  'wasm32',
+  'loong64',
+  'mips64el',
+];
 
 /** The platform is in the name, as in cli-linux-x64-musl. */
 function platformOf(name) {

@@ -16,8 +16,7 @@ export function plainArray(values: readonly (string | number | bigint | null)[])
 
 const NEEDS_ESCAPE = /["\\]/g;
 /** What JSON would write in another way than an array literal does. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const NOT_AS_JSON = /[\u0000-\u001f\ud800-\udfff]/;
+const NOT_AS_JSON = /[\p{Cc}\p{Cs}]/u;
 
 /** The JSON writer is native: 0.3 µs instead of 1.05 for a request of 160 characters. */
 function quote(value: string): string {
