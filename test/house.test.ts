@@ -140,6 +140,26 @@ describe('one place for each kind of thing', () => {
   });
 });
 
+describe('the lock file', () => {
+  type Locked = { optionalDependencies?: Record<string, string>; resolved?: string };
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+
+  it('names the optional packages of every platform, or npm ci refuses it (npm run lock makes it whole)', () => {
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('holds no download addresses', () => {
+    expect(Object.values(packages).filter((one) => one.resolved !== undefined)).toEqual([]);
+  });
+});
+
 describe('sizes', () => {
   it('no source file has more than 400 lines', () => {
     expect(sources.filter((file) => file.lines > 400).map((file) => `${file.path}: ${file.lines}`)).toEqual(

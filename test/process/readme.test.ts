@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pathWithCurl } from '../support/curl.ts';
 import { type FerryProcess, makeDataDir, removeDataDir, sandboxOf, startFerry } from '../support/process.ts';
 
 const run = promisify(execFile);
@@ -45,7 +46,7 @@ let changed: any;
 
 beforeAll(async () => {
   ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
-  const { PATH = '', HOME = dataDir } = process.env;
+  const { HOME = dataDir } = process.env;
   const transfer = blockFor('/v2/transfer/platform');
   const printed = await paste(
     [
@@ -56,7 +57,7 @@ beforeAll(async () => {
       // For the test alone.
       'printf %s "$TOKEN"; printf %s " $FERRY"',
     ],
-    { PATH: `${join(ROOT, 'node_modules/.bin')}:${PATH}`, HOME, FERRY_DATA_DIR: dataDir },
+    { PATH: `${join(ROOT, 'node_modules/.bin')}:${pathWithCurl()}`, HOME, FERRY_DATA_DIR: dataDir },
   );
   answers = printed.map((text) => (text.startsWith('{') ? JSON.parse(text) : text));
   platform = answers[commands.indexOf(transfer)];
