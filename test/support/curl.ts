@@ -28,9 +28,9 @@ if (body !== undefined) {
 }
 const response = await fetch(url, options);
 if (showHeaders) {
-  console.log('HTTP/1.1 ' + response.status);
-  for (const [name, value] of response.headers) console.log(name + ': ' + value);
-  console.log('');
+  const lines = ['HTTP/1.1 ' + response.status + ' ' + response.statusText];
+  for (const [name, value] of response.headers) lines.push(name + ': ' + value);
+  process.stdout.write(lines.join('\\r\\n') + '\\r\\n\\r\\n');
 }
 process.stdout.write(await response.text());
 `;
