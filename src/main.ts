@@ -16,7 +16,7 @@ import { actorTable } from './identity/actor-store.ts';
 import { identityRoutes } from './identity/routes.ts';
 import { repeat } from './kernel/repeat.ts';
 import type { Route } from './kernel/route.ts';
-import { audit } from './ledger/audit.ts';
+import { auditUnlessRunning } from './ledger/audit.ts';
 import { rollUpSystemBalances } from './ledger/balances.ts';
 import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
@@ -44,9 +44,11 @@ export type Service = {
 export async function assemble(parts: {
   config: Config;
   database: Database;
+  /** Connections of the write path alone; the same ones unless given. */
+  writeDatabase?: Database;
   logger: Logger;
 }): Promise<Service> {
-  const { config, database, logger } = parts;
+  const { config, database, writeDatabase = database, logger } = parts;
   const { assets } = config;
   const metrics = createMetrics();
   let ready = false;
@@ -54,7 +56,7 @@ export async function assemble(parts: {
   let app: FastifyInstance;
 
   const writePath = createWritePath({
-    database,
+    database: writeDatabase,
     assets,
     observer: {
       ...metrics.writePath,
@@ -125,7 +127,8 @@ export async function assemble(parts: {
     LIMITS.auditIntervalMs,
     async () => {
       const started = performance.now();
-      const report = await audit(database, assets);
+      const report = await auditUnlessRunning(database, assets);
+      if (report === undefined) return 'wait';
       metrics.audited(report, (performance.now() - started) / 1000);
       for (const { rule, line } of report.violations) logger.fatal({ rule }, line);
       return 'wait';
@@ -148,7 +151,10 @@ export async function assemble(parts: {
     },
     async stop() {
       stopping = true;
+      // Requests in flight are finished; a sender that dawdles is not waited for.
+      const cut = setTimeout(() => app.server.closeAllConnections(), LIMITS.requestsFinishMs);
       await app.close();
+      clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
       await Promise.all([rollUp.stop(), auth.stop()]);

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import { pino } from 'pino';
 import { type Config, ConfigError } from './config.ts';
+import { installationFault } from './database/installation.ts';
 import { migrate } from './database/migrate.ts';
 import { openDatabase } from './database/open.ts';
 import { LIMITS } from './limits.ts';
@@ -46,7 +47,10 @@ export async function serve(config: Config, print: (text: string) => void): Prom
   let service: Awaited<ReturnType<typeof assemble>> | undefined;
   try {
     for (const name of await migrate(opened.database)) logger.info({ migration: name }, 'migration applied');
-    service = await assemble({ config, database: opened.database, logger });
+    const fault = await installationFault(opened.database, config.mode, config.assets);
+    if (fault !== undefined) throw new ConfigError(fault);
+    const { database, writeDatabase } = opened;
+    service = await assemble({ config, database, writeDatabase, logger });
     await service.start();
     if (config.mode === 'sandbox') {
       await seedSandbox({ service, database: opened.database, dataDir: config.dataDir });

@@ -8,7 +8,7 @@ import {
   listCustomers,
   rotateKey,
 } from '../auth/administration.ts';
-import { SCOPE_NAMES } from '../auth/scopes.ts';
+import { CUSTOMER_SCOPES, SCOPE_NAMES } from '../auth/scopes.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../database/database.ts';
 import { migrate } from '../database/migrate.ts';
@@ -227,7 +227,7 @@ export const COMMANDS: readonly CommandLine[] = [
     name: 'client create',
     summary: 'create an API client of a customer, and show its secret once',
     usage: 'client create --customer <id or name> --name <name> [--scope <scope> …] [--json]',
-    details: `Without --scope the client may do everything. Scopes:\n  ${SCOPE_NAMES.join('\n  ')}`,
+    details: `Without --scope the client may do everything but operator:review, which sees all customers. Scopes:\n  ${SCOPE_NAMES.join('\n  ')}`,
     options: {
       customer: { value: 'id or name', help: 'whose client' },
       name: { value: 'name', help: 'what it is for' },
@@ -236,7 +236,7 @@ export const COMMANDS: readonly CommandLine[] = [
     json: true,
     async run(invocation) {
       noArguments(invocation);
-      const scopes = (invocation.options.scope as string[] | undefined) ?? [...SCOPE_NAMES];
+      const scopes = (invocation.options.scope as string[] | undefined) ?? [...CUSTOMER_SCOPES];
       const [customer, name] = [text(invocation, 'customer'), text(invocation, 'name')];
       return withDatabase(invocation, async (database) => {
         const made = await createClient(database, { customer, name, scopes });

@@ -10,4 +10,6 @@ export const ADVISORY_LOCKS = {
   demoData: 7_177_003,
   /** Whoever changes which key signs goes one after the other. */
   signingKeys: 7_177_004,
+  /** One background audit at a time. */
+  audit: 7_177_006,
 } as const;

@@ -21,6 +21,8 @@ export type Connection = Queryable & {
   commit(): Promise<void>;
   /** A connection that is inside a transaction, or broken, is closed instead of being used again. */
   release(): void;
+  /** Closes it for good, with all locks and settings of its session. */
+  discard(): void;
 };
 
 export type Database = Queryable & {
@@ -154,6 +156,9 @@ export function connectDatabase(
         const clean =
           (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
         client.release(!clean);
+      },
+      discard() {
+        if (inUse.delete(client)) client.release(true);
       },
     };
   }

@@ -74,10 +74,8 @@ export async function migrate(
     for (const migration of pending) await apply(connection, migration);
     return pending.map((migration) => migration.name);
   } finally {
-    await connection.query(`select pg_advisory_unlock(${ADVISORY_LOCKS.migrations})`).catch(() => undefined);
-    await connection.query('reset statement_timeout').catch(() => undefined);
-    await connection.query('reset lock_timeout').catch(() => undefined);
-    connection.release();
+    // With the connection goes the lock, and with it its settings.
+    connection.discard();
   }
 }
 

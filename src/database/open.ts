@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { type Connection, connectDatabase, type Database, type DatabaseAddress } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
@@ -7,6 +8,8 @@ import { DatabaseAway } from './failure.ts';
 /** The database that the configuration names: the embedded server in the data directory, or your own. */
 export type OpenDatabase = {
   readonly database: Database;
+  /** A pool of its own for the write path. */
+  readonly writeDatabase: Database;
   /** Closes the connections, and stops the embedded server when nobody else uses it. */
   close(): Promise<void>;
 };
@@ -110,7 +113,10 @@ async function openOwnServer(url: string): Promise<OpenDatabase> {
     await database.close();
     throw new OpenError(`DATABASE_URL: the database does not answer: ${reasonOf(error)}.`);
   }
-  return { database, close: () => database.close() };
+  const writeDatabase = connectDatabase({ url }, LIMITS.writePathConnectionsMax);
+  const close = async (): Promise<void> =>
+    void (await Promise.all([database.close(), writeDatabase.close()]));
+  return { database, writeDatabase, close };
 }
 
 type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
@@ -141,10 +147,12 @@ export async function openDatabase(where: Where, asService: boolean): Promise<Op
     try {
       const disown = await own(users, connection, where.dataDir);
       const database = connectDatabase(address);
+      const writeDatabase = connectDatabase(address, LIMITS.writePathConnectionsMax);
       return {
         database,
+        writeDatabase,
         async close() {
-          await database.close();
+          await Promise.all([database.close(), writeDatabase.close()]);
           disown();
           await users.close();
           await server.stop();
@@ -159,6 +167,7 @@ export async function openDatabase(where: Where, asService: boolean): Promise<Op
   const database = connectDatabase(address);
   return {
     database,
+    writeDatabase: database,
     async close() {
       await database.close();
       const isLast = await leave(connection);

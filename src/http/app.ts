@@ -44,6 +44,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
+    requestTimeout: LIMITS.requestArrivalMs,
+    http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     // Defaults would coerce 12345678901234567890 to "12345678901234567000" and answer 200.
     ajv: {

@@ -77,7 +77,11 @@ export function documentationExtension(options: {
     });
     for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {
       app.get(url, async (request, reply) => {
-        reference ??= createReference();
+        // One that failed is not kept: the next look tries again.
+        reference ??= createReference().catch((error: unknown) => {
+          reference = undefined;
+          throw error;
+        });
         const answer = await (await reference).inject({ method: 'GET', url: request.url });
         const type = answer.headers['content-type'] ?? 'text/html';
         reply.code(answer.statusCode).type(type);

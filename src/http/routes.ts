@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
+import { LIMITS } from '../limits.ts';
 
 /** What any operation can answer beside its own problems. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -47,6 +48,27 @@ export function readQuery(
   );
 }
 
+const requestsByClient = new Map<string, number>();
+
+/** Counts the client's requests in flight; one too many is refused. The count goes down when the answer is out. */
+function admit(clientId: string, reply: FastifyReply): void {
+  const inFlight = requestsByClient.get(clientId) ?? 0;
+  if (inFlight >= LIMITS.clientRequestsMax) {
+    throw new Problem(
+      'rate-limited',
+      `Client ${clientId} has ${inFlight} requests in flight, the most that it may have.`,
+      { in_flight: inFlight },
+      1,
+    );
+  }
+  requestsByClient.set(clientId, inFlight + 1);
+  reply.raw.once('close', () => {
+    const left = (requestsByClient.get(clientId) ?? 1) - 1;
+    if (left > 0) requestsByClient.set(clientId, left);
+    else requestsByClient.delete(clientId);
+  });
+}
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
 export function registerRoute(
   app: FastifyInstance,
@@ -63,9 +85,10 @@ export function registerRoute(
       ...(route.params === undefined ? {} : { params: route.params }),
       response: { 200: route.response },
     },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       const caller = await authenticate(request.headers.authorization);
       requireScope(caller, route.scope);
+      admit(caller.clientId, reply);
       request.caller = caller;
     },
     preValidation: async (request) => {

@@ -6,8 +6,6 @@ import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
-export type ClaimedKey = { claimed: boolean; resourceId: string; request: string };
-
 /** Joined by what no text in the database can contain, so that no two keys read the same. */
 function joinKey(customerId: string, space: string, refId: string): string {
   return `${customerId}\0${space}\0${refId}`;

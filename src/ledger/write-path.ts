@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { unavailable } from '../kernel/problem.ts';
+import { Problem, unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import {
   BatchFailure,
@@ -41,6 +41,14 @@ type Waiting = {
   resolve(outcome: Outcome<unknown>): void;
   reject(error: unknown): void;
 };
+
+/** Repeating is safe only under a ref_id. Without one there is no hint to retry, for a client that would heed it. */
+function unknownOutcome(command: Command<unknown>): Problem {
+  const detail = 'The database went away while the request was committed, and its outcome is not known yet.';
+  return command.key === undefined
+    ? new Problem('unavailable', `${detail} It had no ref_id: look whether it was done before you repeat it.`)
+    : unavailable(`${detail} Repeat it with the same ref_id.`);
+}
 
 type Dependencies = {
   readonly database: Database;
@@ -102,12 +110,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       if (outcome === null) break;
       await sleep(100);
     }
-    rejectAll(
-      batch,
-      unavailable(
-        'The database went away while the request was committed, and its outcome is not known yet. Repeat it with the same ref_id.',
-      ),
-    );
+    for (const { command, reject } of batch) reject(unknownOutcome(command));
   }
 
   async function halve(batch: readonly Waiting[], waits: boolean): Promise<void> {

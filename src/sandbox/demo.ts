@@ -5,7 +5,8 @@ import type { FastifyInstance } from 'fastify';
 import { createClient, createCustomer } from '../auth/administration.ts';
 import { SCOPE_NAMES } from '../auth/scopes.ts';
 import type { Database } from '../database/database.ts';
-import { installationValue, setInstallationValue, whileSeeding } from './store.ts';
+import { installationValue, keepInstallationValue } from '../database/installation.ts';
+import { whileSeeding } from './store.ts';
 
 /** Demo data, made through the public interface as a user would make it, so that all of it is real. */
 export type SandboxFile = {
@@ -169,6 +170,6 @@ export async function seedSandbox(parts: {
     const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
     const url = service.url();
     writeSandboxFile(dataDir, { base_url: url, token_url: `${url}/oauth2/token`, customers });
-    await setInstallationValue(database, 'sandbox_seeded', 'yes');
+    await keepInstallationValue(database, 'sandbox_seeded', 'yes');
   });
 }
