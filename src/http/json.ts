@@ -66,7 +66,8 @@ function walk(
   }
 }
 
-function refuseUnstorable(value: unknown, root: string): void {
+/** Text that the database cannot keep, anywhere in a body or a query. */
+export function refuseUnstorable(value: unknown, root: string): void {
   const errors: { pointer: string; message: string }[] = [];
   walk(value, root, (text, pointer) => {
     if (unstorable(text))

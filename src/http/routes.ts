@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
+import { refuseUnstorable } from './json.ts';
 
 /** What any operation can answer beside its own problems. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -36,6 +37,7 @@ export function readQuery(
   query: Record<string, unknown>,
   schema: QuerySchema | undefined,
 ): Record<string, unknown> {
+  refuseUnstorable(query, '/query');
   const properties = schema?.properties ?? {};
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
