@@ -1,5 +1,10 @@
 import { connect } from 'node:net';
+import { pino } from 'pino';
+import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/http/app.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { route } from '../../src/kernel/route.ts';
 import { LIMITS } from '../../src/limits.ts';
 import {
   expectInvalid,
@@ -94,31 +99,47 @@ describe('a request id', () => {
 
 describe('limits on connections', () => {
   it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
-    const bob = await service.createCustomer();
-    // The write path is held up by a lock, so that requests stay in flight.
-    const from = await service.createProfile(bob, { USD: '100' });
-    const to = await service.createProfile(bob);
-    const holder = await service.database.reserve();
-    await holder.query('begin');
-    await holder.query('lock table profiles in access exclusive mode');
-    const calls = Array.from({ length: LIMITS.clientRequestsMax + 50 }, () =>
-      bob.call('POST', '/v2/transfer/platform', {
-        from_profile_id: from,
-        to_profile_id: to,
-        asset: 'USD',
-        amount: '0.01',
+    let waiting = 0;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const slow = route({
+      method: 'GET',
+      path: '/v2/slow',
+      operationId: 'slow',
+      tag: 'Test',
+      summary: 'Waits until it is told',
+      scope: 'funding:read_profile',
+      response: Type.Object({}),
+      problems: [],
+      async handle() {
+        waiting += 1;
+        await released;
+        return { body: {} };
+      },
+    });
+    const scopes = new Set(['funding:read_profile']);
+    const app = await createApp({
+      routes: [slow],
+      logger: pino({ level: 'silent' }),
+      publicUrl: () => 'http://localhost',
+      authenticate: async () => ({
+        customerId: newId(),
+        clientId: 'busy',
+        scopes,
+        integration: 'FIRST_PARTY',
       }),
-    );
-    await vi.waitFor(() => Promise.race(calls).then((answer) => expect(answer.status).toBe(429)), 10_000);
-    await holder.query('rollback');
-    holder.release();
-    const answers = await Promise.all(calls);
-    const refused = answers.filter((answer) => answer.status === 429);
-    expect(refused.length).toBeGreaterThanOrEqual(1);
-    expect(expectProblem(refused[0]!, 429, 'rate-limited')).toEqual({ in_flight: LIMITS.clientRequestsMax });
-    expect(refused[0]!.headers.get('retry-after')).toBe('1');
-    const after = await bob.call('GET', '/v2/profiles');
-    expect(after.status).toBe(200);
+      extensions: [],
+    });
+    const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/v2/slow`;
+    const calls = Array.from({ length: LIMITS.clientRequestsMax }, () => fetch(url));
+    await vi.waitFor(() => expect(waiting).toBe(LIMITS.clientRequestsMax), 20_000);
+    const refused = await fetch(url);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toMatchObject({ meta: { in_flight: LIMITS.clientRequestsMax } });
+    release();
+    expect((await Promise.all(calls)).every((answer) => answer.status === 200)).toBe(true);
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+    await app.close();
   });
 
   it('do not let a sender that dawdles hold up a stop', async () => {
