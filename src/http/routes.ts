@@ -37,9 +37,8 @@ export function readQuery(
   query: Record<string, unknown>,
   schema: QuerySchema | undefined,
 ): Record<string, unknown> {
-  refuseUnstorable(query, '/query');
   const properties = schema?.properties ?? {};
-  return Object.fromEntries(
+  const read = Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
       const type = properties[name]?.type;
       if (type === 'array' && typeof value === 'string') return [name, [value]];
@@ -48,6 +47,8 @@ export function readQuery(
       return [name, value];
     }),
   );
+  refuseUnstorable(read, '/query');
+  return read;
 }
 
 const requestsByClient = new Map<string, number>();

@@ -68,7 +68,7 @@ describe('a body', () => {
 
 describe('an address', () => {
   it('with a zero character in its query is a 400 that names the parameter', async () => {
-    expectInvalid(await alice.call('GET', '/v2/profiles?nicknames=a%00b'), '/query/nicknames');
+    expectInvalid(await alice.call('GET', '/v2/profiles?nicknames=a%00b'), '/query/nicknames/0');
   });
 
   it.each(['/v2/profiles/%zz', `/v2/profiles/${'a'.repeat(300)}`])(
