@@ -8,4 +8,6 @@ export const ADVISORY_LOCKS = {
   demoData: 7_177_003,
   /** Whoever changes which key signs goes one after the other. */
   signingKeys: 7_177_004,
+  /** Whoever holds it looks for settlements that windows, other nodes or a crash left to do. */
+  settlementLead: 7_177_005,
 } as const;

@@ -13,14 +13,17 @@ import {
   SettlementTransactionShape,
 } from './schema.ts';
 import { findSettlement, listSettlements, newSettlements, settlements } from './store.ts';
-import { presentSettlement } from './transaction.ts';
+import { presentSettlement, type Settlement } from './transaction.ts';
 
 export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
   readonly database: Database;
   readonly writePath: WritePath;
+  /** Whoever settles is told what may have become possible. */
+  readonly affirmed: (settlement: Settlement) => void;
 };
 
-export function settlementRoutes({ database, writePath, assets, profiles }: SettlementDependencies): Route[] {
+export function settlementRoutes(dependencies: SettlementDependencies): Route[] {
+  const { database, writePath, assets, profiles, affirmed } = dependencies;
   const tables: SettlementTables = { assets, profiles, newSettlements, settlements };
   return [
     route({
@@ -109,6 +112,7 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
         if (seen === undefined) throw notFound('settlement transaction', params.id);
         const outcome = await writePath.submit(moveSettlementCommand(caller, move, seen, tables));
         if (outcome.replayed) throw new Error('a move has no idempotency key, and cannot be replayed');
+        if (move === 'affirm') affirmed(outcome.answer);
         return { body: presentSettlement(outcome.answer, assets) };
       },
     });

@@ -1,0 +1,227 @@
+import type { Database } from '../database/database.ts';
+import { Problem } from '../kernel/problem.ts';
+import { availableOf } from '../ledger/balances.ts';
+import { balanceKeyText } from '../ledger/book.ts';
+import type { BalanceKey, Command } from '../ledger/command.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { LIMITS } from '../limits.ts';
+import { awaitingFunds, type BalanceEffect, effectsOf } from './effects.ts';
+import * as store from './engine-store.ts';
+import { choose } from './netting.ts';
+import {
+  awaitFundsCommand,
+  byAge,
+  type EngineTables,
+  expireCommand,
+  settleCommand,
+  waitsOf,
+} from './settle.ts';
+import type { Settlement } from './transaction.ts';
+
+/**
+ * Tries transactions: looks at them and at those around them without locking anything, plans, and makes commands of
+ * the plan, a few transactions each, so that nobody else's batch is held up. A command decides anew on locked rows; a
+ * plan that was overtaken settles less, and what it left is tried again.
+ */
+export type Engine = {
+  /** Says how many transactions changed: settled, or found to lack something else than before. */
+  tryThese(seeds: readonly Settlement[]): Promise<number>;
+  tryIds(ids: readonly string[]): Promise<number>;
+  /** Everything that waits for a balance that has grown. Says how many settled. */
+  tryWaiting(grown: store.Grown): Promise<number>;
+  expire(ended: readonly Settlement[]): Promise<number>;
+};
+
+type Available = (key: string) => bigint;
+type Look = {
+  readonly settled: number;
+  /** Found to lack something else than before. */
+  readonly marked: number;
+  /** All were tried with what was `available`; not so when others kept overtaking the plan. */
+  readonly complete: boolean;
+  readonly available: Available;
+};
+
+export type Watch = {
+  /** From now on changes of these balances are told. */
+  add(keys: readonly BalanceKey[]): void;
+  remove(keys: readonly BalanceKey[]): void;
+};
+
+export type EngineDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly tables: EngineTables;
+  readonly watch: Watch;
+  /** A transaction that could not be tried: a fault of ours, or of the configuration. */
+  readonly setAside: (settlement: Settlement, error: unknown) => void;
+};
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** Steps of one, one after the other, share a command; a set that nets has one to itself. */
+function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
+  const groups: Settlement[][] = [];
+  let singles: Settlement[] = [];
+  for (const step of steps) {
+    if (step.length === 1 && singles.length < LIMITS.settlementChunkMax) singles.push(step[0]!);
+    else {
+      if (singles.length > 0) groups.push(singles);
+      singles = step.length === 1 ? [step[0]!] : [];
+      if (step.length > 1) groups.push([...step]);
+    }
+  }
+  if (singles.length > 0) groups.push(singles);
+  return groups;
+}
+
+const takenBy = (effects: readonly BalanceEffect[]): BalanceEffect[] =>
+  effects.filter(({ units }) => units < 0n);
+
+export function createEngine({ database, writePath, tables, watch, setAside }: EngineDependencies): Engine {
+  /** A command that is refused or throws is taken apart, so that one transaction cannot hold up others. */
+  async function submit(
+    many: readonly Settlement[],
+    commandOf: (some: readonly Settlement[]) => Command<Settlement[]>,
+  ): Promise<Settlement[]> {
+    try {
+      const outcome = await writePath.submit(commandOf(many));
+      return outcome.replayed ? [] : outcome.answer;
+    } catch (error) {
+      if (error instanceof Problem && error.slug === 'unavailable') throw error;
+      if (many.length > 1) {
+        const done: Settlement[] = [];
+        for (const one of many) done.push(...(await submit([one], commandOf)));
+        return done;
+      }
+      setAside(many[0]!, error);
+      return [];
+    }
+  }
+
+  /** The seeds, and around them, party by party, those that wait: as many as are looked at together, oldest first. */
+  async function gather(seeds: readonly Settlement[]): Promise<Settlement[]> {
+    const found = new Map(seeds.map((seed) => [seed.id, seed]));
+    const asked = new Set<string>();
+    let legs = seeds.reduce((sum, seed) => sum + seed.legs.length, 0);
+    for (;;) {
+      const parties = [...found.values()].flatMap((one) => [one.sourceProfileId, one.targetProfileId]);
+      const profileIds = [...new Set(parties)].filter((id) => !asked.has(id));
+      if (profileIds.length === 0) break;
+      for (const id of profileIds) asked.add(id);
+      const around = await store.waitingAround(database, profileIds, LIMITS.settlementPageMax);
+      for (const one of around.sort(byAge)) {
+        if (found.has(one.id)) continue;
+        legs += one.legs.length;
+        if (found.size >= LIMITS.settlementSetMax || legs > LIMITS.settlementSetLegsMax) {
+          return [...found.values()].sort(byAge);
+        }
+        found.set(one.id, one);
+      }
+    }
+    return [...found.values()].sort(byAge);
+  }
+
+  /** What is left lacks something: its record says what, and which balances it waits for. */
+  async function leaveWaiting(left: readonly Settlement[], available: Available): Promise<number> {
+    const news = left.filter((one) => {
+      const found = awaitingFunds(one, available, tables.assets);
+      return found !== undefined && found.detail !== one.secondaryStatus?.detail;
+    });
+    const known = left.filter((one) => one.secondaryStatus !== null);
+    await store.lowerWaits(database, waitsOf(known, available));
+    let count = 0;
+    for (const some of chunksOf(news, LIMITS.settlementChunkMax)) {
+      count += (await submit(some, (those) => awaitFundsCommand(those, available, tables))).length;
+    }
+    return count;
+  }
+
+  /** One plan on what is there now, carried out. */
+  async function carryOut(together: readonly Settlement[]): Promise<{
+    settled: number;
+    overtaken: boolean;
+    left: readonly Settlement[];
+    available: Available;
+  }> {
+    const candidates = together.map((item) => ({ item, effects: effectsOf(item) }));
+    const touched = distinct(candidates.flatMap(({ effects }) => effects));
+    const taken = distinct(candidates.flatMap(({ effects }) => takenBy(effects)));
+    // Watched before the balances are read: what grows after that is told, and looked at again.
+    watch.add(taken);
+    const balances = await availableOf(database, touched);
+    const { steps, left, available } = choose(candidates, (key) => balances.get(key) ?? 0n);
+    let planned = 0;
+    let settled = 0;
+    for (const group of groupsOf(steps)) {
+      planned += group.length;
+      settled += (await submit(group, (some) => settleCommand(some, tables))).length;
+    }
+    if (settled < planned) return { settled, overtaken: true, left, available };
+    const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
+    watch.remove(taken.filter(({ key }) => !needed.has(key)));
+    return { settled, overtaken: false, left, available };
+  }
+
+  async function look(seeds: readonly Settlement[]): Promise<Look> {
+    let together = await gather(seeds);
+    let settled = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      const { overtaken, left, available, ...done } = await carryOut(together);
+      settled += done.settled;
+      if (!overtaken) {
+        return { settled, marked: await leaveWaiting(left, available), complete: true, available };
+      }
+      if (attempt === LIMITS.settlementPlansMax) return { settled, marked: 0, complete: false, available };
+      const ids = together.map(({ id }) => id);
+      together = (await store.openSettlements(database, ids)).sort(byAge);
+    }
+  }
+
+  async function tryThese(seeds: readonly Settlement[]): Promise<number> {
+    if (seeds.length === 0) return 0;
+    const { settled, marked } = await look(seeds);
+    return settled + marked;
+  }
+
+  async function tryWaiting(grown: store.Grown): Promise<number> {
+    const key = balanceKeyText(grown.profileId, grown.asset);
+    let seen = grown.available;
+    let settled = 0;
+    let page: Settlement[] = [];
+    for (let any = false; ; any = true) {
+      page = await store.waitingFor(database, grown, page.at(-1), LIMITS.settlementPageMax);
+      if (page.length === 0) {
+        await store.waitSeen(database, { ...grown, available: seen }, any);
+        return settled;
+      }
+      const result = await look(page);
+      settled += result.settled;
+      if (!result.complete) return settled;
+      // A debit may have come in between: then they were tried with less than had been seen.
+      const tried = result.available(key);
+      if (tried < seen) seen = tried;
+    }
+  }
+
+  return {
+    tryThese,
+    tryIds: async (ids) => tryThese(await store.openSettlements(database, ids)),
+    tryWaiting,
+    async expire(ended) {
+      let count = 0;
+      for (const some of chunksOf(ended, LIMITS.settlementChunkMax)) {
+        count += (await submit(some, (those) => expireCommand(those, tables))).length;
+      }
+      return count;
+    },
+  };
+}
+
+function distinct<Key extends { readonly key: string }>(keys: readonly Key[]): Key[] {
+  return [...new Map(keys.map((one) => [one.key, one])).values()];
+}
