@@ -1,15 +1,20 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { BalanceRow, Entry } from './book.ts';
+import { type BalanceRow, balanceKeyText, type Entry } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
 export type ClaimedKey = { claimed: boolean; resourceId: string; request: string };
 
+/** Joined by what no text in the database can contain, so that no two keys read the same. */
+function joinKey(customerId: string, space: string, refId: string): string {
+  return `${customerId}\0${space}\0${refId}`;
+}
+
 export function keyText(key: IdempotencyKey): string {
-  return `${key.customerId}/${key.space}/${key.refId}`;
+  return joinKey(key.customerId, key.space, key.refId);
 }
 
 /**
@@ -31,7 +36,7 @@ export async function claimKeys(tx: Transaction, keys: readonly IdempotencyKey[]
       textArray(sorted.map((key) => key.request)),
     ],
   );
-  return new Set(rows.map((row) => `${row.customer_id}/${row.space}/${row.ref_id}`));
+  return new Set(rows.map((row) => joinKey(row.customer_id, row.space, row.ref_id)));
 }
 
 function keyColumns(keys: readonly IdempotencyKey[]): string[] {
@@ -60,7 +65,7 @@ export async function existingKeys(
   );
   return new Map(
     rows.map((row) => [
-      `${row.customer_id}/${row.space}/${row.ref_id}`,
+      joinKey(row.customer_id, row.space, row.ref_id),
       { resourceId: row.resource_id, request: row.request },
     ]),
   );
@@ -80,7 +85,11 @@ export async function releaseKeys(tx: Transaction, keys: readonly IdempotencyKey
  * Locks the balances of a batch, in one order for all nodes, and reads them. (A distributed PostgreSQL would lock with
  * `update … returning` instead of FOR UPDATE.)
  */
-export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
+export async function lockBalances(
+  tx: Transaction,
+  keys: readonly BalanceKey[],
+  waits: boolean,
+): Promise<BalanceRow[]> {
   const rows = await tx.query<{
     profile_id: string;
     asset: string;
@@ -92,7 +101,7 @@ export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[])
      from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
      join balances b using (profile_id, asset)
      order by b.profile_id, b.asset
-     for update of b`,
+     for update of b${waits ? '' : ' skip locked'}`,
     [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
   );
   return rows.map((row) => ({
@@ -125,6 +134,16 @@ export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Ins
             pg_current_xact_id()::text as xid`,
   );
   return { nowNs: row!.now_ns, xid: row!.xid };
+}
+
+/** Which of these balances have a row, locked or not. */
+export async function presentBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<Set<string>> {
+  const rows = await tx.query<{ profile_id: string; asset: string }>(
+    `select b.profile_id, b.asset from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
+     join balances b using (profile_id, asset)`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+  return new Set(rows.map((row) => balanceKeyText(row.profile_id, row.asset)));
 }
 
 export async function insertEntries(tx: Transaction, entries: readonly Entry[]): Promise<void> {
