@@ -66,7 +66,9 @@ function bestOf(component: readonly Member[], positions: Positions, budget: Budg
   let best = withoutNewest(component, positions);
   const grown = grow(component, positions, budget);
   if (grown.length > best.length) best = grown;
-  return search(component, positions, best, budget);
+  const set = search(component, positions, best, budget);
+  // What is brought may be more than a balance can hold, which only the search minds.
+  return nets(positions, set) ? set : [];
 }
 
 /**
