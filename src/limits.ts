@@ -124,7 +124,8 @@ export const LIMITS = {
   settlementRetryPause: 4,
   /** Balances waited for that a node knows by heart; growth of any other is found by the poll. */
   settlementWatchedMax: 50_000,
-  settlementWatchRefreshMs: 30_000,
+  /** How often it learns them anew, also what other nodes wait for; less often where that takes more than 10 ms. */
+  settlementWatchRefreshMs: 1_000,
   /** A transaction that could not even be tried (a fault of ours) is left alone for this long. */
   settlementSetAsideMs: 60_000,
   /** Names and address lines of bank accounts: the longest text that ISO 20022 has for them. */

@@ -102,8 +102,10 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
 
   async function refreshWatched(): Promise<void> {
     if (Date.now() < nextRefreshAt) return;
-    nextRefreshAt = Date.now() + LIMITS.settlementWatchRefreshMs;
+    const started = Date.now();
     const keys = await store.watchedBalances(database, LIMITS.settlementWatchedMax);
+    const spentMs = Date.now() - started;
+    nextRefreshAt = Date.now() + Math.max(LIMITS.settlementWatchRefreshMs, 100 * spentMs);
     watched.clear();
     for (const { profileId, asset } of keys) watched.add(balanceKeyText(profileId, asset));
   }
