@@ -99,10 +99,14 @@ export const LIMITS = {
   settlementWindowDefaultMs: 24 * 3_600_000,
   /** How far away the end of a settlement window may be: an obligation that nobody looks after has to lapse. */
   settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
-  /** Transactions that settle in one command, where each is covered once those before it are: about 10 ms of a batch. */
-  settlementChunkMax: 32,
+  /** Transactions that settle in one command, where each is covered once those before it are: about 5 ms of a batch. */
+  settlementChunkMax: 12,
+  /** Between two such commands of one look the engine pauses for this many times what the last one took, … */
+  settlementBulkPause: 1.5,
+  /** … unless a window ends within this time. */
+  settlementUrgentMs: 15_000,
   /** Transactions that the engine looks at because of what happened to them; the next page waits for this one. */
-  settlementPageMax: 256,
+  settlementPageMax: 128,
   /**
    * Transactions that are looked at together, those around a page included. A set that could only settle as a whole,
    * and is larger, is not found; each of its members is still tried by itself and with its nearest ones.
@@ -126,8 +130,10 @@ export const LIMITS = {
   settlementWatchedMax: 50_000,
   /** How often it learns them anew, also what other nodes wait for; less often where that takes more than 10 ms. */
   settlementWatchRefreshMs: 1_000,
-  /** A transaction that could not even be tried (a fault of ours) is left alone for this long. */
+  /** A transaction that could not even be tried (a fault of ours) is left alone for this long, … */
   settlementSetAsideMs: 60_000,
+  /** … and for this long if a session holds on to its balances: each try makes a whole batch wait for the lock. */
+  settlementBusyMs: 10_000,
   /** Names and address lines of bank accounts: the longest text that ISO 20022 has for them. */
   bankTextMax: 140,
   bankZipCodeMax: 16,

@@ -8,7 +8,8 @@ import type { Settlement } from './transaction.ts';
 
 /** How the engine finds its work. Nothing here locks a row or decides anything: commands do, on locked rows. */
 
-const NOW_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
+/** The time of the statement: unlike clock_timestamp() it is the same for all rows, so that an index can be asked. */
+const NOW_NS = '(extract(epoch from statement_timestamp()) * 1000000)::bigint * 1000';
 
 export async function tryLead(connection: Queryable): Promise<boolean> {
   const [row] = await connection.query<{ leads: boolean }>('select pg_try_advisory_lock($1) as leads', [
@@ -19,6 +20,11 @@ export async function tryLead(connection: Queryable): Promise<boolean> {
 
 export async function resign(connection: Queryable): Promise<void> {
   await connection.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
+}
+
+/** Fails when the database is away. */
+export async function checkThere(database: Queryable): Promise<void> {
+  await database.query('select 1');
 }
 
 export type Due = {

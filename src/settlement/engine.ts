@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
+import { NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { availableOf } from '../ledger/balances.ts';
 import { balanceKeyText } from '../ledger/book.ts';
@@ -48,13 +50,18 @@ export type Watch = {
   remove(keys: readonly BalanceKey[]): void;
 };
 
+/** Transactions that could not be tried: a fault of ours, or a balance that somebody holds on to. */
+export type Aside = {
+  add(many: readonly Settlement[], error: unknown, forMs: number): void;
+  has(id: string): boolean;
+};
+
 export type EngineDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly tables: EngineTables;
   readonly watch: Watch;
-  /** A transaction that could not be tried: a fault of ours, or of the configuration. */
-  readonly setAside: (settlement: Settlement, error: unknown) => void;
+  readonly aside: Aside;
 };
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
@@ -82,7 +89,13 @@ function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
 const takenBy = (effects: readonly BalanceEffect[]): BalanceEffect[] =>
   effects.filter(({ units }) => units < 0n);
 
-export function createEngine({ database, writePath, tables, watch, setAside }: EngineDependencies): Engine {
+/** What comes in bulk leaves room for others, unless its windows end soon. This node's clock is good enough for that. */
+function isUrgent(group: readonly Settlement[]): boolean {
+  const soonNs = BigInt(Date.now() + LIMITS.settlementUrgentMs) * NS_PER_MS;
+  return group.some(({ windowEndNs }) => windowEndNs < soonNs);
+}
+
+export function createEngine({ database, writePath, tables, watch, aside }: EngineDependencies): Engine {
   /** A command that is refused or throws is taken apart, so that one transaction cannot hold up others. */
   async function submit(
     many: readonly Settlement[],
@@ -92,13 +105,19 @@ export function createEngine({ database, writePath, tables, watch, setAside }: E
       const outcome = await writePath.submit(commandOf(many));
       return outcome.replayed ? [] : outcome.answer;
     } catch (error) {
-      if (error instanceof Problem && error.slug === 'unavailable') throw error;
+      if (error instanceof Problem && error.slug === 'unavailable') {
+        // Either the database is away, and nothing can be done; or somebody holds on to a balance. Taking the command
+        // apart would make each batch wait for that lock anew.
+        await store.checkThere(database);
+        aside.add(many, error, LIMITS.settlementBusyMs);
+        return [];
+      }
       if (many.length > 1) {
         const done: Settlement[] = [];
         for (const one of many) done.push(...(await submit([one], commandOf)));
         return done;
       }
-      setAside(many[0]!, error);
+      aside.add(many, error, LIMITS.settlementSetAsideMs);
       return [];
     }
   }
@@ -115,7 +134,7 @@ export function createEngine({ database, writePath, tables, watch, setAside }: E
       for (const id of profileIds) asked.add(id);
       const around = await store.waitingAround(database, profileIds, LIMITS.settlementPageMax);
       for (const one of around.sort(byAge)) {
-        if (found.has(one.id)) continue;
+        if (found.has(one.id) || aside.has(one.id)) continue;
         legs += one.legs.length;
         if (found.size >= LIMITS.settlementSetMax || legs > LIMITS.settlementSetLegsMax) {
           return [...found.values()].sort(byAge);
@@ -129,8 +148,14 @@ export function createEngine({ database, writePath, tables, watch, setAside }: E
   /** What is left lacks something: its record says what, and which balances it waits for. */
   async function leaveWaiting(left: readonly Settlement[], available: Available): Promise<number> {
     const news = left.filter((one) => {
-      const found = awaitingFunds(one, available, tables.assets);
-      return found !== undefined && found.detail !== one.secondaryStatus?.detail;
+      try {
+        const found = awaitingFunds(one, available, tables.assets);
+        return found !== undefined && found.detail !== one.secondaryStatus?.detail;
+      } catch (error) {
+        // An asset that left the configuration has no way to be written down.
+        aside.add([one], error, LIMITS.settlementSetAsideMs);
+        return false;
+      }
     });
     const known = left.filter((one) => one.secondaryStatus !== null);
     await store.lowerWaits(database, waitsOf(known, available));
@@ -157,9 +182,13 @@ export function createEngine({ database, writePath, tables, watch, setAside }: E
     const { steps, left, available } = choose(candidates, (key) => balances.get(key) ?? 0n);
     let planned = 0;
     let settled = 0;
+    let tookMs = 0;
     for (const group of groupsOf(steps)) {
+      if (planned > 0 && !isUrgent(group)) await sleep(tookMs * LIMITS.settlementBulkPause);
+      const started = performance.now();
       planned += group.length;
       settled += (await submit(group, (some) => settleCommand(some, tables))).length;
+      tookMs = performance.now() - started;
     }
     if (settled < planned) return { settled, overtaken: true, left, available };
     const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
@@ -168,17 +197,19 @@ export function createEngine({ database, writePath, tables, watch, setAside }: E
   }
 
   async function look(seeds: readonly Settlement[]): Promise<Look> {
-    let together = await gather(seeds);
+    const tryable = seeds.filter(({ id }) => !aside.has(id));
+    let together = await gather(tryable);
     let settled = 0;
     for (let attempt = 1; ; attempt += 1) {
       const { overtaken, left, available, ...done } = await carryOut(together);
       settled += done.settled;
       if (!overtaken) {
-        return { settled, marked: await leaveWaiting(left, available), complete: true, available };
+        const marked = await leaveWaiting(left, available);
+        return { settled, marked, complete: tryable.length === seeds.length, available };
       }
       if (attempt === LIMITS.settlementPlansMax) return { settled, marked: 0, complete: false, available };
       const ids = together.map(({ id }) => id);
-      together = (await store.openSettlements(database, ids)).sort(byAge);
+      together = (await store.openSettlements(database, ids)).filter(({ id }) => !aside.has(id)).sort(byAge);
     }
   }
 

@@ -64,9 +64,12 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
         for (const { profileId, asset } of keys) watched.delete(balanceKeyText(profileId, asset));
       },
     },
-    setAside(settlement, error) {
-      failed(error, `settlement transaction ${settlement.id} could not be tried`);
-      aside.set(settlement.id, Date.now() + LIMITS.settlementSetAsideMs);
+    aside: {
+      add(many, error, forMs) {
+        failed(error, `settlement transactions could not be tried: ${many.map(({ id }) => id).join(', ')}`);
+        for (const { id } of many) aside.set(id, Date.now() + forMs);
+      },
+      has: (id) => (aside.get(id) ?? 0) > Date.now(),
     },
   });
 
@@ -85,7 +88,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
     if (affirmedIds.size === 0) return;
     const ids = [...affirmedIds].slice(0, LIMITS.settlementPageMax);
     for (const id of ids) affirmedIds.delete(id);
-    await engine.tryIds(ids.filter((id) => !aside.has(id)));
+    await engine.tryIds(ids);
   }
 
   async function tryGrown(found: readonly store.Grown[]): Promise<number> {
