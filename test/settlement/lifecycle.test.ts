@@ -122,7 +122,7 @@ describe('what a party may do', () => {
       const moved = (await eventsOf(one.id)).filter(
         ({ type }) => type === `settlement.transaction.${status.toLowerCase()}`,
       );
-      expect(moved.map((one) => one.customer_id).sort()).toEqual(
+      expect(moved.map((event) => event.customer_id).sort()).toEqual(
         [...new Set([one.source.id, one.target.id])].sort(),
       );
       for (const { resource } of moved) expect(resource).toEqual(answer.body);

@@ -35,7 +35,7 @@ const leg = fc.tuple(
   nat(5).map((one) => (one === 0 ? 1 : 0)),
   fc.integer({ min: 1, max: 3 }),
 );
-const legs = fc.oneof(
+const someLegs = fc.oneof(
   { weight: 5, arbitrary: fc.array(leg, { minLength: 1, maxLength: 1 }) },
   { weight: 2, arbitrary: fc.array(leg, { minLength: 1, maxLength: 3 }) },
   { weight: 1, arbitrary: fc.array(leg, { minLength: 4, maxLength: 10, size: 'max' }) },
@@ -44,7 +44,7 @@ const propose = fc.record({
   do: fc.constant('propose'),
   source: nat(PROFILES),
   target: fc.integer({ min: 1, max: PROFILES - 1 }),
-  legs,
+  legs: someLegs,
   later: oneIn(5),
   affirmed: oneIn(4).map((not) => !not),
 });
