@@ -57,6 +57,12 @@ export function awaitingFunds(
   return full.length > 0 ? { name: 'AWAITING_ROOM', detail: full.join(' ') } : undefined;
 }
 
+/** Nothing is lacking: it is about to settle. */
+export const COVERED: SecondaryStatus = {
+  name: 'AWAITING_SETTLEMENT',
+  detail: 'Its window is open, and it is being settled.',
+};
+
 /**
  * Why a transaction has not settled. What the engine found when it tried comes first; before that the record itself
  * says what it waits for. `updatedAtNs` stands for now: it is when the transaction came into the state it is in.
@@ -77,5 +83,5 @@ export function secondaryStatusOf(settlement: Settlement): SecondaryStatus | und
         name: 'AWAITING_WINDOW',
         detail: `Its window opens at ${at(windowStartNs)} and ends at ${at(windowEndNs)}.`,
       }
-    : { name: 'AWAITING_SETTLEMENT', detail: 'Its window is open, and it is being settled.' };
+    : COVERED;
 }

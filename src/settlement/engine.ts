@@ -7,7 +7,7 @@ import { balanceKeyText } from '../ledger/book.ts';
 import type { BalanceKey, Command } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
-import { awaitingFunds, type BalanceEffect, effectsOf } from './effects.ts';
+import { type BalanceEffect, effectsOf } from './effects.ts';
 import * as store from './engine-store.ts';
 import { choose } from './netting.ts';
 import {
@@ -26,7 +26,7 @@ import type { Settlement } from './transaction.ts';
  * plan that was overtaken settles less, and what it left is tried again.
  */
 export type Engine = {
-  /** Says how many transactions changed: settled, or found to lack something else than before. */
+  /** Says how many transactions changed: settled, or began to wait. */
   tryThese(seeds: readonly Settlement[]): Promise<number>;
   tryIds(ids: readonly string[]): Promise<number>;
   /** Everything that waits for a balance that has grown. Says how many settled. */
@@ -37,7 +37,7 @@ export type Engine = {
 type Available = (key: string) => bigint;
 type Look = {
   readonly settled: number;
-  /** Found to lack something else than before. */
+  /** Began to wait. */
   readonly marked: number;
   /** All were tried with what was `available`; not so when others kept overtaking the plan. */
   readonly complete: boolean;
@@ -89,10 +89,13 @@ function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
 const takenBy = (effects: readonly BalanceEffect[]): BalanceEffect[] =>
   effects.filter(({ units }) => units < 0n);
 
-/** What comes in bulk leaves room for others, unless its windows end soon. This node's clock is good enough for that. */
+/** A window ends soon, and has not ended yet. This node's clock is good enough to know. */
 function isUrgent(group: readonly Settlement[]): boolean {
-  const soonNs = BigInt(Date.now() + LIMITS.settlementUrgentMs) * NS_PER_MS;
-  return group.some(({ windowEndNs }) => windowEndNs < soonNs);
+  const now = Date.now();
+  return group.some(({ windowEndNs }) => {
+    const endMs = Number(windowEndNs / NS_PER_MS);
+    return endMs > now && endMs < now + LIMITS.settlementUrgentMs;
+  });
 }
 
 export function createEngine({ database, writePath, tables, watch, aside }: EngineDependencies): Engine {
@@ -122,6 +125,22 @@ export function createEngine({ database, writePath, tables, watch, aside }: Engi
     }
   }
 
+  /** What comes in bulk leaves room for others: a pause after each command, unless a window ends soon. */
+  async function submitEach(
+    groups: readonly (readonly Settlement[])[],
+    commandOf: (some: readonly Settlement[]) => Command<Settlement[]>,
+  ): Promise<Settlement[]> {
+    const done: Settlement[] = [];
+    let tookMs = 0;
+    for (const group of groups) {
+      if (tookMs > 0 && !isUrgent(group)) await sleep(tookMs * LIMITS.settlementBulkPause);
+      const started = performance.now();
+      done.push(...(await submit(group, commandOf)));
+      tookMs = performance.now() - started;
+    }
+    return done;
+  }
+
   /** The seeds, and around them, party by party, those that wait: as many as are looked at together, oldest first. */
   async function gather(seeds: readonly Settlement[]): Promise<Settlement[]> {
     const found = new Map(seeds.map((seed) => [seed.id, seed]));
@@ -145,25 +164,16 @@ export function createEngine({ database, writePath, tables, watch, aside }: Engi
     return [...found.values()].sort(byAge);
   }
 
-  /** What is left lacks something: its record says what, and which balances it waits for. */
+  /** What is left lacks something: its record says so from the first time on, and which balances it waits for. */
   async function leaveWaiting(left: readonly Settlement[], available: Available): Promise<number> {
-    const news = left.filter((one) => {
-      try {
-        const found = awaitingFunds(one, available, tables.assets);
-        return found !== undefined && found.detail !== one.secondaryStatus?.detail;
-      } catch (error) {
-        // An asset that left the configuration has no way to be written down.
-        aside.add([one], error, LIMITS.settlementSetAsideMs);
-        return false;
-      }
-    });
     const known = left.filter((one) => one.secondaryStatus !== null);
     await store.lowerWaits(database, waitsOf(known, available));
-    let count = 0;
-    for (const some of chunksOf(news, LIMITS.settlementChunkMax)) {
-      count += (await submit(some, (those) => awaitFundsCommand(those, available, tables))).length;
-    }
-    return count;
+    const groups = chunksOf(
+      left.filter((one) => one.secondaryStatus === null),
+      LIMITS.settlementChunkMax,
+    );
+    const marked = await submitEach(groups, (some) => awaitFundsCommand(some, available, tables));
+    return marked.length;
   }
 
   /** One plan on what is there now, carried out. */
@@ -180,16 +190,8 @@ export function createEngine({ database, writePath, tables, watch, aside }: Engi
     watch.add(taken);
     const balances = await availableOf(database, touched);
     const { steps, left, available } = choose(candidates, (key) => balances.get(key) ?? 0n);
-    let planned = 0;
-    let settled = 0;
-    let tookMs = 0;
-    for (const group of groupsOf(steps)) {
-      if (planned > 0 && !isUrgent(group)) await sleep(tookMs * LIMITS.settlementBulkPause);
-      const started = performance.now();
-      planned += group.length;
-      settled += (await submit(group, (some) => settleCommand(some, tables))).length;
-      tookMs = performance.now() - started;
-    }
+    const planned = steps.reduce((sum, step) => sum + step.length, 0);
+    const { length: settled } = await submitEach(groupsOf(steps), (some) => settleCommand(some, tables));
     if (settled < planned) return { settled, overtaken: true, left, available };
     const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
     watch.remove(taken.filter(({ key }) => !needed.has(key)));
@@ -244,11 +246,8 @@ export function createEngine({ database, writePath, tables, watch, aside }: Engi
     tryIds: async (ids) => tryThese(await store.openSettlements(database, ids)),
     tryWaiting,
     async expire(ended) {
-      let count = 0;
-      for (const some of chunksOf(ended, LIMITS.settlementChunkMax)) {
-        count += (await submit(some, (those) => expireCommand(those, tables))).length;
-      }
-      return count;
+      const groups = chunksOf(ended, LIMITS.settlementChunkMax);
+      return (await submitEach(groups, (some) => expireCommand(some, tables))).length;
     },
   };
 }

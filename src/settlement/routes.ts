@@ -6,6 +6,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
+import { explained } from './explain.ts';
 import {
   SettlementTransactionList,
   SettlementTransactionQuery,
@@ -59,7 +60,8 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       async handle({ caller, query }) {
         const page = readPage(query);
         const rows = await listSettlements(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, (row) => presentSettlement(row, assets)) };
+        const now = await explained(database, assets, rows);
+        return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),
     route({
@@ -68,6 +70,8 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       operationId: 'getSettlementTransaction',
       tag: 'Settlement',
       summary: 'Get a settlement transaction',
+      description:
+        'Tells in `secondary_status` why it has not settled: what it waits for, and which side lacks how much of what.',
       scope: 'settlement:read_transaction',
       params: IdParams,
       response: SettlementTransactionShape,
@@ -75,7 +79,8 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       async handle({ caller, params }) {
         const settlement = await findSettlement(database, caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
-        return { body: presentSettlement(settlement, assets) };
+        const [now] = await explained(database, assets, [settlement]);
+        return { body: presentSettlement(now!, assets) };
       },
     }),
     moveRoute('affirm', {

@@ -100,8 +100,8 @@ export function settleCommand(many: readonly Settlement[], tables: EngineTables)
 }
 
 /**
- * Says of each what it lacks, if that is not what its record says already, and which balances it waits for. No event:
- * its state is the same.
+ * From now on these wait: their records say so, and the balances that they take from are remembered. No event: their
+ * state is the same.
  */
 export function awaitFundsCommand(
   many: readonly Settlement[],
@@ -114,10 +114,9 @@ export function awaitFundsCommand(
     reads: many.map(({ id }) => read(settlements, id)),
     decide(view) {
       const changed = lockedRows(view, many, tables).flatMap((row) => {
-        if (moveFault(row, 'settle', view.now) !== undefined) return [];
+        if (row.secondaryStatus !== null || moveFault(row, 'settle', view.now) !== undefined) return [];
         const secondaryStatus = awaitingFunds(row, available, assets);
-        if (secondaryStatus === undefined || secondaryStatus.detail === row.secondaryStatus?.detail)
-          return [];
+        if (secondaryStatus === undefined) return [];
         const updatedAtNs = view.now > row.updatedAtNs ? view.now : row.updatedAtNs + 1n;
         return [{ ...row, secondaryStatus, updatedAtNs }];
       });

@@ -50,6 +50,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
   let lead: Connection | undefined;
   let nextLeadAt = 0;
   let nextPollAt = 0;
+  let nextGrownAt = 0;
   let nextRefreshAt = 0;
 
   const engine = createEngine({
@@ -134,6 +135,16 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
     connection.release();
   }
 
+  /** Reads one row for each balance that is waited for: less often where they are many. */
+  async function tryGrownAnywhere(connection: Connection): Promise<number> {
+    const started = Date.now();
+    if (started < nextGrownAt) return 0;
+    const found = await store.grownAnywhere(connection, LIMITS.settlementPageMax);
+    const spentMs = Date.now() - started;
+    nextGrownAt = started + Math.max(LIMITS.settlementPollMs - 1, 20 * spentMs);
+    return tryGrown(found);
+  }
+
   /** Windows, and what others left. Through the connection that holds the lead: if it is lost, so is the lead. */
   async function lookAround(connection: Connection): Promise<void> {
     const started = Date.now();
@@ -152,7 +163,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
       found += opened.length;
       done += await engine.tryThese(opened);
     }
-    done += await tryGrown(await store.grownAnywhere(connection, LIMITS.settlementPageMax));
+    done += await tryGrownAnywhere(connection);
     const spentMs = Date.now() - started;
     // More of the same at once, if there was any progress; else when the next window opens or ends, or the next poll.
     if (done > 0) nextPollAt = 0;

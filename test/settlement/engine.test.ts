@@ -73,9 +73,15 @@ describe('settling', () => {
     expect((await world.secondary(one))!.detail).toBe(
       `The source profile ${source} lacks 1 ETH: it has 0 of 1 ETH.`,
     );
+    // Also what was spent since it was tried.
+    await world.node.path.submit(pay(source, target, 'USD', 300n));
+    expect((await world.secondary(one))!.detail).toMatch(
+      /^The source profile \S+ lacks 3 USD: it has 7 of 10 USD\. /,
+    );
+    await world.fund(source, 'USD', 300n);
     await world.fund(source, 'ETH', 10n ** 18n);
     await world.until('SETTLED', [one]);
-    expect(await world.secondary(one)).toBeNull();
+    expect(await world.secondary(one)).toBeUndefined();
     // Waiting is no event, however often it was tried.
     expect(new Set(await world.eventsOf(one))).toEqual(new Set(['pending', 'affirmed', 'settled']));
   });
@@ -155,7 +161,7 @@ describe('windows', () => {
     expect(await world.statuses([pending, affirmed])).toEqual(['EXPIRED', 'EXPIRED']);
     expect(await world.eventsOf(pending)).toEqual(['pending', 'pending', 'expired', 'expired']);
     expect((await world.eventsOf(affirmed)).slice(-2)).toEqual(['expired', 'expired']);
-    expect(await world.secondary(affirmed)).toBeNull();
+    expect(await world.secondary(affirmed)).toBeUndefined();
     expect(await world.available(source, 'USD')).toBe(5_000n);
   });
 

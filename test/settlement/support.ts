@@ -9,8 +9,9 @@ import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts'
 import { profileTable } from '../../src/profiles/store.ts';
 import { createSettlementCommand, moveSettlementCommand } from '../../src/settlement/commands.ts';
 import { waitTable } from '../../src/settlement/engine-store.ts';
-import { newSettlements, settlements } from '../../src/settlement/store.ts';
-import type { Settlement } from '../../src/settlement/transaction.ts';
+import { explained } from '../../src/settlement/explain.ts';
+import { findSettlement, newSettlements, settlements } from '../../src/settlement/store.ts';
+import { presentSettlement, type Settlement } from '../../src/settlement/transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from '../../src/settlement/worker.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
@@ -83,7 +84,8 @@ export type World = {
   fund(profileId: string, asset: string, units: bigint, on?: Node): Promise<void>;
   available(profileId: string, asset: string): Promise<bigint>;
   statuses(many: readonly { id: string }[]): Promise<string[]>;
-  secondary(settlement: { id: string }): Promise<{ name: string; detail: string } | null>;
+  /** As a party reads it now. */
+  secondary(settlement: Settlement): Promise<{ name: string; detail: string } | undefined>;
   eventsOf(settlement: { id: string }): Promise<string[]>;
   /** Waits until each has its status, and says how long that took; fails after a while. */
   until(status: string, many: readonly { id: string }[], withinMs?: number): Promise<number>;
@@ -185,12 +187,10 @@ export async function createWorld(): Promise<World> {
       const byId = new Map(rows.map((row) => [row.id, row.status]));
       return many.map(({ id }) => byId.get(id)!);
     },
-    async secondary({ id }) {
-      const [row] = await database.query<{ secondary: { name: string; detail: string } | null }>(
-        'select secondary_status as secondary from settlement_transactions where id = $1',
-        [id],
-      );
-      return row!.secondary;
+    async secondary({ id, customerId }) {
+      const found = await findSettlement(database, customerId, id);
+      const [now] = await explained(database, assets, [found!]);
+      return presentSettlement(now!, assets).secondary_status;
     },
     async eventsOf({ id }) {
       const rows = await database.query<{ type: string }>(
