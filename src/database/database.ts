@@ -48,7 +48,7 @@ const types = {
     if (oid === TIMESTAMPTZ) return String;
     // The driver's own parser would make floats of these.
     if (oid === NUMERIC_ARRAY) return refuseNumericArray;
-    return pg.types.getTypeParser(oid, format ?? 'text');
+    return (pg.types.getTypeParser as (oid: number, format: string) => unknown)(oid, format ?? 'text');
   },
 };
 
@@ -120,7 +120,7 @@ function createPool(address: DatabaseAddress, connectionsMax: number): pg.Pool {
     // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
     onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
   };
-  const pool = new pg.Pool(options as pg.PoolConfig);
+  const pool = new pg.Pool(options);
   pool.on('error', () => undefined);
   return pool;
 }
