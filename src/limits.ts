@@ -109,9 +109,10 @@ export const LIMITS = {
   settlementPageMax: 128,
   /**
    * Transactions that are looked at together, those around a page included. A set that could only settle as a whole,
-   * and is larger, is not found; each of its members is still tried by itself and with its nearest ones.
+   * and is larger, is not found; each of its members is still tried by itself and with its nearest ones. Choosing
+   * among so many takes 5 ms, and 50 ms at worst: legs by the dozen between few profiles, and nothing fits.
    */
-  settlementSetMax: 512,
+  settlementSetMax: 256,
   /** Legs of those: one command posts at most `commandPostingsMax`, and half of that already takes 0.2 s. */
   settlementSetLegsMax: 5_000,
   /** Steps of the search for a set, in one look; about 10 ms. Past it the best set found so far is taken. */

@@ -4,16 +4,15 @@ import { after, covered, type Member, nets, type Positions, post, shortOf } from
 export type Budget = { steps: number };
 
 /**
- * A set of transactions that can settle together though none of them can alone: every net position is covered. Empty
- * when none was found. How it looks, and what that guarantees: docs/decisions/0007-gridlock.md.
+ * Sets of transactions that can settle together though none of them can alone: every net position is covered. At most
+ * one for each component, so that they do not touch each other. How it looks, and what that guarantees:
+ * docs/decisions/0007-gridlock.md.
  */
-export function bestSet(waiting: readonly Member[], positions: Positions, budget: Budget): Member[] {
+export function bestSets(waiting: readonly Member[], positions: Positions, budget: Budget): Member[][] {
   const possible = withoutImpossible(waiting, positions);
-  for (const component of componentsOf(possible)) {
-    const set = bestOf(component, positions, budget);
-    if (set.length > 0) return set;
-  }
-  return [];
+  return componentsOf(possible)
+    .map((component) => bestOf(component, positions, budget))
+    .filter((set) => set.length > 0);
 }
 
 /**
@@ -63,8 +62,11 @@ export function componentsOf(members: readonly Member[]): Member[][] {
 
 function bestOf(component: readonly Member[], positions: Positions, budget: Budget): Member[] {
   if (nets(positions, component)) return [...component];
+  const bringers = bringersOf(component);
   let best = withoutNewest(component, positions);
-  const grown = grow(component, positions, budget);
+  const pair = offsetting(component, positions, bringers);
+  if (pair.length > best.length) best = pair;
+  const grown = grow(component, positions, bringers, budget);
   if (grown.length > best.length) best = grown;
   const set = search(component, positions, best, budget);
   // What is brought may be more than a balance can hold, which only the search minds.
@@ -106,11 +108,10 @@ function withMore(component: readonly Member[], members: Set<Member>, net: Posit
   return component.filter((member) => members.has(member));
 }
 
-/**
- * Offsetting from one transaction on: what it lacks is brought by the oldest other one that brings it, what that one
- * lacks by another, until nothing is short. Finds two that offset each other, and rings, among any number of others.
- */
-export function grow(component: readonly Member[], positions: Positions, budget: Budget): Member[] {
+type Bringers = ReadonlyMap<number, readonly Member[]>;
+
+/** Who brings something to each account, oldest first. */
+function bringersOf(component: readonly Member[]): Bringers {
   const bringers = new Map<number, Member[]>();
   for (const member of component) {
     for (const { account, units } of member.effects) {
@@ -120,6 +121,43 @@ export function grow(component: readonly Member[], positions: Positions, budget:
       else known.push(member);
     }
   }
+  return bringers;
+}
+
+/** Bilateral: the oldest two of which each brings what the other one lacks. Looks at every pair that could. */
+export function offsetting(component: readonly Member[], positions: Positions, bringers: Bringers): Member[] {
+  for (const first of component) {
+    const net = after(positions, [first]);
+    const [short] = shortOf(net, first);
+    const second = bringers.get(short!)?.find((other) => covers(net, first, other));
+    if (second === undefined) continue;
+    post(net, second, 1n);
+    return withMore(component, new Set([first, second]), net);
+  }
+  return [];
+}
+
+/** With the other one nothing is short any more; `net` has the first one posted. */
+function covers(net: Positions, first: Member, other: Member): boolean {
+  if (other === first || !covered(net, other)) return false;
+  return first.effects.every(({ account }) => {
+    if (net[account]! >= 0n) return true;
+    const brought = other.effects.find((effect) => effect.account === account)?.units ?? 0n;
+    return net[account]! + brought >= 0n;
+  });
+}
+
+/**
+ * The same along a chain: what one lacks is brought by the oldest other one that brings it, what that one lacks by
+ * another, until nothing is short. Finds rings among any number of others. Takes half of the budget at most.
+ */
+export function grow(
+  component: readonly Member[],
+  positions: Positions,
+  bringers: Bringers,
+  budget: Budget,
+): Member[] {
+  const reserve = Math.floor(budget.steps / 2);
   for (const first of component) {
     const members = new Set([first]);
     const net = after(positions, members);
@@ -127,14 +165,14 @@ export function grow(component: readonly Member[], positions: Positions, budget:
     for (let account = short.pop(); account !== undefined; account = short.pop()) {
       if (net[account]! >= 0n) continue;
       const next = bringers.get(account)?.find((member) => !members.has(member));
-      if (next === undefined || budget.steps <= 0) break;
+      if (next === undefined || budget.steps <= reserve) break;
       budget.steps -= 1;
       members.add(next);
       post(net, next, 1n);
       short.push(account, ...shortOf(net, next));
     }
     if (nets(positions, [...members])) return withMore(component, members, net);
-    if (budget.steps <= 0) break;
+    if (budget.steps <= reserve) break;
   }
   return [];
 }

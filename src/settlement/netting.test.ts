@@ -124,6 +124,12 @@ describe('gridlock', () => {
     expect(left).toHaveLength(300);
   });
 
+  it('finds the two that offset each other among hundreds of the same two parties that do not', () => {
+    const tooMuch = Array.from({ length: 200 }, (_, index) => payment(`more${index}`, `b>a ${101 + index}`));
+    const all = [payment('there', 'a>b 100'), ...tooMuch, payment('match', 'b>a 100')];
+    expect(choose(all, has(), 0).steps).toEqual([['there', 'match']]);
+  });
+
   it('lets what a set brings settle others, and sets that share nothing settle each', () => {
     const all = [...ring(3), payment('x', 'x>y 5'), payment('y', 'y>x 4'), payment('after', 'y>w 1')];
     expect(choose(all, has({ 'x/USD': 1 })).steps).toEqual([

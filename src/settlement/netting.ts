@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { bestSet } from './gridlock.ts';
+import { bestSets } from './gridlock.ts';
 import { type Account, covered, type Member, type Positions, post } from './positions.ts';
 
 /** What one transaction does to one balance: below zero it takes, above zero it brings. Never zero. */
@@ -19,7 +19,7 @@ export type Choice<Item> = {
  * Chooses what settles. Candidates come oldest first, and that is also the order of preference:
  *
  * 1. the oldest one that is covered by itself settles, again and again, until none is;
- * 2. of those that are left, a set whose net positions are all covered settles together, if one is found;
+ * 2. of those that are left, sets whose net positions are all covered settle together, where they are found;
  * 3. what these bring may cover others: from the start, until nothing settles.
  *
  * So whatever first-in-first-out alone settles is settled here, too, before anything else. Deterministic, and bounded:
@@ -44,9 +44,9 @@ export function choose<Item>(
   };
   for (;;) {
     oneByOne(waiting, positions, accounts, settle);
-    const set = bestSet([...waiting], positions, budget);
-    if (set.length === 0) break;
-    settle(set);
+    const sets = bestSets([...waiting], positions, budget);
+    if (sets.length === 0) break;
+    for (const set of sets) settle(set);
   }
   const keys = new Map(accounts.map(({ key }, index) => [key, index]));
   return {
