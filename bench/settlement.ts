@@ -213,6 +213,7 @@ try {
     disturbed <= 2 * undisturbed && settled === TRANSACTIONS && last!.late === 0 && stats!.deadlocks === 0n;
   process.exitCode = good && transfers.failures.length === 0 && verified.code === 0 ? 0 : 1;
 } finally {
+  if (process.exitCode !== 0) console.log(ferry.output());
   agent.destroy();
   await database.close();
   await ferry.end('SIGTERM');

@@ -11,5 +11,5 @@ export const ADVISORY_LOCKS = {
   /** Whoever changes which key signs goes one after the other. */
   signingKeys: 7_177_004,
   /** Whoever holds it looks for settlements that windows, other nodes or a crash left to do. */
-  settlementLead: 7_177_005,
+  settlementLead: 7_177_050,
 } as const;
