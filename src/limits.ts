@@ -112,6 +112,42 @@ export const LIMITS = {
   settlementWindowDefaultMs: 24 * 3_600_000,
   /** How far away the end of a settlement window may be: an obligation that nobody looks after has to lapse. */
   settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
+  /** Transactions that settle in one command, where each is covered once those before it are: about 5 ms of a batch. */
+  settlementChunkMax: 12,
+  /** Between two such commands of one look the engine pauses for this many times what the last one took, … */
+  settlementBulkPause: 1.5,
+  /** … unless a window ends within this time. */
+  settlementUrgentMs: 15_000,
+  /** Transactions that the engine looks at because of what happened to them; the next page waits for this one. */
+  settlementPageMax: 128,
+  /**
+   * Transactions that are looked at together, those around a page included. A set that could only settle as a whole,
+   * and is larger, is not found; each of its members is still tried by itself and with its nearest ones. Choosing
+   * among so many takes 5 ms, and 50 ms at worst: legs by the dozen between few profiles, and nothing fits.
+   */
+  settlementSetMax: 256,
+  /** Legs of those: one command posts at most `commandPostingsMax`, and half of that already takes 0.2 s. */
+  settlementSetLegsMax: 5_000,
+  /** Steps of the search for a set, in one look; about 10 ms. Past it the best set found so far is taken. */
+  settlementSearchStepsMax: 5_000,
+  /** Plans that are made anew at once when others overtook them; after that whoever is left waits for the next look. */
+  settlementPlansMax: 3,
+  /** How often one node looks for what other nodes, or a crash, left to do: credits, affirmations, windows. */
+  settlementPollMs: 200,
+  /** How often a node tries to become the one that looks. */
+  settlementLeadMs: 1_000,
+  /** A waited-for balance that keeps growing is looked at again after this at the earliest, … */
+  settlementRetryMs: 20,
+  /** … and after this many times what the last look took, if it was in vain: so at most a fifth of the time. */
+  settlementRetryPause: 4,
+  /** Balances waited for that a node knows by heart; growth of any other is found by the poll. */
+  settlementWatchedMax: 50_000,
+  /** How often it learns them anew, also what other nodes wait for; less often where that takes more than 10 ms. */
+  settlementWatchRefreshMs: 1_000,
+  /** A transaction that could not even be tried (a fault of ours) is left alone for this long, … */
+  settlementSetAsideMs: 60_000,
+  /** … and for this long if a session holds on to its balances: each try makes a whole batch wait for the lock. */
+  settlementBusyMs: 10_000,
   /** Names and address lines of bank accounts: the longest text that ISO 20022 has for them. */
   bankTextMax: 140,
   bankZipCodeMax: 16,

@@ -23,7 +23,10 @@ import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
 import { newProfiles, profileTable } from './profiles/store.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
+import { waitTable } from './settlement/engine-store.ts';
 import { settlementRoutes } from './settlement/routes.ts';
+import { settlements } from './settlement/store.ts';
+import { createSettlementWorker, type SettlementWorker } from './settlement/worker.ts';
 import { transferRoutes } from './transfers/routes.ts';
 import { newTransfers } from './transfers/store.ts';
 import { VERSION } from './version.ts';
@@ -54,12 +57,14 @@ export async function assemble(parts: {
   let ready = false;
   let stopping = false;
   let app: FastifyInstance;
+  let settling: SettlementWorker | undefined;
 
   const writePath = createWritePath({
     database: writeDatabase,
     assets,
     observer: {
       ...metrics.writePath,
+      committed: (changed) => settling?.changed(changed),
       trouble(what, error) {
         metrics.writePath.trouble(what);
         logger.warn({ err: error, what }, 'trouble in the write path');
@@ -73,6 +78,14 @@ export async function assemble(parts: {
     return `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   };
   const publicUrl = (): string => config.publicUrl ?? url();
+
+  const settlement = createSettlementWorker({
+    database,
+    writePath,
+    tables: { assets, settlements, waits: waitTable },
+    failed: (error, what) => logger.warn({ err: error }, what),
+  });
+  settling = settlement;
 
   const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log: logger });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
@@ -92,7 +105,7 @@ export async function assemble(parts: {
     ...fiatAccountRoutes({ ...shared, approvesAutomatically: config.mode === 'sandbox' }),
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
-    ...settlementRoutes(shared),
+    ...settlementRoutes({ ...shared, affirmed: settlement.affirmed }),
   ];
   // What is only there to simulate is not there at all in production.
   const routes = everyRoute.filter((route) => config.mode === 'sandbox' || route.sandboxOnly !== true);
@@ -147,6 +160,7 @@ export async function assemble(parts: {
       await auth.start();
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
+      settlement.start();
       audits.start(LIMITS.auditFirstMs);
     },
     async stop() {
@@ -157,7 +171,7 @@ export async function assemble(parts: {
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop()]);
+      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop()]);
       await writePath.stop();
     },
   };

@@ -12,4 +12,6 @@ export const ADVISORY_LOCKS = {
   signingKeys: 7_177_004,
   /** One background audit at a time. */
   audit: 7_177_006,
+  /** Whoever holds it looks for settlements that windows, other nodes or a crash left to do. */
+  settlementLead: 7_177_050,
 } as const;

@@ -1,5 +1,8 @@
+import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
+import { balanceKeyText } from './book.ts';
+import type { BalanceKey } from './command.ts';
 
 export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
@@ -9,6 +12,20 @@ export async function balancesOf(database: Queryable, profileId: string): Promis
     'select asset, available, held from balances where profile_id = $1 order by asset',
     [profileId],
   );
+}
+
+/** What is available now of each, by `balanceKeyText`; what never moved is missing. Locks nothing: for planning only. */
+export async function availableOf(
+  database: Queryable,
+  keys: readonly BalanceKey[],
+): Promise<Map<string, bigint>> {
+  const rows = await database.query<{ profile_id: string; asset: string; available: bigint }>(
+    `select b.profile_id, b.asset, b.available
+     from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
+     join balances b using (profile_id, asset)`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+  return new Map(rows.map((row) => [balanceKeyText(row.profile_id, row.asset), row.available]));
 }
 
 /**

@@ -135,7 +135,8 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
     const count = postings.length;
     for (let pass = 0; pass < 2; pass += 1) {
       for (let index = 0; index < count; index += 1) {
-        const { asset, from, to, units } = postings[index]!;
+        const { asset, from, to, units, causeId: ownCauseId } = postings[index]!;
+        const cause = ownCauseId ?? causeId;
         const ref = pass === 0 ? to : from;
         const delta = pass === 0 ? units : -units;
         const owner = ownerOf(ref);
@@ -146,13 +147,13 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
           balanceAfter = row[account] += delta;
         }
         entries.push({
-          ownerId: owner ?? ownerOf(pass === 0 ? from : to) ?? causeId,
+          ownerId: owner ?? ownerOf(pass === 0 ? from : to) ?? cause,
           asset,
           account: ref.account,
           atNs: at,
           line: pass * count + index,
           posting: index,
-          causeId,
+          causeId: cause,
           delta,
           balanceAfter,
         });

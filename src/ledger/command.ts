@@ -16,6 +16,8 @@ export type Posting = {
   readonly from: AccountRef;
   readonly to: AccountRef;
   readonly units: bigint;
+  /** Where one command moves the value of several causes; otherwise the decision's. */
+  readonly causeId?: string;
 };
 
 export type BalanceKey = { readonly profileId: string; readonly asset: string };

@@ -6,6 +6,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
+import { explained } from './explain.ts';
 import {
   SettlementTransactionList,
   SettlementTransactionQuery,
@@ -13,14 +14,17 @@ import {
   SettlementTransactionShape,
 } from './schema.ts';
 import { findSettlement, listSettlements, newSettlements, settlements } from './store.ts';
-import { presentSettlement } from './transaction.ts';
+import { presentSettlement, type Settlement } from './transaction.ts';
 
 export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
   readonly database: Database;
   readonly writePath: WritePath;
+  /** Whoever settles is told what may have become possible. */
+  readonly affirmed: (settlement: Settlement) => void;
 };
 
-export function settlementRoutes({ database, writePath, assets, profiles }: SettlementDependencies): Route[] {
+export function settlementRoutes(dependencies: SettlementDependencies): Route[] {
+  const { database, writePath, assets, profiles, affirmed } = dependencies;
   const tables: SettlementTables = { assets, profiles, newSettlements, settlements };
   return [
     route({
@@ -65,7 +69,8 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
       async handle({ caller, query }) {
         const page = readPage(query);
         const rows = await listSettlements(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, (row) => presentSettlement(row, assets)) };
+        const now = await explained(database, assets, rows);
+        return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),
     route({
@@ -74,6 +79,8 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
       operationId: 'getSettlementTransaction',
       tag: 'Settlement',
       summary: 'Get a settlement transaction',
+      description:
+        'Tells in `secondary_status` why it has not settled: what it waits for, and which side lacks how much of what.',
       scope: 'settlement:read_transaction',
       params: IdParams,
       response: SettlementTransactionShape,
@@ -81,7 +88,8 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
       async handle({ caller, params }) {
         const settlement = await findSettlement(database, caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
-        return { body: presentSettlement(settlement, assets) };
+        const [now] = await explained(database, assets, [settlement]);
+        return { body: presentSettlement(now!, assets) };
       },
     }),
     moveRoute('affirm', {
@@ -118,6 +126,7 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
         if (seen === undefined) throw notFound('settlement transaction', params.id);
         const outcome = await writePath.submit(moveSettlementCommand(caller, move, seen, tables));
         if (outcome.replayed) throw new Error('a move has no idempotency key, and cannot be replayed');
+        if (move === 'affirm') affirmed(outcome.answer);
         return { body: presentSettlement(outcome.answer, assets) };
       },
     });

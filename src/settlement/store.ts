@@ -5,16 +5,17 @@ import type { Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Leg, Settlement } from './transaction.ts';
 
-const COLUMNS = `t.id, t.customer_id as "customerId", t.target_customer_id as "targetCustomerId", t.ref_id as "refId",
+/** Of `settlement_transactions t`. */
+export const COLUMNS = `t.id, t.customer_id as "customerId", t.target_customer_id as "targetCustomerId", t.ref_id as "refId",
   t.source_profile_id as "sourceProfileId", t.target_profile_id as "targetProfileId",
   t.window_start_ns as "windowStartNs", t.window_end_ns as "windowEndNs", t.status,
   t.secondary_status as "secondaryStatus", t.legs, t.created_at_ns as "createdAtNs", t.updated_at_ns as "updatedAtNs"`;
 
 /** Units are text inside JSON, which has no integers of that size. */
 type StoredLeg = Omit<Leg, 'units'> & { readonly units: string };
-type StoredSettlement = Omit<Settlement, 'legs'> & { readonly legs: readonly StoredLeg[] };
+export type StoredSettlement = Omit<Settlement, 'legs'> & { readonly legs: readonly StoredLeg[] };
 
-function fromStored(row: StoredSettlement): Settlement {
+export function fromStored(row: StoredSettlement): Settlement {
   return { ...row, legs: row.legs.map((leg) => ({ ...leg, units: BigInt(leg.units) })) };
 }
 

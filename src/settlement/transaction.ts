@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
+import { secondaryStatusOf } from './effects.ts';
 import type { SettlementTransactionShape } from './schema.ts';
 
 export const SETTLEMENT_STATUSES = ['PENDING', 'SETTLED', 'EXPIRED', 'CANCELLED', 'AFFIRMED'] as const;
@@ -29,7 +30,7 @@ export type Settlement = {
   readonly windowStartNs: Instant;
   readonly windowEndNs: Instant;
   readonly status: SettlementStatus;
-  /** What an affirmed transaction waits for. */
+  /** What an affirmed transaction was found to lack when it was tried; null as long as it was not. */
   readonly secondaryStatus: { readonly name: string; readonly detail: string } | null;
   readonly legs: readonly Leg[];
   readonly createdAtNs: Instant;
@@ -41,7 +42,7 @@ export function presentSettlement(
   settlement: Settlement,
   assets: Assets,
 ): Static<typeof SettlementTransactionShape> {
-  const { secondaryStatus } = settlement;
+  const secondaryStatus = secondaryStatusOf(settlement);
   return {
     id: settlement.id,
     ref_id: settlement.refId,
@@ -56,7 +57,7 @@ export function presentSettlement(
       amount: assets.format(asset, units),
     })),
     status: settlement.status,
-    ...(secondaryStatus === null ? {} : { secondary_status: { ...secondaryStatus } }),
+    ...(secondaryStatus === undefined ? {} : { secondary_status: { ...secondaryStatus } }),
     created_at: formatInstant(settlement.createdAtNs),
     updated_at: formatInstant(settlement.updatedAtNs),
   };

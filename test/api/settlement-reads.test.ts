@@ -239,6 +239,10 @@ describe('affirming and cancelling', () => {
   const act = { affirm, cancel };
   const slugs = { 403: 'forbidden', 404: 'not-found', 409: 'invalid-state' } as const;
   const STATUSES = ['PENDING', 'AFFIRMED', 'CANCELLED', 'SETTLED', 'EXPIRED'] as const;
+  const AWAITING_WINDOW = {
+    name: 'AWAITING_WINDOW',
+    detail: expect.stringMatching(/^Its window opens at .+Z and ends at .+Z\.$/),
+  };
   const ACTORS = { affirm: 'target', cancel: 'source' } as const;
 
   /** Every state, action and party; who may not act learns that before the state. */
@@ -264,7 +268,9 @@ describe('affirming and cancelling', () => {
       const next = action === 'affirm' ? 'AFFIRMED' : 'CANCELLED';
       expect(answer.status).toBe(200);
       const { updated_at } = answer.body;
-      expect(answer.body).toEqual({ ...before.body, status: next, updated_at });
+      const { secondary_status: _, ...same } = before.body;
+      const why = next === 'AFFIRMED' ? { secondary_status: AWAITING_WINDOW } : {};
+      expect(answer.body).toEqual({ ...same, ...why, status: next, updated_at });
       expect(updated_at > before.body.updated_at).toBe(true);
       expect((await get(alice, id)).body).toEqual(answer.body);
       const told = await service.database.query<{ customer_id: string; type: string; resource: object }>(

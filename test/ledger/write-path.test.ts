@@ -94,6 +94,28 @@ describe('the write path', () => {
     expect((await balancesOf(test.database, a))[0]?.available).toBe(0n);
   });
 
+  it('names the cause of each posting where one command moves the value of several', async () => {
+    const path = createTestWritePath(test.database);
+    const [a, b] = [newId(), newId()];
+    const [there, back] = [newId(), newId()];
+    const step = (from: string, to: string, causeId: string) => ({
+      asset: 'USD',
+      from: available(from),
+      to: available(to),
+      units: 7n,
+      causeId,
+    });
+    const outcome = await path.submit(
+      move([step(a, b, there), step(b, a, back), step(a, b, there), step(b, a, back)]),
+    );
+    const rows = await test.database.query(
+      'select cause_id, count(*) as entries, sum(delta)::numeric as sum from entries where owner_id = any (array[$1, $2]::uuid[]) group by cause_id order by cause_id',
+      [a, b],
+    );
+    expect(rows).toEqual([there, back].sort().map((cause) => ({ cause_id: cause, entries: 4n, sum: 0n })));
+    expect(outcome).toMatchObject({ replayed: false });
+  });
+
   it.each([
     ['a number', 100],
     ['a fraction', 1.5],

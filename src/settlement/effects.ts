@@ -1,0 +1,87 @@
+import { UNITS_MAX } from '../kernel/amount.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { formatInstant, type Instant } from '../kernel/instant.ts';
+import type { Settlement } from './transaction.ts';
+
+/** A balance that a transaction changes, by name, and by how much: below zero it takes, above zero it brings. */
+export type BalanceEffect = {
+  readonly key: string;
+  readonly profileId: string;
+  readonly asset: string;
+  readonly units: bigint;
+};
+
+/**
+ * What settling would do to each balance. All legs settle at once, so legs of one asset that go both ways are netted;
+ * a balance that does not change is left out.
+ */
+export function effectsOf(
+  settlement: Pick<Settlement, 'sourceProfileId' | 'targetProfileId' | 'legs'>,
+): BalanceEffect[] {
+  const delivered = new Map<string, bigint>();
+  for (const { direction, asset, units } of settlement.legs) {
+    const sum = delivered.get(asset) ?? 0n;
+    delivered.set(asset, direction === 'DELIVER' ? sum + units : sum - units);
+  }
+  const { sourceProfileId, targetProfileId } = settlement;
+  return [...delivered].flatMap(([asset, units]) =>
+    units === 0n
+      ? []
+      : [
+          { key: `${sourceProfileId}/${asset}`, profileId: sourceProfileId, asset, units: -units },
+          { key: `${targetProfileId}/${asset}`, profileId: targetProfileId, asset, units },
+        ],
+  );
+}
+
+export type SecondaryStatus = { readonly name: string; readonly detail: string };
+
+/** Which side lacks how much of what. Undefined when nothing stands in the way. */
+export function awaitingFunds(
+  settlement: Settlement,
+  available: (key: string) => bigint,
+  assets: Assets,
+): SecondaryStatus | undefined {
+  const lacking: string[] = [];
+  const full: string[] = [];
+  for (const { key, profileId, asset, units } of effectsOf(settlement)) {
+    const has = available(key);
+    const who = `The ${profileId === settlement.sourceProfileId ? 'source' : 'target'} profile ${profileId}`;
+    if (has + units < 0n) {
+      const [lacks, needs, owns] = [-units - has, -units, has].map((one) => assets.format(asset, one));
+      lacking.push(`${who} lacks ${lacks} ${asset}: it has ${owns} of ${needs} ${asset}.`);
+    } else if (has + units > UNITS_MAX)
+      full.push(`${who} would have more ${asset} than the ledger can hold.`);
+  }
+  if (lacking.length > 0) return { name: 'AWAITING_FUNDS', detail: lacking.join(' ') };
+  return full.length > 0 ? { name: 'AWAITING_ROOM', detail: full.join(' ') } : undefined;
+}
+
+/** Nothing is lacking: it is about to settle. */
+export const COVERED: SecondaryStatus = {
+  name: 'AWAITING_SETTLEMENT',
+  detail: 'Its window is open, and it is being settled.',
+};
+
+/**
+ * Why a transaction has not settled. What the engine found when it tried comes first; before that the record itself
+ * says what it waits for. `updatedAtNs` stands for now: it is when the transaction came into the state it is in.
+ */
+export function secondaryStatusOf(settlement: Settlement): SecondaryStatus | undefined {
+  const { status, windowStartNs, windowEndNs, updatedAtNs, targetProfileId } = settlement;
+  const at = (instant: Instant): string => formatInstant(instant);
+  if (settlement.secondaryStatus !== null) return settlement.secondaryStatus;
+  if (status === 'PENDING') {
+    return {
+      name: 'AWAITING_AFFIRMATION',
+      detail: `The owner of the target profile ${targetProfileId} has not affirmed it; it expires at ${at(windowEndNs)}.`,
+    };
+  }
+  if (status !== 'AFFIRMED') return undefined;
+  return windowStartNs > updatedAtNs
+    ? {
+        name: 'AWAITING_WINDOW',
+        detail: `Its window opens at ${at(windowStartNs)} and ends at ${at(windowEndNs)}.`,
+      }
+    : COVERED;
+}

@@ -1,0 +1,210 @@
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { BalanceKey, Table } from '../ledger/command.ts';
+import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
+import type { Settlement } from './transaction.ts';
+
+/** How the engine finds its work. Nothing here locks a row or decides anything: commands do, on locked rows. */
+
+/** The time of the statement: unlike clock_timestamp() it is the same for all rows, so that an index can be asked. */
+const NOW_NS = '(extract(epoch from statement_timestamp()) * 1000000)::bigint * 1000';
+
+export async function tryLead(connection: Queryable): Promise<boolean> {
+  const [row] = await connection.query<{ leads: boolean }>('select pg_try_advisory_lock($1) as leads', [
+    ADVISORY_LOCKS.settlementLead,
+  ]);
+  return row!.leads;
+}
+
+export async function resign(connection: Queryable): Promise<void> {
+  await connection.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
+}
+
+/** Fails when the database is away. */
+export async function checkThere(database: Queryable): Promise<void> {
+  await database.query('select 1');
+}
+
+export type Due = {
+  readonly nowNs: Instant;
+  readonly nextStartNs: Instant | null;
+  readonly nextEndNs: Instant | null;
+};
+
+/** When the next window opens and the next one ends, by the database's clock: the first entries of two indexes. */
+export async function nextDue(database: Queryable): Promise<Due> {
+  const [row] = await database.query<Due>(
+    `select ${NOW_NS} as "nowNs",
+       (select min(window_start_ns) from settlement_transactions
+        where status = 'AFFIRMED' and secondary_status is null) as "nextStartNs",
+       (select min(window_end_ns) from settlement_transactions
+        where status in ('PENDING', 'AFFIRMED')) as "nextEndNs"`,
+  );
+  return row!;
+}
+
+/** Affirmed, in their window, and not tried yet. */
+export async function openedSettlements(
+  database: Queryable,
+  without: readonly string[],
+  max: number,
+): Promise<Settlement[]> {
+  const rows = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t
+     where t.status = 'AFFIRMED' and t.secondary_status is null
+       and t.window_start_ns <= ${NOW_NS} and t.window_end_ns > ${NOW_NS} and t.id <> all ($1::uuid[])
+     order by t.window_start_ns, t.created_at_ns, t.id limit $2`,
+    [plainArray(without), max],
+  );
+  return rows.map(fromStored);
+}
+
+export async function endedSettlements(
+  database: Queryable,
+  without: readonly string[],
+  max: number,
+): Promise<Settlement[]> {
+  const rows = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t
+     where t.status in ('PENDING', 'AFFIRMED') and t.window_end_ns <= ${NOW_NS} and t.id <> all ($1::uuid[])
+     order by t.window_end_ns limit $2`,
+    [plainArray(without), max],
+  );
+  return rows.map(fromStored);
+}
+
+/** Of these, the ones that are affirmed and in their window. */
+export async function openSettlements(database: Queryable, ids: readonly string[]): Promise<Settlement[]> {
+  const rows = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t
+     where t.id = any ($1::uuid[]) and t.status = 'AFFIRMED'
+       and t.window_start_ns <= ${NOW_NS} and t.window_end_ns > ${NOW_NS}`,
+    [plainArray(ids)],
+  );
+  return rows.map(fromStored);
+}
+
+/** Those of one party that wait, from one age on; two index scans that end with the page. */
+const waitingOf = (profile: string, condition: string, max: string): string =>
+  ['source', 'target']
+    .map(
+      (side) => `(select s.* from settlement_transactions s
+        where s.${side}_profile_id = ${profile} and s.status = 'AFFIRMED' and s.secondary_status is not null
+          and s.window_end_ns > ${NOW_NS} and ${condition}
+        order by s.created_at_ns, s.id limit ${max})`,
+    )
+    .join(' union all ');
+
+/** Transactions that were tried in vain in which one of the profiles takes part: for each the oldest of either side. */
+export async function waitingAround(
+  database: Queryable,
+  profileIds: readonly string[],
+  maxPerSide: number,
+): Promise<Settlement[]> {
+  const rows = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from unnest($1::uuid[]) as party (id)
+     cross join lateral (${waitingOf('party.id', 'true', '$2')}) t`,
+    [plainArray(profileIds), maxPerSide],
+  );
+  return rows.map(fromStored);
+}
+
+const FIRST = { createdAtNs: 0n, id: '00000000-0000-0000-0000-000000000000' };
+
+/** Those that wait and move the asset, the page after the one of that age. */
+export async function waitingFor(
+  database: Queryable,
+  { profileId, asset }: BalanceKey,
+  after: Pick<Settlement, 'createdAtNs' | 'id'> | undefined,
+  max: number,
+): Promise<Settlement[]> {
+  const { createdAtNs, id } = after ?? FIRST;
+  const condition = `(s.created_at_ns, s.id) > ($3::bigint, $4::uuid)
+    and s.legs @> jsonb_build_array(jsonb_build_object('asset', $2::text))`;
+  const rows = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from (${waitingOf('$1::uuid', condition, '$5')}) t
+     order by t.created_at_ns, t.id limit $5`,
+    [profileId, asset, createdAtNs, id, max],
+  );
+  return rows.map(fromStored);
+}
+
+export type Wait = BalanceKey & { readonly seenUnits: bigint; readonly untilNs: Instant };
+
+/** A balance that is waited for by several keeps the least that any of them was tried with. */
+async function upsertWaits(database: Queryable, waits: readonly Wait[], condition: string): Promise<void> {
+  await database.query(
+    `insert into settlement_waits as w (profile_id, asset, seen_units, until_ns)
+     select * from unnest($1::uuid[], $2::text[], $3::numeric[], $4::bigint[]) as row (profile_id, asset, units, until)
+     order by profile_id, asset
+     on conflict (profile_id, asset) do update
+     set seen_units = least(w.seen_units, excluded.seen_units), until_ns = greatest(w.until_ns, excluded.until_ns),
+         version = w.version + 1
+     where ${condition}`,
+    [
+      plainArray(waits.map((wait) => wait.profileId)),
+      textArray(waits.map((wait) => wait.asset)),
+      plainArray(waits.map((wait) => wait.seenUnits)),
+      plainArray(waits.map((wait) => wait.untilNs)),
+    ],
+  );
+}
+
+/** Written by the command that makes a transaction wait. */
+export const waitTable: Table<Wait> = {
+  name: 'settlement_waits',
+  write: (tx, waits) => upsertWaits(tx, waits, 'true'),
+};
+
+/** For transactions that wait already and were tried again: only less than before is news. */
+export async function lowerWaits(database: Queryable, waits: readonly Wait[]): Promise<void> {
+  if (waits.length > 0) await upsertWaits(database, waits, 'w.seen_units > excluded.seen_units');
+}
+
+export type Grown = BalanceKey & { readonly available: bigint; readonly version: bigint };
+
+const GROWN = 'g.profile_id as "profileId", g.asset, g.version, g.available';
+
+/** Of these balances, the ones that are waited for and have grown since those who wait were last tried. */
+export async function grownOf(database: Queryable, keys: readonly BalanceKey[]): Promise<Grown[]> {
+  return database.query<Grown>(
+    `select ${GROWN} from unnest($1::uuid[], $2::text[]) as changed (profile_id, asset)
+     join settlement_grown g using (profile_id, asset)`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+}
+
+/** The same of all that are waited for: what happened on other nodes, or was missed. */
+export async function grownAnywhere(database: Queryable, max: number): Promise<Grown[]> {
+  return database.query<Grown>(`select ${GROWN} from settlement_grown g limit $1`, [max]);
+}
+
+/**
+ * All that wait for the balance were tried with what it had when it was read; without any, the row goes. If somebody
+ * began to wait meanwhile, or was tried with less, the version is another: the row stays, and all are tried once more.
+ */
+export async function waitSeen(database: Queryable, grown: Grown, anyWaits: boolean): Promise<void> {
+  const { profileId, asset, version, available } = grown;
+  const row = 'profile_id = $1 and asset = $2 and version = $3';
+  if (anyWaits) {
+    await database.query(`update settlement_waits set seen_units = $4::numeric where ${row}`, [
+      profileId,
+      asset,
+      version,
+      available,
+    ]);
+  } else {
+    await database.query(`delete from settlement_waits where ${row}`, [profileId, asset, version]);
+  }
+}
+
+/** Balances that are waited for; those whose last window has ended are dropped on the way. */
+export async function watchedBalances(database: Queryable, max: number): Promise<BalanceKey[]> {
+  await database.query(`delete from settlement_waits where until_ns <= ${NOW_NS}`);
+  return database.query<BalanceKey>(
+    'select profile_id as "profileId", asset from settlement_waits limit $1',
+    [max],
+  );
+}

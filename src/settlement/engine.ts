@@ -1,0 +1,257 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+import { NS_PER_MS } from '../kernel/instant.ts';
+import { Problem } from '../kernel/problem.ts';
+import { availableOf } from '../ledger/balances.ts';
+import { balanceKeyText } from '../ledger/book.ts';
+import type { BalanceKey, Command } from '../ledger/command.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { LIMITS } from '../limits.ts';
+import { type BalanceEffect, effectsOf } from './effects.ts';
+import * as store from './engine-store.ts';
+import { choose } from './netting.ts';
+import {
+  awaitFundsCommand,
+  byAge,
+  type EngineTables,
+  expireCommand,
+  settleCommand,
+  waitsOf,
+} from './settle.ts';
+import type { Settlement } from './transaction.ts';
+
+/**
+ * Tries transactions: looks at them and at those around them without locking anything, plans, and makes commands of
+ * the plan, a few transactions each, so that nobody else's batch is held up. A command decides anew on locked rows; a
+ * plan that was overtaken settles less, and what it left is tried again.
+ */
+export type Engine = {
+  /** Says how many transactions changed: settled, or began to wait. */
+  tryThese(seeds: readonly Settlement[]): Promise<number>;
+  tryIds(ids: readonly string[]): Promise<number>;
+  /** Everything that waits for a balance that has grown. Says how many settled. */
+  tryWaiting(grown: store.Grown): Promise<number>;
+  expire(ended: readonly Settlement[]): Promise<number>;
+};
+
+type Available = (key: string) => bigint;
+type Look = {
+  readonly settled: number;
+  /** Began to wait. */
+  readonly marked: number;
+  /** All were tried with what was `available`; not so when others kept overtaking the plan. */
+  readonly complete: boolean;
+  readonly available: Available;
+};
+
+export type Watch = {
+  /** From now on changes of these balances are told. */
+  add(keys: readonly BalanceKey[]): void;
+  remove(keys: readonly BalanceKey[]): void;
+};
+
+/** Transactions that could not be tried: a fault of ours, or a balance that somebody holds on to. */
+export type Aside = {
+  add(many: readonly Settlement[], error: unknown, forMs: number): void;
+  has(id: string): boolean;
+};
+
+export type EngineDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly tables: EngineTables;
+  readonly watch: Watch;
+  readonly aside: Aside;
+};
+
+function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** Steps of one, one after the other, share a command; a set that nets has one to itself. */
+function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
+  const groups: Settlement[][] = [];
+  let singles: Settlement[] = [];
+  for (const step of steps) {
+    if (step.length === 1 && singles.length < LIMITS.settlementChunkMax) singles.push(step[0]!);
+    else {
+      if (singles.length > 0) groups.push(singles);
+      singles = step.length === 1 ? [step[0]!] : [];
+      if (step.length > 1) groups.push([...step]);
+    }
+  }
+  if (singles.length > 0) groups.push(singles);
+  return groups;
+}
+
+const takenBy = (effects: readonly BalanceEffect[]): BalanceEffect[] =>
+  effects.filter(({ units }) => units < 0n);
+
+/** A window ends soon, and has not ended yet. This node's clock is good enough to know. */
+function isUrgent(group: readonly Settlement[]): boolean {
+  const now = Date.now();
+  return group.some(({ windowEndNs }) => {
+    const endMs = Number(windowEndNs / NS_PER_MS);
+    return endMs > now && endMs < now + LIMITS.settlementUrgentMs;
+  });
+}
+
+export function createEngine({ database, writePath, tables, watch, aside }: EngineDependencies): Engine {
+  /** A command that is refused or throws is taken apart, so that one transaction cannot hold up others. */
+  async function submit(
+    many: readonly Settlement[],
+    commandOf: (some: readonly Settlement[]) => Command<Settlement[]>,
+  ): Promise<Settlement[]> {
+    try {
+      const outcome = await writePath.submit(commandOf(many));
+      return outcome.replayed ? [] : outcome.answer;
+    } catch (error) {
+      if (error instanceof Problem && error.slug === 'unavailable') {
+        // Either the database is away, and nothing can be done; or somebody holds on to a balance. Taking the command
+        // apart would make each batch wait for that lock anew.
+        await store.checkThere(database);
+        aside.add(many, error, LIMITS.settlementBusyMs);
+        return [];
+      }
+      if (many.length > 1) {
+        const done: Settlement[] = [];
+        for (const one of many) done.push(...(await submit([one], commandOf)));
+        return done;
+      }
+      aside.add(many, error, LIMITS.settlementSetAsideMs);
+      return [];
+    }
+  }
+
+  /** What comes in bulk leaves room for others: a pause after each command, unless a window ends soon. */
+  async function submitEach(
+    groups: readonly (readonly Settlement[])[],
+    commandOf: (some: readonly Settlement[]) => Command<Settlement[]>,
+  ): Promise<Settlement[]> {
+    const done: Settlement[] = [];
+    let tookMs = 0;
+    for (const group of groups) {
+      if (tookMs > 0 && !isUrgent(group)) await sleep(tookMs * LIMITS.settlementBulkPause);
+      const started = performance.now();
+      done.push(...(await submit(group, commandOf)));
+      tookMs = performance.now() - started;
+    }
+    return done;
+  }
+
+  /** The seeds, and around them, party by party, those that wait: as many as are looked at together, oldest first. */
+  async function gather(seeds: readonly Settlement[]): Promise<Settlement[]> {
+    const found = new Map(seeds.map((seed) => [seed.id, seed]));
+    const asked = new Set<string>();
+    let legs = seeds.reduce((sum, seed) => sum + seed.legs.length, 0);
+    for (;;) {
+      const parties = [...found.values()].flatMap((one) => [one.sourceProfileId, one.targetProfileId]);
+      const profileIds = [...new Set(parties)].filter((id) => !asked.has(id));
+      if (profileIds.length === 0) break;
+      for (const id of profileIds) asked.add(id);
+      const around = await store.waitingAround(database, profileIds, LIMITS.settlementPageMax);
+      for (const one of around.sort(byAge)) {
+        if (found.has(one.id) || aside.has(one.id)) continue;
+        legs += one.legs.length;
+        if (found.size >= LIMITS.settlementSetMax || legs > LIMITS.settlementSetLegsMax) {
+          return [...found.values()].sort(byAge);
+        }
+        found.set(one.id, one);
+      }
+    }
+    return [...found.values()].sort(byAge);
+  }
+
+  /** What is left lacks something: its record says so from the first time on, and which balances it waits for. */
+  async function leaveWaiting(left: readonly Settlement[], available: Available): Promise<number> {
+    const known = left.filter((one) => one.secondaryStatus !== null);
+    await store.lowerWaits(database, waitsOf(known, available));
+    const groups = chunksOf(
+      left.filter((one) => one.secondaryStatus === null),
+      LIMITS.settlementChunkMax,
+    );
+    const marked = await submitEach(groups, (some) => awaitFundsCommand(some, available, tables));
+    return marked.length;
+  }
+
+  /** One plan on what is there now, carried out. */
+  async function carryOut(together: readonly Settlement[]): Promise<{
+    settled: number;
+    overtaken: boolean;
+    left: readonly Settlement[];
+    available: Available;
+  }> {
+    const candidates = together.map((item) => ({ item, effects: effectsOf(item) }));
+    const touched = distinct(candidates.flatMap(({ effects }) => effects));
+    const taken = distinct(candidates.flatMap(({ effects }) => takenBy(effects)));
+    // Watched before the balances are read: what grows after that is told, and looked at again.
+    watch.add(taken);
+    const balances = await availableOf(database, touched);
+    const { steps, left, available } = choose(candidates, (key) => balances.get(key) ?? 0n);
+    const planned = steps.reduce((sum, step) => sum + step.length, 0);
+    const { length: settled } = await submitEach(groupsOf(steps), (some) => settleCommand(some, tables));
+    if (settled < planned) return { settled, overtaken: true, left, available };
+    const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
+    watch.remove(taken.filter(({ key }) => !needed.has(key)));
+    return { settled, overtaken: false, left, available };
+  }
+
+  async function look(seeds: readonly Settlement[]): Promise<Look> {
+    const tryable = seeds.filter(({ id }) => !aside.has(id));
+    let together = await gather(tryable);
+    let settled = 0;
+    for (let attempt = 1; ; attempt += 1) {
+      const { overtaken, left, available, ...done } = await carryOut(together);
+      settled += done.settled;
+      if (!overtaken) {
+        const marked = await leaveWaiting(left, available);
+        return { settled, marked, complete: tryable.length === seeds.length, available };
+      }
+      if (attempt === LIMITS.settlementPlansMax) return { settled, marked: 0, complete: false, available };
+      const ids = together.map(({ id }) => id);
+      together = (await store.openSettlements(database, ids)).filter(({ id }) => !aside.has(id)).sort(byAge);
+    }
+  }
+
+  async function tryThese(seeds: readonly Settlement[]): Promise<number> {
+    if (seeds.length === 0) return 0;
+    const { settled, marked } = await look(seeds);
+    return settled + marked;
+  }
+
+  async function tryWaiting(grown: store.Grown): Promise<number> {
+    const key = balanceKeyText(grown.profileId, grown.asset);
+    let seen = grown.available;
+    let settled = 0;
+    let page: Settlement[] = [];
+    for (let any = false; ; any = true) {
+      page = await store.waitingFor(database, grown, page.at(-1), LIMITS.settlementPageMax);
+      if (page.length === 0) {
+        await store.waitSeen(database, { ...grown, available: seen }, any);
+        return settled;
+      }
+      const result = await look(page);
+      settled += result.settled;
+      if (!result.complete) return settled;
+      // A debit may have come in between: then they were tried with less than had been seen.
+      const tried = result.available(key);
+      if (tried < seen) seen = tried;
+    }
+  }
+
+  return {
+    tryThese,
+    tryIds: async (ids) => tryThese(await store.openSettlements(database, ids)),
+    tryWaiting,
+    async expire(ended) {
+      const groups = chunksOf(ended, LIMITS.settlementChunkMax);
+      return (await submitEach(groups, (some) => expireCommand(some, tables))).length;
+    },
+  };
+}
+
+function distinct<Key extends { readonly key: string }>(keys: readonly Key[]): Key[] {
+  return [...new Map(keys.map((one) => [one.key, one])).values()];
+}

@@ -1,0 +1,158 @@
+import type { Assets } from '../kernel/asset.ts';
+import { balanceKeyText } from '../ledger/book.ts';
+import { type Command, type Posting, read, type Table, type View, write } from '../ledger/command.ts';
+import { settlementEvents } from './commands.ts';
+import { awaitingFunds, effectsOf } from './effects.ts';
+import type { Wait } from './engine-store.ts';
+import { choose } from './netting.ts';
+import { moved, moveFault } from './rules.ts';
+import type { Settlement } from './transaction.ts';
+
+export type EngineTables = {
+  readonly assets: Assets;
+  readonly settlements: Table<Settlement>;
+  readonly waits: Table<Wait>;
+};
+
+/**
+ * The balances that they take from: growth of any of them may be what lets them settle. Also of one that has enough for
+ * each of them alone, since a set may need more.
+ */
+export function waitsOf(many: readonly Settlement[], available: (key: string) => bigint): Wait[] {
+  const waits = new Map<string, Wait>();
+  for (const settlement of many) {
+    for (const { key, profileId, asset, units } of effectsOf(settlement)) {
+      if (units > 0n) continue;
+      const known = waits.get(key);
+      if (known !== undefined && known.untilNs >= settlement.windowEndNs) continue;
+      waits.set(key, { profileId, asset, seenUnits: available(key), untilNs: settlement.windowEndNs });
+    }
+  }
+  return [...waits.values()];
+}
+
+/** Every balance that one of them touches, once: legs that cancel each other out are posted, too. */
+function balancesOfLegs(many: readonly Settlement[]): Command<unknown>['balances'] {
+  const keys = new Map<string, { profileId: string; asset: string }>();
+  for (const { sourceProfileId, targetProfileId, legs } of many) {
+    for (const { asset } of legs) {
+      for (const profileId of [sourceProfileId, targetProfileId]) {
+        keys.set(balanceKeyText(profileId, asset), { profileId, asset });
+      }
+    }
+  }
+  return [...keys.values()];
+}
+
+function postingsOf({ id, sourceProfileId, targetProfileId, legs }: Settlement): Posting[] {
+  const source = { profileId: sourceProfileId, account: 'available' } as const;
+  const target = { profileId: targetProfileId, account: 'available' } as const;
+  return legs.map(({ direction, asset, units }) => {
+    const [from, to] = direction === 'DELIVER' ? [source, target] : [target, source];
+    return { asset, units, from, to, causeId: id };
+  });
+}
+
+/** Oldest first; the id decides between two of the same nanosecond. */
+export function byAge(a: Settlement, b: Settlement): number {
+  if (a.createdAtNs !== b.createdAtNs) return a.createdAtNs < b.createdAtNs ? -1 : 1;
+  return a.id < b.id ? -1 : 1;
+}
+
+/** The rows as they are now, locked. Whatever was read before is only a reason to look. */
+function lockedRows(view: View, many: readonly Settlement[], { settlements }: EngineTables): Settlement[] {
+  return many.flatMap(({ id }) => view.row(settlements, id) ?? []);
+}
+
+/**
+ * Settles as many of these as can be: all legs of each in this one command, which posts credits before debits and is
+ * checked by what is left in the end. The choice is made on locked balances at an instant after all locks are held,
+ * so no other command comes between, and the window is judged by the time of the postings. Answers with those settled.
+ */
+export function settleCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
+  const { assets, settlements } = tables;
+  return {
+    balances: balancesOfLegs(many),
+    reads: many.map(({ id }) => read(settlements, id)),
+    decide(view) {
+      const open = lockedRows(view, many, tables)
+        .filter((row) => moveFault(row, 'settle', view.now) === undefined)
+        .sort(byAge);
+      const available = new Map<string, bigint>();
+      const candidates = open.map((item) => {
+        const effects = effectsOf(item);
+        for (const { key, profileId, asset } of effects) {
+          available.set(key, view.balance(profileId, asset).available);
+        }
+        return { item, effects };
+      });
+      const { steps } = choose(candidates, (key) => available.get(key)!);
+      const settled = steps.flat().map((row) => moved(row, 'settle', view.now));
+      return {
+        accepted: true,
+        causeId: settled[0]?.id ?? many[0]!.id,
+        postings: settled.flatMap(postingsOf),
+        writes: settled.flatMap((row) => [write(settlements, row.id, row), ...settlementEvents(row, assets)]),
+        answer: settled,
+      };
+    },
+  };
+}
+
+/**
+ * From now on these wait: their records say so, and the balances that they take from are remembered. No event: their
+ * state is the same.
+ */
+export function awaitFundsCommand(
+  many: readonly Settlement[],
+  available: (key: string) => bigint,
+  tables: EngineTables,
+): Command<Settlement[]> {
+  const { assets, settlements, waits } = tables;
+  return {
+    balances: [],
+    reads: many.map(({ id }) => read(settlements, id)),
+    decide(view) {
+      const changed = lockedRows(view, many, tables).flatMap((row) => {
+        if (row.secondaryStatus !== null || moveFault(row, 'settle', view.now) !== undefined) return [];
+        const secondaryStatus = awaitingFunds(row, available, assets);
+        if (secondaryStatus === undefined) return [];
+        const updatedAtNs = view.now > row.updatedAtNs ? view.now : row.updatedAtNs + 1n;
+        return [{ ...row, secondaryStatus, updatedAtNs }];
+      });
+      return {
+        accepted: true,
+        causeId: many[0]!.id,
+        postings: [],
+        writes: [
+          ...changed.map((row) => write(settlements, row.id, row)),
+          ...waitsOf(changed, available).map((wait) =>
+            write(waits, balanceKeyText(wait.profileId, wait.asset), wait),
+          ),
+        ],
+        answer: changed,
+      };
+    },
+  };
+}
+
+/** Ends those whose window has ended. Both parties are told. */
+export function expireCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
+  const { assets, settlements } = tables;
+  return {
+    balances: [],
+    reads: many.map(({ id }) => read(settlements, id)),
+    decide(view) {
+      const expired = lockedRows(view, many, tables)
+        .filter((row) => moveFault(row, 'expire', view.now) === undefined)
+        .map((row) => moved(row, 'expire', view.now));
+      return {
+        accepted: true,
+        causeId: many[0]!.id,
+        postings: [],
+        writes: expired.flatMap((row) => [write(settlements, row.id, row), ...settlementEvents(row, assets)]),
+        answer: expired,
+      };
+    },
+  };
+}
