@@ -21,6 +21,10 @@ export type Config = {
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
+  /** Whether this node brings withdrawals further; one that does not only answers requests. */
+  readonly workers: boolean;
+  /** How much faster than outside time passes for the sandbox's rails. */
+  readonly sandboxSpeed: number;
   /** Tokens of this issuer are accepted instead of our own. */
   readonly externalIssuer: ExternalIssuer | undefined;
 };
@@ -52,6 +56,15 @@ function readPort(env: Environment): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw new ConfigError(`PORT must be a number from 0 to 65535, not "${text}".`);
   return port;
+}
+
+function readSpeed(env: Environment): number {
+  const text = env.FERRY_SANDBOX_SPEED;
+  // A minute outside is a tenth of a second: three confirmations of BITCOIN take three seconds.
+  if (text === undefined || text === '') return 600;
+  const speed = /^[0-9]{1,7}$/.test(text) ? Number(text) : 0;
+  if (speed < 1) throw new ConfigError(`FERRY_SANDBOX_SPEED must be a whole number from 1, not "${text}".`);
+  return speed;
 }
 
 function readHost(env: Environment): string {
@@ -149,6 +162,8 @@ export function readConfig(env: Environment): Config {
     assets,
     fees: fromFile(() => createFeeSchedule(assets, file.fees)),
     prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),
+    workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
+    sandboxSpeed: readSpeed(env),
     externalIssuer: readExternalIssuer(file),
   };
 }
