@@ -119,6 +119,8 @@ export const LIMITS = {
   railBackoffMaxMs: 5 * 60_000,
   /** Answers in a row that a rail is not available, after which it is only tried with one payment at a time. */
   railFailuresMax: 3,
+  /** Longest pause between two of those: how much later than the rail itself its payments are back. */
+  railPauseMaxMs: 30_000,
   /** Withdrawals of a reviewed fiat account that are made due in one transaction. */
   withdrawalsWokenMax: 1_000,
   /** Notices of rails that are taken at once. */

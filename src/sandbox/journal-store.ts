@@ -19,10 +19,15 @@ function noticeText(notice: Notice): string {
   );
 }
 
-function readNotice(notice: Notice): Notice {
+/** Units are text inside JSON, which has no integers of that size. */
+type StoredNotice =
+  | Extract<Notice, { about: 'payment' }>
+  | { id: string; about: 'deposit'; deposit: Omit<ArrivedDeposit, 'amountUnits'> & { amountUnits: string } };
+
+function readNotice(notice: StoredNotice): Notice {
   if (notice.about === 'payment') return notice;
-  const deposit = { ...notice.deposit, amountUnits: BigInt(notice.deposit.amountUnits as unknown as string) } as ArrivedDeposit;
-  return { ...notice, deposit };
+  const { amountUnits, ...others } = notice.deposit;
+  return { ...notice, deposit: { ...others, amountUnits: BigInt(amountUnits) } as ArrivedDeposit };
 }
 
 async function plan(tx: Queryable, notices: readonly TimedNotice[]): Promise<void> {
@@ -97,7 +102,7 @@ export function createJournal(
       return rows.length > 0;
     },
     async notices(now, noticesMax) {
-      const rows = await database.query<{ notice: Notice }>(
+      const rows = await database.query<{ notice: StoredNotice }>(
         'select notice from sandbox_notices where due_at_ns <= $1 order by due_at_ns limit $2',
         [now, noticesMax],
       );

@@ -26,7 +26,7 @@ type Dependencies = PayoutDependencies & {
 };
 
 /** One rail's share of this node: what it has in hand, and whether the rail answers. */
-type LaneState = { inHand: number; failures: number; closedUntilNs: Instant };
+type LaneState = { inHand: number; failures: number; pauses: number; closedUntilNs: Instant };
 
 /**
  * Looks for withdrawals that are due and brings each a step further. Any number of nodes do this side by side. Rails
@@ -37,24 +37,29 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
   const { database, rails, timing, failed } = dependencies;
   const advance = createPayout(dependencies);
   const lanes = new Map<string, LaneState>(
-    rails.list.map(({ name }) => [name, { inHand: 0, failures: 0, closedUntilNs: 0n }]),
+    rails.list.map(({ name }) => [name, { inHand: 0, failures: 0, pauses: 0, closedUntilNs: 0n }]),
   );
   const running = new Set<Promise<void>>();
 
+  const nowNs = (): Instant => BigInt(Date.now()) * NS_PER_MS + timing.offsetNs();
+
   function free(lane: LaneState): number {
     if (lane.failures < LIMITS.railFailuresMax) return LIMITS.railCallsMax - lane.inHand;
-    const isClosed = BigInt(Date.now()) * NS_PER_MS + timing.offsetNs() < lane.closedUntilNs;
-    return isClosed || lane.inHand > 0 ? 0 : 1;
+    return nowNs() < lane.closedUntilNs || lane.inHand > 0 ? 0 : 1;
   }
 
   function learn(lane: LaneState, reach: Reach): void {
     if (reach === 'reached') {
       lane.failures = 0;
+      lane.pauses = 0;
       return;
     }
     lane.failures += 1;
-    const pauseMs = Math.min(timing.backoffMaxMs, timing.backoffFirstMs * 2 ** Math.min(lane.failures, 30));
-    lane.closedUntilNs = BigInt(Date.now()) * NS_PER_MS + timing.offsetNs() + BigInt(pauseMs) * NS_PER_MS;
+    // Many that fail at once are one outage, not many.
+    if (lane.failures < LIMITS.railFailuresMax || nowNs() < lane.closedUntilNs) return;
+    const pauseMs = Math.min(LIMITS.railPauseMaxMs, timing.backoffFirstMs * 2 ** lane.pauses);
+    lane.pauses = Math.min(lane.pauses + 1, 30);
+    lane.closedUntilNs = nowNs() + BigInt(pauseMs) * NS_PER_MS;
   }
 
   async function handle(claimed: Claimed): Promise<void> {
