@@ -14,7 +14,9 @@ export type Arrivals = {
    * Credits or keeps what arrived, once. The same output or reference reported otherwise is a problem that names what
    * differs; nothing is posted for it.
    */
-  readonly arrive: (arrived: ArrivedDeposit) => Promise<{ body: ReturnType<typeof presentArrival>; replayed?: boolean }>;
+  readonly arrive: (
+    arrived: ArrivedDeposit,
+  ) => Promise<{ body: ReturnType<typeof presentArrival>; replayed?: boolean }>;
 };
 
 export function presentArrival(arrival: Arrival, assets: Assets) {

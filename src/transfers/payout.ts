@@ -46,7 +46,7 @@ export type PayoutTiming = {
   offsetNs(): bigint;
 };
 
-/** What a worker learnt about the rail by the way. */
+/** What a worker learnt about the rail by the way: whether it answers. */
 export type Reach = 'reached' | 'unavailable';
 
 /** Twice as long each time, and never in step with the others. */
@@ -138,7 +138,7 @@ export function createPayout(dependencies: PayoutDependencies) {
       return 'unavailable';
     }
     await step(seen, { state: 'UNKNOWN', delayMs, failures: failures + 1, words: outcomeUnknown(rail) });
-    return 'reached';
+    return 'unavailable';
   }
 
   async function ask(seen: Seen, rail: Rail): Promise<Reach> {

@@ -12,7 +12,18 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 const WITHDRAWALS = 1_000;
-const MEMOS = ['', '', '', '', 'sandbox:refuse', 'sandbox:fail', 'sandbox:lost', 'sandbox:timeout', 'sandbox:twice', 'sandbox:down'];
+const MEMOS = [
+  '',
+  '',
+  '',
+  '',
+  'sandbox:refuse',
+  'sandbox:fail',
+  'sandbox:lost',
+  'sandbox:timeout',
+  'sandbox:twice',
+  'sandbox:down',
+];
 const CHAINS: readonly (readonly [CryptoNetwork, string])[] = [
   ['BITCOIN', 'BTC'],
   ['ETHEREUM', 'ETH'],

@@ -14,7 +14,8 @@ export type RailUnderTest = {
   pass(milliseconds: number): void;
 };
 
-const isChain = (name: string): name is CryptoNetwork => (CRYPTO_NETWORKS as readonly string[]).includes(name);
+const isChain = (name: string): name is CryptoNetwork =>
+  (CRYPTO_NETWORKS as readonly string[]).includes(name);
 const signal = new AbortController().signal;
 
 /** The contract of the interface `Rail`: whoever writes one runs this. */

@@ -154,7 +154,13 @@ export async function createWorld() {
     await database.query(
       `insert into fiat_accounts (id, customer_id, status, kind, fiat_account_owner, fiat_network_instructions,
                                   created_at_ns, updated_at_ns) values ($1, $2, $3, $4, '{}', $5, 0, 0)`,
-      [id, caller.customerId, status, kind, JSON.stringify({ [kind]: { account_number: '1' } })],
+      [
+        id,
+        caller.customerId,
+        status,
+        kind,
+        JSON.stringify({ [kind]: { account_number: '1', account_id: '1', wallet_address: '1' } }),
+      ],
     );
     return id;
   }
