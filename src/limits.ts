@@ -110,8 +110,10 @@ export const LIMITS = {
   railCallsMax: 16,
   /** A rail that does not answer within this has not said anything. */
   railCallTimeoutMs: 10_000,
+  /** Somebody waits for the answer that a quote is part of. */
+  railQuoteTimeoutMs: 1_000,
   /** How long a worker has a withdrawal to itself: longer than a call, a commit and a pause together. */
-  withdrawalLeaseMs: 60_000,
+  withdrawalLeaseMs: 30_000,
   /** A stopping node waits that long for calls in flight. */
   workerStopMs: 3_000,
   /** Back-off after a rail was not available: doubles from the one to the other. */
