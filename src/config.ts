@@ -25,6 +25,8 @@ export type Config = {
   readonly workers: boolean;
   /** How much faster than outside time passes for the sandbox's rails. */
   readonly sandboxSpeed: number;
+  /** Rent that one destination on SOLANA may cost in a day. */
+  readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of our own. */
   readonly externalIssuer: ExternalIssuer | undefined;
 };
@@ -67,6 +69,12 @@ function readSpeed(env: Environment): number {
   return speed;
 }
 
+/** Ten token accounts by default. A destination that costs more closes them and keeps the rent. */
+function readRentBound({ rent_lamports_per_day_max: given = '20392800' }: ConfigFile): bigint {
+  if (typeof given === 'string' && /^[0-9]{1,18}$/.test(given)) return BigInt(given);
+  throw new ConfigError('FERRY_CONFIG: rent_lamports_per_day_max must be a text of digits.');
+}
+
 function readHost(env: Environment): string {
   const host = env.HOST;
   if (host === undefined || host === '') return '127.0.0.1';
@@ -95,6 +103,8 @@ type ConfigFile = {
   /** USD per whole unit of an asset. */
   prices?: Record<string, unknown>;
   external_issuer?: Record<string, unknown>;
+  /** Decimal digits: an integer of JSON may be rounded. */
+  rent_lamports_per_day_max?: unknown;
 };
 
 /** FERRY_CONFIG names a JSON file for what does not fit into a variable. */
@@ -164,6 +174,7 @@ export function readConfig(env: Environment): Config {
     prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
+    rentLamportsPerDayMax: readRentBound(file),
     externalIssuer: readExternalIssuer(file),
   };
 }

@@ -128,8 +128,6 @@ export const LIMITS = {
   /** Notices of rails that are taken at once. */
   railNoticesMax: 100,
   railNoticesPollMs: 1_000,
-  /** Rent for new token accounts of one destination on one day: ten accounts. More is somebody who closes them. */
-  rentLamportsPerDayMax: 20_392_800n,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
 } as const;

@@ -114,6 +114,7 @@ export async function assemble(parts: {
     contradictions,
     rents,
     fiatAccounts: fiatAccountTable,
+    rentLamportsPerDayMax: config.rentLamportsPerDayMax,
   };
   const arrivalTables = { ...transfers, newTransfers, suspenseDeposits };
   const arrivals = createArrivals({ database, writePath, tables: arrivalTables, transferById });

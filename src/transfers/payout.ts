@@ -33,7 +33,7 @@ export type PayoutDependencies = {
   readonly tables: ProgressTables;
   readonly timing: PayoutTiming;
   readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
-  /** Contradictions, and rails that are not configured: somebody has to look. */
+  /** Contradictions: somebody has to look. */
   readonly trouble: (what: string, facts: object) => void;
 };
 
@@ -115,12 +115,13 @@ export function createPayout(dependencies: PayoutDependencies) {
     if (performance.now() - started > timing.leaseMs / 2) return 'reached';
     const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
     await checkpoint('after the rail answered, before its answer is committed', id);
-    const reach = await recordAnswer({ ...seen, work: intended.work }, result);
+    const isFirst = seen.work.state === 'QUEUED';
+    const reach = await recordAnswer({ ...seen, work: intended.work }, result, isFirst);
     await checkpoint('after the answer is committed', id);
     return reach;
   }
 
-  async function recordAnswer(seen: Seen, result: SubmitResult): Promise<Reach> {
+  async function recordAnswer(seen: Seen, result: SubmitResult, isFirst: boolean): Promise<Reach> {
     const { rail, failures } = seen.work;
     if (result.kind === 'accepted') {
       const words = submitted(rail);
@@ -132,7 +133,8 @@ export function createPayout(dependencies: PayoutDependencies) {
       return 'reached';
     }
     const delayMs = backoffMs(timing, failures);
-    if (result.meaning === 'retry') {
+    // That this request was not taken on says nothing about one before it that nobody knows of.
+    if (result.meaning === 'retry' && isFirst) {
       const words = unavailable(rail);
       await step(seen, { state: 'QUEUED', delayMs, failures: failures + 1, words, forgetsPayment: true });
       return 'unavailable';
@@ -212,11 +214,8 @@ export function createPayout(dependencies: PayoutDependencies) {
     const seen: Seen = { ...claimed, offsetNs: timing.offsetNs() };
     const { work } = seen;
     await checkpoint('claimed, before anything else', work.transferId);
-    const rail = rails.find(work.rail);
-    if (rail === undefined) {
-      trouble('a withdrawal waits for a rail that is not configured', { rail: work.rail });
-      return postpone(seen);
-    }
+    // Only rails that are there have a lane to claim from.
+    const rail = rails.find(work.rail)!;
     if (work.state === 'QUEUED') return submit(seen, rail);
     if (work.state !== 'SUBMITTING') return ask(seen, rail);
     const adopted = await adopt(seen);

@@ -10,7 +10,6 @@ import {
   type Write,
   write,
 } from '../ledger/command.ts';
-import { LIMITS } from '../limits.ts';
 import type { OnChain, Payment } from '../rails/rail.ts';
 import type { Ending, OutcomeTables } from './outcome.ts';
 import type { Transfer } from './transfer.ts';
@@ -23,6 +22,8 @@ export type RentPaid = { readonly key: string; readonly lamports: bigint };
 export type ProgressTables = OutcomeTables & {
   readonly fiatAccounts: Table<FiatAccount>;
   readonly rents: Table<RentPaid>;
+  /** Rent for new token accounts that one destination may cost in a day. */
+  readonly rentLamportsPerDayMax: bigint;
 };
 
 /** The withdrawal as its worker knows it, and how far its clock is ahead of the database's: not at all, but in tests. */
@@ -158,7 +159,7 @@ export function intendCommand(
         }
       }
       const spent = rents ? view.row(tables.rents, rent)!.lamports + given.rentLamports : 0n;
-      if (spent > LIMITS.rentLamportsPerDayMax) {
+      if (spent > tables.rentLamportsPerDayMax) {
         return accept(seen, [], { kind: 'end', ending: rentFault(transfer) });
       }
       const payment = work.payment ?? paymentOf(transfer, account, tables.assets);

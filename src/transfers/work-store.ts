@@ -151,6 +151,8 @@ export async function wakeWithdrawals(
   offsetNs: bigint,
   rowsMax: number,
 ): Promise<number> {
+  // Nearly always there is none, and a transaction would be three round trips.
+  if ((await database.query('select 1 from withdrawal_wakes limit 1')).length === 0) return 0;
   return database.transaction(async (tx) => {
     const wakes = await tx.query<{ id: string }>(
       'select fiat_account_id as id from withdrawal_wakes limit 10 for update skip locked',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CryptoNetwork } from '../../src/kernel/address.ts';
-import { createWorld, type Node, type World } from '../support/payouts.ts';
+import type { Rail } from '../../src/rails/rail.ts';
+import { createWorld, type Node, never, type World } from '../support/payouts.ts';
 
 let world: World;
 let node: Node;
@@ -135,6 +136,38 @@ describe('a rail that misbehaves', () => {
       expect(await world.eventsOf(id)).toHaveLength(2);
     },
   );
+
+  it('that turns the second request away may still have the first: nothing returns before it was asked', async () => {
+    const profile = await world.createProfile({ USD: '120' });
+    const account = await world.createAccount('wire');
+    const { id } = await world.withdrawFiat(profile, account);
+    let requests = 0;
+    let first: (() => Promise<unknown>) | undefined;
+    const own = world.createNode({
+      callTimeoutMs: 20,
+      wrapRail: (rail): Rail => ({
+        ...rail,
+        async submit(payment, signal) {
+          requests += 1;
+          if (requests > 2) return rail.submit(payment, signal);
+          if (requests === 2) return { kind: 'failed', meaning: 'retry', reason: 'busy' };
+          // Longer on its way than the rail's horizon says.
+          first = () => rail.submit(payment, signal);
+          return never;
+        },
+      }),
+    });
+    while (requests < 2) {
+      world.advance(70_000);
+      await own.worker.runDue();
+    }
+    await world.database.query(`update fiat_accounts set status = 'REJECTED' where id = $1`, [account]);
+    await first!();
+    await world.settle(own);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
+    expect(requests).toBe(2);
+  });
 
   it('says in words what a withdrawal waits for', async () => {
     const { id } = await withdrawn('sandbox:lost');

@@ -76,6 +76,7 @@ export async function createWorld() {
     contradictions,
     rents,
     fiatAccounts: fiatAccountTable,
+    rentLamportsPerDayMax: 20_392_800n,
   };
   const creation = {
     assets,
