@@ -26,7 +26,7 @@ import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
 import { newProfiles, profileTable } from './profiles/store.ts';
-import { createRails } from './rails/rail.ts';
+import { createRails, type Rails } from './rails/rail.ts';
 import { createSimulatedRails } from './rails/simulated.ts';
 import { sandboxArrivalRoutes } from './sandbox/arrivals.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
@@ -59,6 +59,8 @@ export async function assemble(parts: {
   config: Config;
   database: Database;
   logger: Logger;
+  /** An operator's own; without them the sandbox has simulated ones, and production none. */
+  rails?: Rails;
 }): Promise<Service> {
   const { config, database, logger } = parts;
   const { assets } = config;
@@ -88,7 +90,6 @@ export async function assemble(parts: {
 
   const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log: logger });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
-  // The sandbox reaches everything; in production a rail is there when somebody has built it.
   const simulated =
     config.mode === 'sandbox'
       ? createSimulatedRails({
@@ -97,7 +98,7 @@ export async function assemble(parts: {
           speed: config.sandboxSpeed,
         })
       : undefined;
-  const rails = simulated ?? createRails([]);
+  const rails = parts.rails ?? simulated ?? createRails([]);
   const transfers = {
     ...shared,
     fiatAccounts: fiatAccountTable,

@@ -46,8 +46,8 @@ export type PayoutTiming = {
   offsetNs(): bigint;
 };
 
-/** What a worker learnt about the rail by the way: whether it answers. */
-export type Reach = 'reached' | 'unavailable';
+/** What a worker learnt about the rail by the way: whether it answers; nothing, if it was not called. */
+export type Reach = 'reached' | 'unavailable' | 'not called';
 
 /** Twice as long each time, and never in step with the others. */
 function backoffMs({ backoffFirstMs, backoffMaxMs }: PayoutTiming, failures: number): number {
@@ -107,12 +107,12 @@ export function createPayout(dependencies: PayoutDependencies) {
     const intended = await commit(intendCommand(seen, { rentLamports, leaseMs: timing.leaseMs }, tables));
     if (intended.kind === 'end') {
       await end(seen, intended.ending);
-      return 'reached';
+      return 'not called';
     }
-    if (intended.kind !== 'submit') return 'reached';
+    if (intended.kind !== 'submit') return 'not called';
     await checkpoint('after the intent is committed, before the rail is called', id);
     // This process may have stood still since. The key would make a second request harmless; it is not made at all.
-    if (performance.now() - started > timing.leaseMs / 2) return 'reached';
+    if (performance.now() - started > timing.leaseMs / 2) return 'not called';
     const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
     await checkpoint('after the rail answered, before its answer is committed', id);
     const isFirst = seen.work.state === 'QUEUED';
@@ -219,6 +219,6 @@ export function createPayout(dependencies: PayoutDependencies) {
     if (work.state === 'QUEUED') return submit(seen, rail);
     if (work.state !== 'SUBMITTING') return ask(seen, rail);
     const adopted = await adopt(seen);
-    return adopted === undefined ? 'reached' : ask(adopted, rail);
+    return adopted === undefined ? 'not called' : ask(adopted, rail);
   };
 }

@@ -49,6 +49,7 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
   }
 
   function learn(lane: LaneState, reach: Reach): void {
+    if (reach === 'not called') return;
     if (reach === 'reached') {
       lane.failures = 0;
       lane.pauses = 0;

@@ -30,7 +30,7 @@ function start(): Promise<FerryProcess> {
   const { database } = test.address as { database: string };
   const where = new URLSearchParams({ host: socketDir, port: String(port), user });
   return startFerry({
-    DATABASE_URL: `postgres:///${database}?${where}`,
+    DATABASE_URL: `postgres:///${database}?${where.toString()}`,
     FERRY_DATA_DIR: dataDir,
     FERRY_SANDBOX_SPEED: '6000',
     // One issuer of tokens, whichever node answers.
@@ -73,17 +73,17 @@ it('the rail’s record and the ledger agree after processes were killed in the 
     }
   }
 
-  let sending = true;
+  const progress = { isSending: true };
   const sent = (async () => {
     for (let from = 0; from < WITHDRAWALS; from += 20) {
       await Promise.all(Array.from({ length: 20 }, (_, index) => withdraw(from + index)));
       await sleep(150);
     }
   })().finally(() => {
-    sending = false;
+    progress.isSending = false;
   });
   let kills = 0;
-  while (sending || kills < 6) {
+  while (progress.isSending || kills < 6) {
     await sleep(200 + Math.random() * 400);
     const victim = Math.floor(Math.random() * nodes.length);
     await nodes[victim]!.end('SIGKILL');

@@ -35,10 +35,9 @@ const CHAINS: readonly (readonly [CryptoNetwork, string])[] = [
 function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>; node: Node } {
   const database = world.connect();
   databases.push(database);
-  let isDead = false;
-  let stopped = false;
+  const life = { isDead: false, isStopped: false };
   const alive = async (): Promise<void> => {
-    if (isDead) await never;
+    if (life.isDead) await never;
   };
   const node = world.createNode({
     database,
@@ -61,7 +60,7 @@ function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>
     }),
   });
   const running = (async () => {
-    while (!isDead && !stopped) {
+    while (!life.isDead && !life.isStopped) {
       const done = await Promise.race([node.worker.runDue(), sleep(150).then(() => 0)]);
       await node.notices.runDue();
       if (done === 0) await sleep(5);
@@ -70,10 +69,10 @@ function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>
   return {
     node,
     kill() {
-      isDead = true;
+      life.isDead = true;
     },
     async stop() {
-      stopped = true;
+      life.isStopped = true;
       await running;
     },
   };

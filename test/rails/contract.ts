@@ -6,12 +6,12 @@ import type { Payment, Rail } from '../../src/rails/rail.ts';
 
 /** What a rail has to offer for this test; a real one would do it against its test network. */
 export type RailUnderTest = {
-  rail(): Rail;
+  readonly rail: () => Rail;
   /** A payment that the rail can make, and those that it refuses, or leaves without an answer. */
-  payment(kind: 'good' | 'refused' | 'unanswered' | 'lost', key: string): Payment;
+  readonly payment: (kind: 'good' | 'refused' | 'unanswered' | 'lost', key: string) => Payment;
   /** How often requests with that key arrived, and how many payments were made of them. */
-  record(key: string): Promise<{ requests: number; payments: number }>;
-  pass(milliseconds: number): void;
+  readonly record: (key: string) => Promise<{ requests: number; payments: number }>;
+  readonly pass: (milliseconds: number) => void;
 };
 
 const isChain = (name: string): name is CryptoNetwork =>

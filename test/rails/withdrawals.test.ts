@@ -157,10 +157,11 @@ describe('a rail that misbehaves', () => {
         },
       }),
     });
-    while (requests < 2) {
+    for (const _request of ['lost', 'asked about and made again']) {
       world.advance(70_000);
       await own.worker.runDue();
     }
+    expect(requests).toBe(2);
     await world.database.query(`update fiat_accounts set status = 'REJECTED' where id = $1`, [account]);
     await first!();
     await world.settle(own);
