@@ -195,7 +195,13 @@ create table events (
   resource       json not null
 );
 
--- Facts about the installation itself, such as that the sandbox has its demo data.
+-- Decimals that the units of this database were written with. The configuration must agree.
+create table assets (
+  code      text primary key,
+  decimals  smallint not null
+);
+
+-- Facts about the installation itself: its mode, and that the sandbox has its demo data.
 create table installation (
   name   text primary key,
   value  text not null

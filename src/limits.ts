@@ -12,12 +12,16 @@ export const LIMITS = {
   batchAttemptsMax: 5,
   /** How long callers are kept waiting for the outcome of a commit that was cut off, before they get a 503. */
   commitInDoubtMs: 8_000,
-  /** Connections of one node: the write path uses one, reads and workers share the others. */
+  /** Connections of one node for reads and workers. */
   databaseConnectionsMax: 10,
+  /** The write path has its own, so that slow reads never keep a transfer waiting. */
+  writePathConnectionsMax: 3,
   /** A statement of the service that runs longer is a fault, not work. Audits and migrations set their own. */
   statementTimeoutMs: 10_000,
   /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */
   lockTimeoutMs: 2_000,
+  /** Once a batch met a stuck session, it passes over the rows that are locked and waits that long for anything else. */
+  lockTimeoutImpatientMs: 100,
   /** A node that dies inside a transaction must not hold its locks for longer. */
   idleInTransactionTimeoutMs: 10_000,
   databaseConnectTimeoutMs: 3_000,
@@ -39,6 +43,17 @@ export const LIMITS = {
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
+  /** Broken fields that a 400 lists; a body of 256 KiB could break thousands. */
+  errorsShownMax: 100,
+  /** A request must have arrived whole by then: a slow sender must not hold a connection, or a stop, for ever. */
+  requestArrivalMs: 30_000,
+  requestHeadersMs: 10_000,
+  /** A stop waits that long for requests in flight, then closes their connections. */
+  requestsFinishMs: 5_000,
+  /** Requests of one client at once; more get a 429, so that nobody fills the queue for everybody. */
+  clientRequestsMax: 2_000,
+  /** JSON deeper than that is not a request of ours, and walking it could exhaust the stack. */
+  jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
   refIdLengthMax: 128,

@@ -20,7 +20,7 @@ import { identityRoutes } from './identity/routes.ts';
 import { NS_PER_MS } from './kernel/instant.ts';
 import { repeat } from './kernel/repeat.ts';
 import type { Route } from './kernel/route.ts';
-import { audit } from './ledger/audit.ts';
+import { auditUnlessRunning } from './ledger/audit.ts';
 import { rollUpSystemBalances } from './ledger/balances.ts';
 import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
@@ -58,11 +58,13 @@ export type Service = {
 export async function assemble(parts: {
   config: Config;
   database: Database;
+  /** Connections of the write path alone; the same ones unless given. */
+  writeDatabase?: Database;
   logger: Logger;
   /** An operator's own; without them the sandbox has simulated ones, and production none. */
   rails?: Rails;
 }): Promise<Service> {
-  const { config, database, logger } = parts;
+  const { config, database, writeDatabase = database, logger } = parts;
   const { assets } = config;
   const metrics = createMetrics();
   let ready = false;
@@ -70,7 +72,7 @@ export async function assemble(parts: {
   let app: FastifyInstance;
 
   const writePath = createWritePath({
-    database,
+    database: writeDatabase,
     assets,
     observer: {
       ...metrics.writePath,
@@ -144,7 +146,13 @@ export async function assemble(parts: {
     extensions: [
       operationsExtension({ database, registry: metrics.registry, isReady: () => ready && !stopping }),
       (fastify) => auth.extension(fastify),
-      documentationExtension({ routes, version: VERSION, extraPaths: authenticationPaths(), publicUrl }),
+      documentationExtension({
+        routes,
+        version: VERSION,
+        // With an external issuer the own token endpoint is not there.
+        extraPaths: config.externalIssuer === undefined ? authenticationPaths() : {},
+        publicUrl,
+      }),
     ],
     observe: metrics.request,
   });
@@ -172,7 +180,8 @@ export async function assemble(parts: {
     LIMITS.auditIntervalMs,
     async () => {
       const started = performance.now();
-      const report = await audit(database, assets);
+      const report = await auditUnlessRunning(database, assets);
+      if (report === undefined) return 'wait';
       metrics.audited(report, (performance.now() - started) / 1000);
       for (const { rule, line } of report.violations) logger.fatal({ rule }, line);
       return 'wait';
@@ -198,7 +207,10 @@ export async function assemble(parts: {
     },
     async stop() {
       stopping = true;
+      // Requests in flight are finished; a sender that dawdles is not waited for.
+      const cut = setTimeout(() => app.server.closeAllConnections(), LIMITS.requestsFinishMs);
       await app.close();
+      clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
       await Promise.all([rollUp.stop(), auth.stop(), withdrawals.stop(), notices.stop()]);

@@ -29,8 +29,9 @@ export const SCOPES = {
 export type Scope = keyof typeof SCOPES;
 
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
-/** For a client that may do everything. */
-export const ALL_SCOPES = SCOPE_NAMES;
+
+/** What a client gets unless it is told otherwise: operators see every customer, so nobody is one by default. */
+export const CUSTOMER_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((name) => !name.startsWith('operator:'));
 
 export function isScope(name: string): name is Scope {
   return Object.hasOwn(SCOPES, name);

@@ -23,6 +23,12 @@ export function feeRoutes(dependencies: Dependencies): Route[] {
       body: GuaranteedFeeRequest,
       response: GuaranteedFeeShape,
       problems: ['exceeds-precision'],
+      example: {
+        asset: 'BTC',
+        crypto_network: 'BITCOIN',
+        destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        amount: '0.05',
+      },
       async handle({ caller, body }) {
         const rail = rails.find(body.crypto_network);
         // A rail that does not say in time is taken at the schedule's word.

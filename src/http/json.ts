@@ -1,4 +1,5 @@
 import { invalidField, invalidRequest, pointerPart } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -26,8 +27,9 @@ export function readJson(body: Buffer): unknown {
     );
   }
   // Only an escape can bring such characters in, so most bodies are not walked.
-  if (text.includes('\\u')) refuseUnstorable(value, '');
-  if (text.includes('__proto__')) refusePrototype(value, '');
+  const hasEscapes = text.includes('\\u');
+  if (hasEscapes) refuseUnstorable(value, '');
+  if (hasEscapes || text.includes('__proto__')) refusePrototype(value, '');
   return value;
 }
 
@@ -52,16 +54,20 @@ function walk(
   value: unknown,
   pointer: string,
   visit: (text: string, pointer: string, isKey: boolean) => void,
+  depth = 0,
 ): void {
   if (typeof value === 'string') visit(value, pointer, false);
   if (value === null || typeof value !== 'object') return;
+  if (depth >= LIMITS.jsonDepthMax)
+    throw invalidField('', `must not be nested more than ${LIMITS.jsonDepthMax} deep`);
   for (const [key, inner] of Object.entries(value)) {
     visit(key, pointer, true);
-    walk(inner, `${pointer}/${pointerPart(key)}`, visit);
+    walk(inner, `${pointer}/${pointerPart(key)}`, visit, depth + 1);
   }
 }
 
-function refuseUnstorable(value: unknown, root: string): void {
+/** Text that the database cannot keep, anywhere in a body or a query. */
+export function refuseUnstorable(value: unknown, root: string): void {
   const errors: { pointer: string; message: string }[] = [];
   walk(value, root, (text, pointer) => {
     if (unstorable(text))

@@ -73,6 +73,18 @@ function fieldError(error: ValidationError, where: string): FieldError {
       return { pointer: base, message: `must have at most ${String(params.limit)} pairs` };
     case 'propertyNames':
       return { pointer: base, message: `must have keys of 1 to ${LIMITS.metadataTextMax} characters` };
+    case 'minItems':
+      return { pointer: base, message: `must have at least ${String(params.limit)}` };
+    case 'maxItems':
+      return { pointer: base, message: `must have at most ${String(params.limit)}` };
+    case 'uniqueItems':
+      return { pointer: base, message: 'must not have the same value twice' };
+    case 'minimum':
+      return { pointer: base, message: `must be at least ${String(params.limit)}` };
+    case 'maximum':
+      return { pointer: base, message: `must be at most ${String(params.limit)}` };
+    case 'format':
+      return { pointer: base, message: 'must be an RFC 3339 time, such as 2026-01-31T12:00:00Z' };
     default:
       return { pointer: base, message: message ?? 'is not valid' };
   }
@@ -100,6 +112,7 @@ export function problemFrom(error: unknown): Problem {
   if (fastifyError.validation !== undefined) {
     const where = fastifyError.validationContext ?? 'body';
     const errors = fastifyError.validation
+      .slice(0, LIMITS.errorsShownMax * 2)
       // These only sum up errors that are listed themselves.
       .filter((one) => !isSummed(one) || fastifyError.validation!.length === 1)
       .map((one) => fieldError(one, where));
@@ -128,19 +141,20 @@ export function answerMethodNotAllowed(
   methodsByUrl: ReadonlyMap<string, ReadonlySet<string>>,
   publicUrl: () => string,
 ): void {
-  for (const [url, known] of [...methodsByUrl]) {
+  // Copied: the routes added here are seen by whoever fills the map.
+  for (const [url, known] of Array.from(methodsByUrl)) {
     const missing = METHODS.filter((method) => !known.has(method));
     if (url.includes('*') || missing.length === 0) continue;
-    const allow = [...known].sort().join(', ');
+    const methods = [...known].sort();
+    const allow = methods.join(', ');
     app.route({
       method: missing,
       url,
-      schema: { hide: true } as object,
       // Before the body is read: it does not matter what it is.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
         const problem = new Problem('method-not-allowed', `${url} knows ${allow}, not ${request.method}.`, {
-          allow: [...known].sort(),
+          allow: methods,
         });
         return sendProblem(reply, problem, publicUrl());
       },

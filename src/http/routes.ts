@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
+import { LIMITS } from '../limits.ts';
+import { refuseUnstorable } from './json.ts';
 
 /** What any operation can answer beside its own problems. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -35,6 +37,7 @@ export function readQuery(
   query: Record<string, unknown>,
   schema: QuerySchema | undefined,
 ): Record<string, unknown> {
+  refuseUnstorable(query, '/query');
   const properties = schema?.properties ?? {};
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => {
@@ -47,6 +50,27 @@ export function readQuery(
   );
 }
 
+const requestsByClient = new Map<string, number>();
+
+/** Counts the client's requests in flight; one too many is refused. The count goes down when the answer is out. */
+function admit(clientId: string, reply: FastifyReply): void {
+  const inFlight = requestsByClient.get(clientId) ?? 0;
+  if (inFlight >= LIMITS.clientRequestsMax) {
+    throw new Problem(
+      'rate-limited',
+      `Client ${clientId} has ${inFlight} requests in flight, the most that it may have.`,
+      { in_flight: inFlight },
+      1,
+    );
+  }
+  requestsByClient.set(clientId, inFlight + 1);
+  reply.raw.once('close', () => {
+    const left = (requestsByClient.get(clientId) ?? 1) - 1;
+    if (left > 0) requestsByClient.set(clientId, left);
+    else requestsByClient.delete(clientId);
+  });
+}
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
 export function registerRoute(
   app: FastifyInstance,
@@ -56,29 +80,30 @@ export function registerRoute(
   app.route({
     method: route.method,
     url: routerPath(route.path),
-    config: { route } as object,
+    config: { route },
     schema: {
       ...(route.body === undefined ? {} : { body: route.body }),
       querystring: route.query ?? { type: 'object', additionalProperties: false },
       ...(route.params === undefined ? {} : { params: route.params }),
       response: { 200: route.response },
     },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       const caller = await authenticate(request.headers.authorization);
       requireScope(caller, route.scope);
+      admit(caller.clientId, reply);
       request.caller = caller;
     },
     preValidation: async (request) => {
       if (route.query !== undefined) {
-        request.query = readQuery(request.query as Record<string, unknown>, route.query as QuerySchema);
+        request.query = readQuery(request.query as Record<string, unknown>, route.query);
       }
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const answer = await route.handle({
         caller: request.caller!,
-        body: request.body as never,
-        query: request.query as never,
-        params: request.params as never,
+        body: request.body,
+        query: request.query,
+        params: request.params,
       });
       if (answer.replayed === true) reply.header('idempotent-replayed', 'true');
       return answer.body;

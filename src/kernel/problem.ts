@@ -1,3 +1,5 @@
+import { LIMITS } from '../limits.ts';
+
 /**
  * What can go wrong, as users see it (RFC 9457). This table is the only source of slugs, statuses and titles:
  * the HTTP answers, the OpenAPI document and the pages under /problems are made from it.
@@ -81,7 +83,7 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: 'The service cannot answer now',
-    help: 'The database is away, the queue is full or the service is stopping. Wait for as many seconds as `Retry-After` says and repeat the request with the same `ref_id`: nothing is done twice.',
+    help: 'The database is away, the queue is full or the service is stopping. Wait for as many seconds as `Retry-After` says and repeat the request with the same `ref_id`: nothing is done twice. A request without a `ref_id` whose outcome is not known is not to be repeated before you have looked.',
   },
 } as const satisfies Record<string, { status: number; title: string; help: string }>;
 
@@ -119,8 +121,10 @@ export function pointerPart(name: unknown): string {
 
 /** Every broken field at once. */
 export function invalidRequest(errors: readonly FieldError[]): Problem {
-  const named = errors.map((error) => `${error.pointer || 'the body'} ${error.message}`);
-  return new Problem('invalid-request', `${named.join('; ')}.`, { errors });
+  const shown = errors.slice(0, LIMITS.errorsShownMax);
+  const named = shown.map((error) => `${error.pointer || 'the body'} ${error.message}`);
+  const more = errors.length > shown.length ? `; and ${errors.length - shown.length} more` : '';
+  return new Problem('invalid-request', `${named.join('; ')}${more}.`, { errors: shown });
 }
 
 export function invalidField(pointer: string, message: string): Problem {

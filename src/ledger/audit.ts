@@ -1,3 +1,4 @@
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { formatAmount } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
@@ -98,6 +99,24 @@ const CHECKS: readonly Check[] = [
 async function runCheck(tx: Transaction, check: Check, units: Units): Promise<Violation[]> {
   const rows = await tx.query<AuditRow>(`${check.sql} limit ${LIMITS.auditViolationsMax + 1}`);
   return rows.map((row) => ({ rule: check.rule, line: check.line(row, units) }));
+}
+
+/** For the metric: several nodes need not read everything at the same time. */
+export async function auditUnlessRunning(
+  database: Database,
+  assets: Assets,
+): Promise<AuditReport | undefined> {
+  const connection = await database.reserve();
+  try {
+    const [row] = await connection.query<{ locked: boolean }>(
+      `select pg_try_advisory_lock(${ADVISORY_LOCKS.audit}) as locked`,
+    );
+    if (!row!.locked) return undefined;
+    return await audit(database, assets);
+  } finally {
+    // With the connection goes the lock.
+    connection.discard();
+  }
 }
 
 export async function audit(database: Database, assets: Assets): Promise<AuditReport> {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createClient, createCustomer } from '../auth/administration.ts';
 import { SCOPE_NAMES } from '../auth/scopes.ts';
 import type { Database } from '../database/database.ts';
-import { installationValue, setInstallationValue, whileSeeding } from './store.ts';
+import { installationValue, keepInstallationValue } from '../database/installation.ts';
+import { whileSeeding } from './store.ts';
 
 /** Demo data, made through the public interface as a user would make it, so that all of it is real. */
 export type SandboxFile = {
@@ -147,6 +148,8 @@ async function seedCustomer(
 function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   const path = join(dataDir, 'sandbox.json');
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
+  // The embedded server makes the directory; with a server of its own the sandbox has to.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
 }
@@ -167,6 +170,6 @@ export async function seedSandbox(parts: {
     const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
     const url = service.url();
     writeSandboxFile(dataDir, { base_url: url, token_url: `${url}/oauth2/token`, customers });
-    await setInstallationValue(database, 'sandbox_seeded', 'yes');
+    await keepInstallationValue(database, 'sandbox_seeded', 'yes');
   });
 }

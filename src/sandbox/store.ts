@@ -1,16 +1,5 @@
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
-import type { Database, Queryable } from '../database/database.ts';
-
-export async function installationValue(database: Queryable, name: string): Promise<string | undefined> {
-  const [row] = await database.query<{ value: string }>('select value from installation where name = $1', [
-    name,
-  ]);
-  return row?.value;
-}
-
-export async function setInstallationValue(database: Queryable, name: string, value: string): Promise<void> {
-  await database.query('insert into installation (name, value) values ($1, $2)', [name, value]);
-}
+import type { Database } from '../database/database.ts';
 
 /** One node at a time; the others wait, and then find the work done. */
 export async function whileSeeding(database: Database, work: () => Promise<void>): Promise<void> {
@@ -21,9 +10,7 @@ export async function whileSeeding(database: Database, work: () => Promise<void>
     await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.demoData})`);
     await work();
   } finally {
-    await connection.query(`select pg_advisory_unlock(${ADVISORY_LOCKS.demoData})`);
-    await connection.query('reset lock_timeout');
-    await connection.query('reset statement_timeout');
-    connection.release();
+    // With the connection goes the lock, and with it its settings.
+    connection.discard();
   }
 }

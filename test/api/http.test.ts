@@ -1,0 +1,161 @@
+import { connect } from 'node:net';
+import { pino } from 'pino';
+import { Type } from 'typebox';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createApp } from '../../src/http/app.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { route } from '../../src/kernel/route.ts';
+import { LIMITS } from '../../src/limits.ts';
+import {
+  expectInvalid,
+  expectProblem,
+  startTestService,
+  type TestCustomer,
+  type TestService,
+} from '../support/service.ts';
+
+let service: TestService;
+let alice: TestCustomer;
+beforeAll(async () => {
+  service = await startTestService();
+  alice = await service.createCustomer();
+});
+afterAll(() => service.stop());
+
+const post = (body: string, headers?: Record<string, string>) =>
+  alice.call('POST', '/v2/transfer/platform', body, headers);
+
+describe('a body', () => {
+  it.each([
+    ['nothing', ''],
+    ['half of an object', '{"amount":'],
+    ['a text', 'amount=1'],
+  ])('that is %s is a 400 without its words', async (_, body) => {
+    const meta = expectProblem(
+      await post(body, { 'content-type': 'application/json' }),
+      400,
+      'invalid-request',
+    );
+    expect(JSON.stringify(meta)).not.toContain('amount');
+  });
+
+  it.each([
+    ['a zero character', '{"metadata":{"a":"\\u0000"}}', '/metadata/a'],
+    ['half a surrogate pair', '{"metadata":{"a":"\\ud800"}}', '/metadata/a'],
+  ])('with %s is a 400 that names the field', async (_, body, pointer) => {
+    expectInvalid(await post(body), pointer);
+  });
+
+  it.each(['{"__proto__":{"amount":"1"}}', '{"__prot\\u006f__":{"amount":"1"}}'])(
+    'with the key of a prototype is a 400: %s',
+    async (body) => {
+      expectInvalid(await post(body), '');
+    },
+  );
+
+  it('that is nested without end is a 400', async () => {
+    const depth = 50_000;
+    expectInvalid(await post(`{"x":${'['.repeat(depth)}"\\u0041"${']'.repeat(depth)}}`), '');
+  });
+
+  it('that breaks thousands of rules lists the first hundred', async () => {
+    const legs = JSON.stringify({ legs: Array.from({ length: 5_000 }, () => ({ a: 1, b: 2 })) });
+    const answer = await alice.call('POST', '/v2/settlement/transactions', legs);
+    expect(expectProblem(answer, 400, 'invalid-request').errors).toHaveLength(LIMITS.errorsShownMax);
+    expect(answer.body.detail).toMatch(/; and \d+ more\.$/);
+  });
+});
+
+describe('an address', () => {
+  it('with a zero character in its query is a 400 that names the parameter', async () => {
+    expectInvalid(await alice.call('GET', '/v2/profiles?nicknames=a%00b'), '/query/nicknames');
+  });
+
+  it.each(['/v2/profiles/%zz', `/v2/profiles/${'a'.repeat(300)}`])(
+    'that is none is a problem: %s',
+    async (path) => {
+      const answer = await fetch(service.url + path);
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+
+  it('with a method that it does not know says which it does, in the header and in meta', async () => {
+    const answer = await alice.call('PATCH', '/v2/profiles');
+    expect(expectProblem(answer, 405, 'method-not-allowed')).toEqual({ allow: ['GET', 'HEAD', 'POST'] });
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+  });
+});
+
+describe('a request id', () => {
+  it('that is sane is kept, and another one is replaced', async () => {
+    const kept = await fetch(`${service.url}/health/live`, { headers: { 'x-request-id': 'abc-123' } });
+    expect(kept.headers.get('x-request-id')).toBe('abc-123');
+    const replaced = await fetch(`${service.url}/health/live`, { headers: { 'x-request-id': 'a b' } });
+    expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('limits on connections', () => {
+  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+    let waiting = 0;
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const slow = route({
+      method: 'GET',
+      path: '/v2/slow',
+      operationId: 'slow',
+      tag: 'Test',
+      summary: 'Waits until it is told',
+      scope: 'funding:read_profile',
+      response: Type.Object({}),
+      problems: [],
+      async handle() {
+        waiting += 1;
+        await released;
+        return { body: {} };
+      },
+    });
+    const scopes = new Set(['funding:read_profile']);
+    const app = await createApp({
+      routes: [slow],
+      logger: pino({ level: 'silent' }),
+      publicUrl: () => 'http://localhost',
+      authenticate: async () => ({
+        customerId: newId(),
+        clientId: 'busy',
+        scopes,
+        integration: 'FIRST_PARTY',
+      }),
+      extensions: [],
+    });
+    const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/v2/slow`;
+    const calls = Array.from({ length: LIMITS.clientRequestsMax }, () => fetch(url));
+    await vi.waitFor(() => expect(waiting).toBe(LIMITS.clientRequestsMax), 20_000);
+    const refused = await fetch(url);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toMatchObject({ meta: { in_flight: LIMITS.clientRequestsMax } });
+    release();
+    expect((await Promise.all(calls)).every((answer) => answer.status === 200)).toBe(true);
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+    await app.close();
+  });
+
+  it('do not let a sender that dawdles hold up a stop', async () => {
+    const other = await startTestService();
+    const { port } = new URL(other.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(
+      'POST /oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\na',
+    );
+    const dribble = setInterval(() => socket.write('a'), 200);
+    await new Promise((done) => setTimeout(done, 300));
+    const started = performance.now();
+    await other.stop();
+    clearInterval(dribble);
+    socket.destroy();
+    expect(performance.now() - started).toBeLessThan(LIMITS.requestsFinishMs + 2_000);
+  });
+});
