@@ -62,6 +62,12 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
         'Gives a profile an address of its own on a crypto network. What arrives there is credited to the profile, with the metadata given here.',
       scope: 'transfer:write_deposit_address',
       body: DepositAddressRequest,
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        crypto_network: 'BITCOIN',
+        ref_id: 'address-0001',
+        metadata: { user: '42' },
+      },
       response: DepositAddressShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
       async handle({ caller, body }) {
@@ -114,6 +120,12 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
         'Says where to pay to and which memo_id to put into the memo. What arrives with it is credited to the profile, with the metadata given here.',
       scope: 'transfer:write_fiat_deposit_instructions',
       body: DepositInstructionsRequest,
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        fiat_network: 'WIRE',
+        ref_id: 'instructions-0001',
+        metadata: { user: '42' },
+      },
       response: DepositInstructionsShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
       async handle({ caller, body }) {
@@ -178,6 +190,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       scope: 'operator:review',
       params: IdParams,
       body: CreditSuspenseRequest,
+      example: { profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40' },
       response: TransferShape,
       problems: ['not-found', 'forbidden', 'invalid-state'],
       async handle({ params, body }) {

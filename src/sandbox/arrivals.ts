@@ -81,6 +81,12 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
       description:
         'The same tx_hash and tx_index never credit twice. A payment to an address that is nobody’s is kept in suspense.',
       body: CryptoArrival,
+      example: {
+        crypto_network: 'BITCOIN',
+        address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        asset: 'BTC',
+        amount: '2',
+      },
       async handle({ caller, body }) {
         const { crypto_network: rail, address, asset } = body;
         const fields = createFields(assets);
@@ -110,6 +116,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
       description:
         'The same reference never credits twice. A payment with an unknown memo is kept in suspense.',
       body: FiatArrival,
+      example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
       async handle({ caller, body }) {
         const fields = createFields(assets);
         const units = fields.amount('/amount', body.amount, 'USD');
