@@ -21,6 +21,12 @@ export type Config = {
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
+  /** Whether this node brings withdrawals further; one that does not only answers requests. */
+  readonly workers: boolean;
+  /** How much faster than outside time passes for the sandbox's rails. */
+  readonly sandboxSpeed: number;
+  /** Rent that one destination on SOLANA may cost in a day. */
+  readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of our own. */
   readonly externalIssuer: ExternalIssuer | undefined;
 };
@@ -54,6 +60,21 @@ function readPort(env: Environment): number {
   return port;
 }
 
+function readSpeed(env: Environment): number {
+  const text = env.FERRY_SANDBOX_SPEED;
+  // A minute outside is a tenth of a second: three confirmations of BITCOIN take three seconds.
+  if (text === undefined || text === '') return 600;
+  const speed = /^[0-9]{1,7}$/.test(text) ? Number(text) : 0;
+  if (speed < 1) throw new ConfigError(`FERRY_SANDBOX_SPEED must be a whole number from 1, not "${text}".`);
+  return speed;
+}
+
+/** Ten token accounts by default. A destination that costs more closes them and keeps the rent. */
+function readRentBound({ rent_lamports_per_day_max: given = '20392800' }: ConfigFile): bigint {
+  if (typeof given === 'string' && /^[0-9]{1,18}$/.test(given)) return BigInt(given);
+  throw new ConfigError('FERRY_CONFIG: rent_lamports_per_day_max must be a text of digits.');
+}
+
 function readHost(env: Environment): string {
   const host = env.HOST;
   if (host === undefined || host === '') return '127.0.0.1';
@@ -82,6 +103,8 @@ type ConfigFile = {
   /** USD per whole unit of an asset. */
   prices?: Record<string, unknown>;
   external_issuer?: Record<string, unknown>;
+  /** Decimal digits: an integer of JSON may be rounded. */
+  rent_lamports_per_day_max?: unknown;
 };
 
 /** FERRY_CONFIG names a JSON file for what does not fit into a variable. */
@@ -176,6 +199,9 @@ export function readConfig(env: Environment): Config {
     assets,
     fees: fromFile(() => createFeeSchedule(assets, file.fees)),
     prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),
+    workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
+    sandboxSpeed: readSpeed(env),
+    rentLamportsPerDayMax: readRentBound(file),
     externalIssuer: readExternalIssuer(file),
   };
 }

@@ -155,6 +155,30 @@ export const LIMITS = {
   bankAccountNumberMax: 34,
   /** Accounts and wallets on bank networks, whose form is theirs. */
   bankNetworkAccountMax: 128,
+  /** How often a node looks for withdrawals that are due, when the last look found none. */
+  withdrawalPollMs: 200,
+  /** Payments that one node has with one rail at once: a slow rail fills its own lane and no other. */
+  railCallsMax: 16,
+  /** A rail that does not answer within this has not said anything. */
+  railCallTimeoutMs: 10_000,
+  /** Somebody waits for the answer that a quote is part of. */
+  railQuoteTimeoutMs: 1_000,
+  /** How long a worker has a withdrawal to itself: longer than a call, a commit and a pause together. */
+  withdrawalLeaseMs: 30_000,
+  /** A stopping node waits that long for calls in flight. */
+  workerStopMs: 3_000,
+  /** Back-off after a rail was not available: doubles from the one to the other. */
+  railBackoffFirstMs: 1_000,
+  railBackoffMaxMs: 5 * 60_000,
+  /** Answers in a row that a rail is not available, after which it is only tried with one payment at a time. */
+  railFailuresMax: 3,
+  /** Longest pause between two of those: how much later than the rail itself its payments are back. */
+  railPauseMaxMs: 30_000,
+  /** Withdrawals of a reviewed fiat account that are made due in one transaction. */
+  withdrawalsWokenMax: 1_000,
+  /** Notices of rails that are taken at once. */
+  railNoticesMax: 100,
+  railNoticesPollMs: 1_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
 } as const;

@@ -4,6 +4,9 @@ import { createAuth } from './auth/auth.ts';
 import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
+import { createArrivals } from './deposits/arrivals.ts';
+import { depositRoutes } from './deposits/routes.ts';
+import { suspenseDeposits } from './deposits/store.ts';
 import { feeRoutes } from './fees/routes.ts';
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
@@ -14,6 +17,7 @@ import { createMetrics } from './http/metrics.ts';
 import { operationsExtension } from './http/operations.ts';
 import { actorTable } from './identity/actor-store.ts';
 import { identityRoutes } from './identity/routes.ts';
+import { NS_PER_MS } from './kernel/instant.ts';
 import { repeat } from './kernel/repeat.ts';
 import type { Route } from './kernel/route.ts';
 import { auditUnlessRunning } from './ledger/audit.ts';
@@ -22,13 +26,23 @@ import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
 import { newProfiles, profileTable } from './profiles/store.ts';
+import { createRails, type Rails } from './rails/rail.ts';
+import { createSimulatedRails } from './rails/simulated.ts';
+import { sandboxArrivalRoutes } from './sandbox/arrivals.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
+import { createJournal } from './sandbox/journal-store.ts';
+import { sandboxOutcomeRoutes } from './sandbox/outcomes.ts';
 import { waitTable } from './settlement/engine-store.ts';
 import { settlementRoutes } from './settlement/routes.ts';
 import { settlements } from './settlement/store.ts';
 import { createSettlementWorker, type SettlementWorker } from './settlement/worker.ts';
+import { createNoticeWorker } from './transfers/notices.ts';
+import { operatorTransferRoutes } from './transfers/operator-routes.ts';
+import { contradictions, rents } from './transfers/payout-store.ts';
 import { transferRoutes } from './transfers/routes.ts';
-import { newTransfers } from './transfers/store.ts';
+import { changedTransfers, findTransfer, newTransfers, transferById } from './transfers/store.ts';
+import { railOf, withdrawalWakes, works } from './transfers/work-store.ts';
+import { createWithdrawalWorker, PAYOUT_TIMING } from './transfers/worker.ts';
 import { VERSION } from './version.ts';
 
 /** The composition root: everything is made here, once, and handed to whoever needs it. */
@@ -50,6 +64,8 @@ export async function assemble(parts: {
   /** Connections of the write path alone; the same ones unless given. */
   writeDatabase?: Database;
   logger: Logger;
+  /** An operator's own; without them the sandbox has simulated ones, and production none. */
+  rails?: Rails;
 }): Promise<Service> {
   const { config, database, writeDatabase = database, logger } = parts;
   const { assets } = config;
@@ -89,20 +105,46 @@ export async function assemble(parts: {
 
   const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log: logger });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
+  const simulated =
+    config.mode === 'sandbox'
+      ? createSimulatedRails({
+          journal: createJournal(database),
+          now: () => BigInt(Date.now()) * NS_PER_MS,
+          speed: config.sandboxSpeed,
+        })
+      : undefined;
+  const rails = parts.rails ?? simulated ?? createRails([]);
   const transfers = {
     ...shared,
     fiatAccounts: fiatAccountTable,
     guaranteedFees: guaranteedFeeTable,
     schedule: config.fees,
     prices: config.prices,
-    // Simulated rails reach every network.
-    hasRail: () => config.mode === 'sandbox',
+    hasRail: (name: string) => rails.find(name) !== undefined,
+    rails,
   };
+  const payouts = {
+    assets,
+    transfers: changedTransfers,
+    works,
+    contradictions,
+    rents,
+    fiatAccounts: fiatAccountTable,
+    rentLamportsPerDayMax: config.rentLamportsPerDayMax,
+  };
+  const arrivalTables = { ...transfers, newTransfers, suspenseDeposits };
+  const arrivals = createArrivals({ database, writePath, tables: arrivalTables, transferById });
   const everyRoute: Route[] = [
     ...transferRoutes(transfers),
     ...feeRoutes(transfers),
+    ...operatorTransferRoutes(shared),
+    ...depositRoutes(arrivalTables),
     ...sandboxDepositRoutes({ ...transfers, newTransfers }),
-    ...fiatAccountRoutes({ ...shared, approvesAutomatically: config.mode === 'sandbox' }),
+    ...sandboxArrivalRoutes({ arrivals, assets }),
+    ...(simulated === undefined
+      ? []
+      : sandboxOutcomeRoutes({ ...shared, rails: simulated, tables: payouts, findTransfer, railOf })),
+    ...fiatAccountRoutes({ ...shared, withdrawalWakes, approvesAutomatically: config.mode === 'sandbox' }),
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
     ...settlementRoutes({ ...shared, affirmed: settlement.affirmed }),
@@ -127,6 +169,17 @@ export async function assemble(parts: {
     ],
     observe: metrics.request,
   });
+
+  const worker = {
+    database,
+    writePath,
+    rails,
+    tables: payouts,
+    trouble: (what: string, facts: object) => logger.error(facts, what),
+    failed: (error: unknown) => logger.warn({ err: error }, 'a withdrawal could not be brought further'),
+  };
+  const withdrawals = createWithdrawalWorker({ ...worker, timing: PAYOUT_TIMING });
+  const notices = createNoticeWorker({ ...worker, deposit: arrivals.arrive });
 
   const rollUp = repeat(
     LIMITS.rollupIntervalMs,
@@ -162,6 +215,9 @@ export async function assemble(parts: {
       rollUp.start();
       settlement.start();
       audits.start(LIMITS.auditFirstMs);
+      if (!config.workers) return;
+      withdrawals.start();
+      notices.start();
     },
     async stop() {
       stopping = true;
@@ -171,7 +227,7 @@ export async function assemble(parts: {
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop()]);
+      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), withdrawals.stop(), notices.stop()]);
       await writePath.stop();
     },
   };

@@ -23,7 +23,7 @@ export const SCOPES = {
   'events:read_event': 'Read events',
   'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
   'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',
-  'operator:review': 'Review fiat accounts of all customers',
+  'operator:review': 'Review fiat accounts, suspense deposits and contradictions of rails, of all customers',
 } as const satisfies Record<string, string>;
 
 export type Scope = keyof typeof SCOPES;

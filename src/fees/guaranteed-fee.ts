@@ -54,6 +54,8 @@ export function guaranteedFeeCommand(
   caller: Caller,
   request: Static<typeof GuaranteedFeeRequest>,
   { assets, schedule, guaranteedFees }: FeeTables,
+  /** What the rail says that sending costs now; a promise is not made below that. */
+  costUnits = 0n,
 ): Command<GuaranteedFee> {
   const { asset, crypto_network: network } = request;
   const fields = createFields(assets);
@@ -63,8 +65,9 @@ export function guaranteedFeeCommand(
   return {
     balances: [],
     decide(view) {
-      const feeUnits = schedule.crypto(asset, network);
-      if (feeUnits === undefined) return refuse(noFeeProblem(asset));
+      const scheduled = schedule.crypto(asset, network);
+      if (scheduled === undefined) return refuse(noFeeProblem(asset));
+      const feeUnits = scheduled > costUnits ? scheduled : costUnits;
       const charge = chargeOf(given!, feeUnits, asset, assets);
       if (charge instanceof Problem) return refuse(charge);
       const fee: GuaranteedFee = {

@@ -1,10 +1,15 @@
 import { type Route, route } from '../kernel/route.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { LIMITS } from '../limits.ts';
+import { quoteOf } from '../rails/call.ts';
+import type { Rails } from '../rails/rail.ts';
 import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
 import { GuaranteedFeeRequest, GuaranteedFeeShape } from './schema.ts';
 
-export function feeRoutes(dependencies: FeeTables & { readonly writePath: WritePath }): Route[] {
-  const { writePath, assets } = dependencies;
+type Dependencies = FeeTables & { readonly writePath: WritePath; readonly rails: Rails };
+
+export function feeRoutes(dependencies: Dependencies): Route[] {
+  const { writePath, assets, rails } = dependencies;
   return [
     route({
       method: 'POST',
@@ -25,7 +30,10 @@ export function feeRoutes(dependencies: FeeTables & { readonly writePath: WriteP
         amount: '0.05',
       },
       async handle({ caller, body }) {
-        const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies));
+        const rail = rails.find(body.crypto_network);
+        // A rail that does not say in time is taken at the schedule's word.
+        const cost = rail && (await quoteOf(rail, body.asset, LIMITS.railQuoteTimeoutMs));
+        const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies, cost ?? 0n));
         // Without an idempotency key there is no replay.
         if (outcome.replayed) throw new Error('a guaranteed fee was answered as a replay');
         return { body: presentGuaranteedFee(outcome.answer, assets) as never };

@@ -6,12 +6,16 @@ export type FeeSchedule = {
   fiat(kind: FiatKind): bigint;
   /** Undefined where nobody has set a fee: nothing is sent for free by accident. */
   crypto(asset: string, network: string): bigint | undefined;
+  /** What a deposit over that rail costs, nothing unless it is set. */
+  deposit(rail: string, asset: string): bigint;
 };
 
 /** As the configuration file has it: decimal strings. What it does not name keeps its default. */
 export type FeeTable = {
   readonly fiat?: Readonly<Record<string, string>>;
   readonly crypto?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** The same two tables, for what comes in. */
+  readonly deposits?: Omit<FeeTable, 'deposits'>;
 };
 
 export const DEFAULT_FEES = {
@@ -45,24 +49,32 @@ function feeUnits(assets: Assets, asset: string, text: unknown, path: string): b
   throw new Error(`${path} ${parsed.message}`);
 }
 
-function readFiat(assets: Assets, given: Readonly<Record<string, unknown>>): Map<string, bigint> {
+type Texts = Readonly<Record<string, unknown>>;
+
+function readFiat(assets: Assets, given: Texts, defaults: Texts, path: string): Map<string, bigint> {
   for (const kind of Object.keys(given)) {
     if (!(FIAT_KINDS as readonly string[]).includes(kind)) {
-      throw new Error(`fees.fiat.${kind} must be one of ${FIAT_KINDS.join(', ')}`);
+      throw new Error(`${path}.${kind} must be one of ${FIAT_KINDS.join(', ')}`);
     }
   }
-  const texts: Readonly<Record<string, unknown>> = { ...DEFAULT_FEES.fiat, ...given };
-  return new Map(FIAT_KINDS.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `fees.fiat.${kind}`)]));
+  const texts: Texts = { ...defaults, ...given };
+  const kinds = FIAT_KINDS.filter((kind) => texts[kind] !== undefined);
+  return new Map(kinds.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `${path}.${kind}`)]));
 }
 
-function readCrypto(assets: Assets, given: Readonly<Record<string, unknown>>): Map<string, bigint> {
+function readCrypto(
+  assets: Assets,
+  given: Texts,
+  defaults: NonNullable<FeeTable['crypto']>,
+  base: string,
+): Map<string, bigint> {
   const fees = new Map<string, bigint>();
   const add = (asset: string, network: string, text: unknown): void => {
-    const path = `fees.crypto.${asset}.${network}`;
+    const path = `${base}.${asset}.${network}`;
     fees.set(`${asset}/${network}`, feeUnits(assets, asset, text, path));
   };
   // Defaults for what this installation does not have say nothing; the file's own entries must make sense.
-  for (const [asset, networks] of Object.entries(DEFAULT_FEES.crypto)) {
+  for (const [asset, networks] of Object.entries(defaults)) {
     for (const [network, text] of Object.entries(networks)) {
       const known = assets.find(asset);
       if (known?.networks[network] !== undefined) add(asset, network, text);
@@ -70,10 +82,10 @@ function readCrypto(assets: Assets, given: Readonly<Record<string, unknown>>): M
   }
   for (const [asset, networks] of Object.entries(given)) {
     const known = assets.find(asset);
-    if (known === undefined) throw new Error(`fees.crypto.${asset} must name a configured asset`);
-    for (const [network, text] of Object.entries(tableAt(networks, `fees.crypto.${asset}`))) {
+    if (known === undefined) throw new Error(`${base}.${asset} must name a configured asset`);
+    for (const [network, text] of Object.entries(tableAt(networks, `${base}.${asset}`))) {
       if (known.networks[network] === undefined) {
-        throw new Error(`fees.crypto.${asset}.${network} must name a network of ${asset}`);
+        throw new Error(`${base}.${asset}.${network} must name a network of ${asset}`);
       }
       add(asset, network, text);
     }
@@ -85,14 +97,24 @@ function readCrypto(assets: Assets, given: Readonly<Record<string, unknown>>): M
 export function createFeeSchedule(assets: Assets, given: FeeTable = {}): FeeSchedule {
   const table = tableAt(given, 'fees');
   for (const name of Object.keys(table)) {
-    if (name !== 'fiat' && name !== 'crypto') throw new Error(`fees.${name} must be fiat or crypto`);
+    if (!['fiat', 'crypto', 'deposits'].includes(name)) {
+      throw new Error(`fees.${name} must be fiat, crypto or deposits`);
+    }
+  }
+  const deposits = tableAt(table.deposits, 'fees.deposits');
+  for (const name of Object.keys(deposits)) {
+    if (name !== 'fiat' && name !== 'crypto') throw new Error(`fees.deposits.${name} must be fiat or crypto`);
   }
   if (assets.find('USD') === undefined)
     throw new Error('the asset USD must be configured: fiat fees are in it');
-  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'));
-  const crypto = readCrypto(assets, tableAt(table.crypto, 'fees.crypto'));
+  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'), DEFAULT_FEES.fiat, 'fees.fiat');
+  const crypto = readCrypto(assets, tableAt(table.crypto, 'fees.crypto'), DEFAULT_FEES.crypto, 'fees.crypto');
+  const fiatIn = readFiat(assets, tableAt(deposits.fiat, 'fees.deposits.fiat'), {}, 'fees.deposits.fiat');
+  const cryptoTable = tableAt(deposits.crypto, 'fees.deposits.crypto');
+  const cryptoIn = readCrypto(assets, cryptoTable, {}, 'fees.deposits.crypto');
   return {
     fiat: (kind) => fiat.get(kind)!,
     crypto: (asset, network) => crypto.get(`${asset}/${network}`),
+    deposit: (rail, asset) => fiatIn.get(rail) ?? cryptoIn.get(`${asset}/${rail}`) ?? 0n,
   };
 }

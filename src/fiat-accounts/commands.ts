@@ -30,6 +30,8 @@ import type { CreateFiatAccountRequest, UpdateFiatAccountRequest } from './schem
 export type FiatAccountTables = {
   readonly actors: Table<ActorFacts>;
   readonly fiatAccounts: Table<FiatAccount>;
+  /** Accounts that withdrawals wait for: named here, those are looked at. */
+  readonly withdrawalWakes: Table<{ readonly fiatAccountId: string }>;
   /** Whether passing the automatic checks is enough, as it is in the sandbox. */
   readonly approvesAutomatically: boolean;
 };
@@ -64,9 +66,18 @@ function accept(tables: FiatAccountTables, account: FiatAccount, name: string, r
   };
 }
 
+/** In the same transaction: withdrawals that wait for the account go out, or fail. */
+function withWake<Accepted extends ReturnType<typeof accept>>(tables: FiatAccountTables, accepted: Accepted) {
+  const { id } = accepted.answer;
+  return {
+    ...accepted,
+    writes: [...accepted.writes, write(tables.withdrawalWakes, id, { fiatAccountId: id })],
+  };
+}
+
 function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Review, at: Instant) {
   const reviewed: FiatAccount = { ...account, status: review.status, updatedAtNs: at };
-  return accept(tables, reviewed, review.status.toLowerCase(), review.reason);
+  return withWake(tables, accept(tables, reviewed, review.status.toLowerCase(), review.reason));
 }
 
 /**
@@ -212,7 +223,7 @@ export function deleteFiatAccountCommand(
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
   return onAccount(tables, id, caller.customerId, (account, at) =>
-    accept(tables, { ...account, updatedAtNs: at, deletedAtNs: at }, 'deleted'),
+    withWake(tables, accept(tables, { ...account, updatedAtNs: at, deletedAtNs: at }, 'deleted')),
   );
 }
 

@@ -109,6 +109,9 @@ const InstructionsIn = instructionsShape(
     }),
 );
 
+/** Whole: the operator's own accounts, which others are to pay to. */
+export const FiatNetworkInstructionsShape = InstructionsIn;
+
 const Masked = (description: string) =>
   Type.String({ description: `${description}, masked to the last four characters`, examples: ['****6789'] });
 const InstructionsOut = instructionsShape(Masked('Account number'), Masked);

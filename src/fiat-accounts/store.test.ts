@@ -5,6 +5,7 @@ import { actorTable } from '../identity/actor-store.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
+import { withdrawalWakes } from '../transfers/work-store.ts';
 import {
   createFiatAccountCommand,
   type FiatAccountTables,
@@ -17,6 +18,7 @@ import { fiatAccountTable, findFiatAccount } from './store.ts';
 const tables: FiatAccountTables = {
   actors: actorTable,
   fiatAccounts: fiatAccountTable,
+  withdrawalWakes,
   approvesAutomatically: false,
 };
 const caller: Caller = {

@@ -20,6 +20,7 @@ const TAGS: Readonly<Record<string, string>> = {
   Accounts: 'Accounts of identities, and their members.',
   Settlement: 'Trades between two parties: all legs move together, or none does.',
   Operator: 'For whoever runs the service: across all customers.',
+  Deposits: 'Ways in: addresses and bank memos. What arrives there is credited once.',
   Sandbox: 'Simulates what the outside world would do.',
   Authentication: 'OAuth 2 client credentials.',
 };

@@ -178,7 +178,7 @@ function isCurveX(bytes: Uint8Array): boolean {
 // ---- Bitcoin Cash ----
 
 const cashPrefixes = ['bitcoincash', 'bchtest', 'bchreg'] as const;
-const bech32Alphabet = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+export const bech32Alphabet = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const cashGenerators = [0x98f2bc8e61n, 0x79b76d99e2n, 0xf33e5fb3c4n, 0xae2eabe2a8n, 0x1e4f43e470n] as const;
 const cashHashLengths = [20, 24, 28, 32, 40, 48, 56, 64] as const;
 
@@ -220,13 +220,18 @@ function cashPayloadFault(bytes: Uint8Array): Fault {
 
 /** Whether the text after the colon has the checksum that this prefix gives it. */
 function isCashChecked(prefix: string, data: string): boolean {
+  return cashSum(prefix, wordsOf(data)) === 1n;
+}
+
+/** The polynomial of cashaddr over its prefix and 5-bit words; 1 when the last eight of them are the checksum. */
+export function cashSum(prefix: string, words: readonly number[]): bigint {
   let sum = 1n;
-  for (const word of [...Array.from(prefix, (letter) => letter.charCodeAt(0) & 31), 0, ...wordsOf(data)]) {
+  for (const word of [...Array.from(prefix, (letter) => letter.charCodeAt(0) & 31), 0, ...words]) {
     const top = Number(sum >> 35n);
     sum = ((sum & 0x7ffffffffn) << 5n) ^ BigInt(word);
     for (const [bit, generator] of cashGenerators.entries()) if ((top >> bit) & 1) sum ^= generator;
   }
-  return sum === 1n;
+  return sum;
 }
 
 function isLegacy(address: string): boolean {
@@ -246,10 +251,13 @@ function evmFault(address: string): Fault {
   if (/^0+$/.test(digits)) return 'is the zero address';
   const lower = digits.toLowerCase();
   if (isOneCase(digits)) return undefined;
-  // EIP-55: a letter is upper case where the digit of the hash in its place is 8 or more.
+  return eip55(lower) === digits ? undefined : 'fails its EIP-55 checksum';
+}
+
+/** EIP-55: a letter is upper case where the digit of the hash in its place is 8 or more. */
+export function eip55(lower: string): string {
   const hash = hexOf(keccak_256(Buffer.from(lower)));
-  const checked = Array.from(lower, (digit, index) => (hash[index]! >= '8' ? digit.toUpperCase() : digit));
-  return checked.join('') === digits ? undefined : 'fails its EIP-55 checksum';
+  return Array.from(lower, (digit, index) => (hash[index]! >= '8' ? digit.toUpperCase() : digit)).join('');
 }
 
 function solanaFault(address: string): Fault {

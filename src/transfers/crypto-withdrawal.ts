@@ -3,7 +3,6 @@ import { type Charge, chargeOf, type Given, readGiven } from '../fees/charge.ts'
 import { readDestination } from '../fees/destination.ts';
 import { feeFault, type GuaranteedFee, noFeeProblem } from '../fees/guaranteed-fee.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
-import type { CryptoNetwork } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -19,17 +18,23 @@ import {
   write,
 } from '../ledger/command.ts';
 import { notionalValue, type PriceSource } from './prices.ts';
-import { type TransferTables, transferKey } from './request.ts';
+import { transferKey } from './request.ts';
 import type { CryptoWithdrawalRequest } from './schema.ts';
 import type { Transfer } from './transfer.ts';
-import { hold, normalised, pendingWithdrawal, withdrawalFault, withdrawalReads } from './withdrawal.ts';
+import {
+  hold,
+  normalised,
+  pendingWithdrawal,
+  type WithdrawalTables,
+  withdrawalFault,
+  withdrawalReads,
+} from './withdrawal.ts';
+import { queued } from './words.ts';
 
-export type CryptoWithdrawalTables = TransferTables & {
+export type CryptoWithdrawalTables = WithdrawalTables & {
   readonly guaranteedFees: Table<GuaranteedFee>;
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
-  /** Is there a way out to that network? */
-  hasRail(network: CryptoNetwork): boolean;
 };
 
 type Request = Static<typeof CryptoWithdrawalRequest>;
@@ -140,7 +145,7 @@ function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTabl
     asset,
     balanceAsset,
     balanceUnits,
-    secondaryStatus: { name: 'QUEUED', detail: `Waits to be submitted to ${network}.` },
+    secondaryStatus: queued(network),
   } as const;
   const transfer: Transfer = {
     ...pendingWithdrawal(id, caller, request, charge, kind, view.now),
@@ -150,9 +155,9 @@ function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTabl
     beneficiary: request.beneficiary ?? null,
     feeId: request.fee_id ?? null,
   };
-  if (request.fee_id === undefined) return hold(transfer, tables);
+  if (request.fee_id === undefined) return hold(transfer, network, tables);
   const used = { ...view.row(guaranteedFees, request.fee_id)!, usedBy: id };
-  return hold(transfer, tables, [write(guaranteedFees, request.fee_id, used)]);
+  return hold(transfer, network, tables, [write(guaranteedFees, request.fee_id, used)]);
 }
 
 export function cryptoWithdrawalCommand(

@@ -9,12 +9,20 @@ import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table } from '../ledger/command.ts';
 import { FIAT_RAILS } from './rails.ts';
-import { requireForThirdParty, type TransferTables, transferKey } from './request.ts';
+import { requireForThirdParty, transferKey } from './request.ts';
 import type { FiatWithdrawalRequest } from './schema.ts';
 import type { Transfer } from './transfer.ts';
-import { hold, normalised, pendingWithdrawal, withdrawalFault, withdrawalReads } from './withdrawal.ts';
+import {
+  hold,
+  normalised,
+  pendingWithdrawal,
+  type WithdrawalTables,
+  withdrawalFault,
+  withdrawalReads,
+} from './withdrawal.ts';
+import { awaitingApproval, queued, type Words } from './words.ts';
 
-export type FiatWithdrawalTables = TransferTables & {
+export type FiatWithdrawalTables = WithdrawalTables & {
   readonly fiatAccounts: Table<FiatAccount>;
   readonly schedule: FeeSchedule;
 };
@@ -53,14 +61,8 @@ function fiatAccountFault(
   return undefined;
 }
 
-function waitsFor(account: FiatAccount): NonNullable<Transfer['secondaryStatus']> {
-  if (account.status === 'PENDING') {
-    return {
-      name: 'AWAITING_FIAT_ACCOUNT_APPROVAL',
-      detail: `Goes out when fiat account ${account.id} is approved, and fails if it is rejected.`,
-    };
-  }
-  return { name: 'QUEUED', detail: `Waits to be submitted to the ${account.kind} rail.` };
+function waitsFor(account: FiatAccount): Words {
+  return account.status === 'PENDING' ? awaitingApproval(account) : queued(account.kind);
 }
 
 export function fiatWithdrawalCommand(
@@ -81,6 +83,10 @@ export function fiatWithdrawalCommand(
       const fault =
         withdrawalFault(caller, request, view, tables) ?? fiatAccountFault(caller, request, account);
       if (fault !== undefined) return refuse(fault);
+      if (!tables.hasRail(account!.kind)) {
+        const message = `is paid over ${account!.kind}, which has no configured rail on this service`;
+        return refuse(invalidField('/fiat_account_id', message));
+      }
       const charge = chargeOf(given, schedule.fiat(account!.kind), USD, assets);
       if (charge instanceof Problem) return refuse(charge);
       const kind = {
@@ -91,7 +97,7 @@ export function fiatWithdrawalCommand(
         secondaryStatus: waitsFor(account!),
       };
       const pending = pendingWithdrawal(id, caller, request, charge, kind, view.now);
-      return hold({ ...pending, fiatAccountId: account!.id }, tables);
+      return hold({ ...pending, fiatAccountId: account!.id }, account!.kind, tables);
     },
   };
 }

@@ -4,13 +4,15 @@ import type { SystemAccount } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
 import type { TransferType } from './transfer.ts';
 
+type FiatRail = { type: TransferType; depositType: TransferType; memoLengthMax: number };
+
 /** The way out that a fiat account takes, and what fits into its memo (code points). */
-export const FIAT_RAILS: Readonly<Record<FiatKind, { type: TransferType; memoLengthMax: number }>> = {
-  wire: { type: 'WIRE_WITHDRAWAL', memoLengthMax: 100 },
-  cubix: { type: 'CUBIX_WITHDRAWAL', memoLengthMax: 40 },
-  bank_network_2: { type: 'BANK_WITHDRAWAL', memoLengthMax: 100 },
-  bank_network_3: { type: 'BANK_WITHDRAWAL', memoLengthMax: 140 },
-  cbit: { type: 'CBIT_WITHDRAWAL', memoLengthMax: LIMITS.memoLengthMax },
+export const FIAT_RAILS: Readonly<Record<FiatKind, FiatRail>> = {
+  wire: { type: 'WIRE_WITHDRAWAL', depositType: 'WIRE_DEPOSIT', memoLengthMax: 100 },
+  cubix: { type: 'CUBIX_WITHDRAWAL', depositType: 'CUBIX_DEPOSIT', memoLengthMax: 40 },
+  bank_network_2: { type: 'BANK_WITHDRAWAL', depositType: 'BANK_DEPOSIT', memoLengthMax: 100 },
+  bank_network_3: { type: 'BANK_WITHDRAWAL', depositType: 'BANK_DEPOSIT', memoLengthMax: 140 },
+  cbit: { type: 'CBIT_WITHDRAWAL', depositType: 'CBIT_DEPOSIT', memoLengthMax: LIMITS.memoLengthMax },
 };
 
 /** Where value comes from and goes to outside the service: one account per rail, `clearing:wire`. */

@@ -19,11 +19,12 @@ import {
 } from './schema.ts';
 import { findTransfer, listTransfers, newTransfers } from './store.ts';
 import { presentTransfer, type Transfer } from './transfer.ts';
+import { newWork } from './work-store.ts';
 
 type Connections = { readonly database: Database; readonly writePath: WritePath };
 
 export type TransferDependencies = Connections &
-  Omit<FiatWithdrawalTables & CryptoWithdrawalTables, 'newTransfers'>;
+  Omit<FiatWithdrawalTables & CryptoWithdrawalTables, 'newTransfers' | 'newWork'>;
 
 /** Makes a transfer once, and answers as users see it; deposits of the sandbox are made in the same way. */
 export function transferCreator(parts: Connections & Pick<TransferDependencies, 'assets'>) {
@@ -96,7 +97,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
 
 function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
   const create = transferCreator(dependencies);
-  const tables = { ...dependencies, newTransfers };
+  const tables = { ...dependencies, newTransfers, newWork };
   return [
     route({
       method: 'POST',

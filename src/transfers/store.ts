@@ -75,6 +75,38 @@ export const newTransfers: Table<Transfer> = {
     ),
 };
 
+/** Transfers that change. Whoever names one in its reads has it to itself until commit. */
+export const changedTransfers: Table<Transfer> = {
+  name: 'transfers',
+  async load(tx, ids) {
+    const rows = await tx.query<Transfer>(
+      `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  /** Only what can change after a transfer was made. */
+  write: (tx, transfers) =>
+    tx.query(
+      `update transfers t
+       set status = changed.status, updated_at_ns = changed.updated_at_ns, crypto_tx_hash = changed.crypto_tx_hash,
+           crypto_tx_index = changed.crypto_tx_index, secondary_status = changed.secondary_status::jsonb,
+           status_details = changed.status_details::jsonb
+       from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+            as changed (id, status, updated_at_ns, crypto_tx_hash, crypto_tx_index, secondary_status, status_details)
+       where t.id = changed.id`,
+      [
+        plainArray(transfers.map((one) => one.id)),
+        textArray(transfers.map((one) => one.status)),
+        plainArray(transfers.map((one) => one.updatedAtNs)),
+        textArray(transfers.map((one) => one.cryptoTxHash)),
+        textArray(transfers.map((one) => one.cryptoTxIndex)),
+        textArray(transfers.map((one) => json(one.secondaryStatus))),
+        textArray(transfers.map((one) => json(one.statusDetails))),
+      ],
+    ),
+};
+
 /** A transfer of that customer; another's is as if it were not there. */
 export async function findTransfer(
   database: Queryable,
@@ -84,6 +116,15 @@ export async function findTransfer(
   const [transfer] = await database.query<Transfer>(
     `select ${TRANSFER_COLUMNS} from transfers t where t.id = $1 and t.customer_id = $2`,
     [id, customerId],
+  );
+  return transfer;
+}
+
+/** Whoever's it is: for what rails say about it. */
+export async function transferById(database: Queryable, id: string): Promise<Transfer | undefined> {
+  const [transfer] = await database.query<Transfer>(
+    `select ${TRANSFER_COLUMNS} from transfers t where t.id = $1`,
+    [id],
   );
   return transfer;
 }

@@ -2,10 +2,26 @@ import type { Charge, Given } from '../fees/charge.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
-import { type Decision, type Read, read, type View, type Write, write } from '../ledger/command.ts';
+import {
+  type Decision,
+  type Read,
+  read,
+  type Table,
+  type View,
+  type Write,
+  write,
+} from '../ledger/command.ts';
+import type { RailName } from '../rails/rail.ts';
 import { transferEvent } from './event.ts';
 import { actorProblem, actorReads, ownProfileProblem, type TransferTables } from './request.ts';
 import type { Transfer } from './transfer.ts';
+import { firstWork, type Work } from './work.ts';
+
+export type WithdrawalTables = TransferTables & {
+  readonly newWork: Table<Work>;
+  /** Is there a way out over that rail? */
+  hasRail(rail: RailName): boolean;
+};
 
 /** What fiat and crypto withdrawals share: who may withdraw, and the hold. */
 export type WithdrawalRequest = {
@@ -72,10 +88,14 @@ export function pendingWithdrawal(
   };
 }
 
-/** What the balance loses is held until the rail has answered, in the transaction that creates the transfer. */
+/**
+ * What the balance loses is held until the rail has answered, and the work to be done is noted, in the transaction that
+ * creates the transfer.
+ */
 export function hold(
   transfer: Transfer,
-  tables: TransferTables,
+  rail: RailName,
+  tables: WithdrawalTables,
   writes: readonly Write[] = [],
 ): Decision<Transfer> {
   const { profileId } = transfer;
@@ -92,6 +112,7 @@ export function hold(
     ],
     writes: [
       write(tables.newTransfers, transfer.id, transfer),
+      write(tables.newWork, transfer.id, firstWork(transfer, rail)),
       transferEvent(transfer, tables.assets),
       ...writes,
     ],

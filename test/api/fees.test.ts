@@ -11,6 +11,7 @@ import type { Caller } from '../../src/kernel/route.ts';
 import { profileTable } from '../../src/profiles/store.ts';
 import { cryptoWithdrawalCommand } from '../../src/transfers/crypto-withdrawal.ts';
 import { newTransfers } from '../../src/transfers/store.ts';
+import { newWork } from '../../src/transfers/work-store.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import {
   type Answer,
@@ -237,6 +238,7 @@ it('two nodes never let a fee be used twice', async () => {
     actors: actorTable,
     guaranteedFees: guaranteedFeeTable,
     newTransfers,
+    newWork,
     hasRail: () => true,
   };
   const caller: Caller = {
@@ -304,7 +306,7 @@ describe('the configuration', () => {
 
   it.each([
     [{ fees: 5 }, 'FERRY_CONFIG: fees must be an object.'],
-    [{ fees: { wire: '5' } }, 'FERRY_CONFIG: fees.wire must be fiat or crypto.'],
+    [{ fees: { wire: '5' } }, 'FERRY_CONFIG: fees.wire must be fiat, crypto or deposits.'],
     [{ fees: { fiat: [] } }, 'FERRY_CONFIG: fees.fiat must be an object.'],
     [{ fees: { fiat: { swift: '5' } } }, 'FERRY_CONFIG: fees.fiat.swift must be one of wire,'],
     [{ fees: { fiat: { wire: 5 } } }, 'FERRY_CONFIG: fees.fiat.wire must be a decimal string'],

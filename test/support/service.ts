@@ -41,7 +41,8 @@ export type TestService = {
 export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
   const test = await createTestDatabase();
   const { database } = test;
-  const config = readConfig({ PORT: '0', ...env });
+  // Without workers: what a test has created stays as it is until the test says otherwise.
+  const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env });
   const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
   await service.start();
   service.setReady();

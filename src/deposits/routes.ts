@@ -1,0 +1,215 @@
+import { randomInt } from 'node:crypto';
+import type { Database } from '../database/database.ts';
+import { addressFault } from '../kernel/address.ts';
+import { newId } from '../kernel/id.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { invalidField, notFound } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import type { Rails } from '../rails/rail.ts';
+import { TransferShape } from '../transfers/schema.ts';
+import { presentTransfer } from '../transfers/transfer.ts';
+import { type ArrivalTables, creditSuspenseCommand, presentSuspense } from './arrival.ts';
+import { depositAddressCommand, depositInstructionsCommand, type WayTables } from './commands.ts';
+import {
+  CreditSuspenseRequest,
+  DepositAddressList,
+  DepositAddressListQuery,
+  DepositAddressRequest,
+  DepositAddressShape,
+  DepositInstructionsList,
+  DepositInstructionsListQuery,
+  DepositInstructionsRequest,
+  DepositInstructionsShape,
+  SuspenseList,
+  SuspenseListQuery,
+} from './schema.ts';
+import {
+  findAddress,
+  findInstructions,
+  findSuspense,
+  listAddresses,
+  listInstructions,
+  listSuspense,
+  newAddresses,
+  newInstructions,
+} from './store.ts';
+import { canonicalAddress, kindOfNetwork, presentDepositAddress, presentInstructions } from './way.ts';
+
+export type DepositDependencies = Omit<WayTables, 'newAddresses' | 'newInstructions'> &
+  ArrivalTables & { readonly database: Database; readonly writePath: WritePath; readonly rails: Rails };
+
+const TAG = 'Deposits';
+/** Without I, L, O and U: they are read as 1, 1, 0 and V. */
+const MEMO_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+function newMemoId(): string {
+  return Array.from({ length: 12 }, () => MEMO_ALPHABET[randomInt(MEMO_ALPHABET.length)]).join('');
+}
+
+function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
+  const { database, writePath, rails } = dependencies;
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/transfer/deposit-addresses',
+      operationId: 'createDepositAddress',
+      tag: TAG,
+      summary: 'Create a deposit address',
+      description:
+        'Gives a profile an address of its own on a crypto network. What arrives there is credited to the profile, with the metadata given here.',
+      scope: 'transfer:write_deposit_address',
+      body: DepositAddressRequest,
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        crypto_network: 'BITCOIN',
+        ref_id: 'address-0001',
+        metadata: { user: '42' },
+      },
+      response: DepositAddressShape,
+      problems: ['forbidden', 'not-found', 'already-exists'],
+      async handle({ caller, body }) {
+        const { crypto_network: network } = body;
+        const rail = rails.find(network);
+        if (rail?.depositAddress === undefined) {
+          throw invalidField('/crypto_network', `${network} has no configured rail on this service`);
+        }
+        const id = newId();
+        const address = canonicalAddress(network, await rail.depositAddress(id));
+        if (addressFault(network, address) !== undefined) {
+          throw new Error(`the ${network} rail gave an address that is none`);
+        }
+        return createOnce(writePath, {
+          command: depositAddressCommand(caller, body, { id, address }, tables),
+          load: (existing) => findAddress(database, caller.customerId, existing),
+          present: presentDepositAddress,
+        });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/transfer/deposit-addresses',
+      operationId: 'listDepositAddresses',
+      tag: TAG,
+      summary: 'List deposit addresses',
+      scope: 'transfer:read_deposit_address',
+      query: DepositAddressListQuery,
+      response: DepositAddressList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listAddresses(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, presentDepositAddress) };
+      },
+    }),
+  ];
+}
+
+function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
+  const { database, writePath, rails } = dependencies;
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/transfer/fiat-deposit-instructions',
+      operationId: 'createFiatDepositInstructions',
+      tag: TAG,
+      summary: 'Create fiat deposit instructions',
+      description:
+        'Says where to pay to and which memo_id to put into the memo. What arrives with it is credited to the profile, with the metadata given here.',
+      scope: 'transfer:write_fiat_deposit_instructions',
+      body: DepositInstructionsRequest,
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        fiat_network: 'WIRE',
+        ref_id: 'instructions-0001',
+        metadata: { user: '42' },
+      },
+      response: DepositInstructionsShape,
+      problems: ['forbidden', 'not-found', 'already-exists'],
+      async handle({ caller, body }) {
+        const rail = rails.find(kindOfNetwork(body.fiat_network));
+        if (rail?.depositInstructions === undefined) {
+          throw invalidField('/fiat_network', `${body.fiat_network} has no configured rail on this service`);
+        }
+        const instructions = await rail.depositInstructions();
+        const made = { id: newId(), memoId: newMemoId(), instructions };
+        return createOnce(writePath, {
+          command: depositInstructionsCommand(caller, body, made, tables),
+          load: (existing) => findInstructions(database, caller.customerId, existing),
+          present: (way) => presentInstructions(way) as never,
+        });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/transfer/fiat-deposit-instructions',
+      operationId: 'listFiatDepositInstructions',
+      tag: TAG,
+      summary: 'List fiat deposit instructions',
+      scope: 'transfer:read_fiat_deposit_instructions',
+      query: DepositInstructionsListQuery,
+      response: DepositInstructionsList,
+      problems: [],
+      async handle({ caller, query }) {
+        const page = readPage(query);
+        const rows = await listInstructions(database, caller.customerId, query, page);
+        return { body: pageOf(rows, page, (way) => presentInstructions(way) as never) };
+      },
+    }),
+  ];
+}
+
+function suspenseRoutes(dependencies: DepositDependencies): Route[] {
+  const { database, writePath, assets } = dependencies;
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/operator/suspense-deposits',
+      operationId: 'listSuspenseDeposits',
+      tag: 'Operator',
+      summary: 'List deposits that nobody could be credited with',
+      description: 'Their value is on the account `suspense` until an operator credits it.',
+      scope: 'operator:review',
+      query: SuspenseListQuery,
+      response: SuspenseList,
+      problems: [],
+      async handle({ query }) {
+        const page = readPage(query);
+        const rows = await listSuspense(database, page);
+        return { body: pageOf(rows, page, (row) => presentSuspense(row, assets)) };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/operator/suspense-deposits/{id}/credit',
+      operationId: 'creditSuspenseDeposit',
+      tag: 'Operator',
+      summary: 'Credit a deposit that was kept in suspense',
+      scope: 'operator:review',
+      params: IdParams,
+      body: CreditSuspenseRequest,
+      example: { profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40' },
+      response: TransferShape,
+      problems: ['not-found', 'forbidden', 'invalid-state'],
+      async handle({ params, body }) {
+        const suspense = await findSuspense(database, params.id);
+        if (suspense === undefined) throw notFound('suspense deposit', params.id);
+        const command = creditSuspenseCommand(suspense, body.profile_id, dependencies);
+        const outcome = await writePath.submit(command);
+        if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
+        return { body: presentTransfer(outcome.answer, assets) as never };
+      },
+    }),
+  ];
+}
+
+export function depositRoutes(dependencies: DepositDependencies): Route[] {
+  const tables: WayTables = { ...dependencies, newAddresses, newInstructions };
+  return [
+    ...addressRoutes(dependencies, tables),
+    ...instructionsRoutes(dependencies, tables),
+    ...suspenseRoutes(dependencies),
+  ];
+}

@@ -1,0 +1,89 @@
+import { Type } from 'typebox';
+import { CryptoNetworkName } from '../fees/schema.ts';
+import { FiatNetworkInstructionsShape } from '../fiat-accounts/schema.ts';
+import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { FIAT_NETWORKS } from './way.ts';
+
+export const FiatNetworkName = Type.Enum([...FIAT_NETWORKS], { description: 'How the money comes in' });
+
+const asked = {
+  profile_id: Id('Profile that is credited with what arrives'),
+  ref_id: Type.Optional(RefId),
+  identity_id: Type.Optional(Id('Identity of the user who deposits')),
+  account_id: Type.Optional(Id('Account of that identity')),
+  metadata: Type.Optional(Metadata),
+};
+
+const answered = {
+  ...asked,
+  id: Id('Identifier'),
+  customer_id: Id('Customer identifier'),
+  created_at: DateTime('Creation time'),
+};
+
+export const DepositAddressRequest = Type.Object(
+  { ...asked, crypto_network: CryptoNetworkName },
+  { ...closed, title: 'DepositAddressRequest' },
+);
+
+export const DepositAddressShape = Type.Object(
+  {
+    ...answered,
+    crypto_network: CryptoNetworkName,
+    address: Type.String({ description: 'Where to send to; every asset of the network may be sent' }),
+  },
+  { ...closed, title: 'DepositAddress' },
+);
+
+export const DepositInstructionsRequest = Type.Object(
+  { ...asked, fiat_network: FiatNetworkName },
+  { ...closed, title: 'FiatDepositInstructionsRequest' },
+);
+
+export const DepositInstructionsShape = Type.Object(
+  {
+    ...answered,
+    fiat_network: FiatNetworkName,
+    memo_id: Type.String({ description: 'Has to be in the memo of the payment: it says whose it is' }),
+    fiat_network_instructions: FiatNetworkInstructionsShape,
+  },
+  { ...closed, title: 'FiatDepositInstructions' },
+);
+
+const filters = {
+  ids: Several(Id('Identifier'), 'With these ids'),
+  ref_ids: Several(RefId, 'Requested with these ref_ids'),
+  profile_ids: Several(Id('Profile'), 'Of these profiles'),
+};
+
+export const DepositAddressListQuery = listQuery(
+  { ...filters, crypto_networks: Several(CryptoNetworkName, 'On these networks') },
+  ['created_at'],
+);
+export const DepositAddressList = listShape(DepositAddressShape, 'DepositAddressList');
+
+export const DepositInstructionsListQuery = listQuery(filters, ['created_at']);
+export const DepositInstructionsList = listShape(DepositInstructionsShape, 'FiatDepositInstructionsList');
+
+export const SuspenseDepositShape = Type.Object(
+  {
+    id: Id('Identifier'),
+    rail: Type.String({ description: 'How it came in' }),
+    reference: Type.String({ description: "Transaction and output, or the bank's reference" }),
+    asset: AssetCode('Asset that arrived'),
+    amount: AmountOut('Amount that arrived'),
+    sent_to: Type.String({ description: 'The address, or the memo' }),
+    reason: Type.String({ description: 'Why nobody was credited' }),
+    created_at: DateTime('When it was recorded'),
+    transfer_id: Type.Optional(Id('The deposit that an operator made of it')),
+  },
+  { ...closed, title: 'SuspenseDeposit' },
+);
+export const SuspenseListQuery = listQuery({}, ['created_at']);
+export const SuspenseList = listShape(SuspenseDepositShape, 'SuspenseDepositList');
+
+export const CreditSuspenseRequest = Type.Object(
+  { profile_id: Id('Profile to credit') },
+  { ...closed, title: 'CreditSuspenseDepositRequest' },
+);

@@ -1,0 +1,190 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import { selectPage } from '../database/select.ts';
+import type { Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import { resourcesByRefId } from '../ledger/keys.ts';
+import type { ArrivedDeposit } from '../rails/rail.ts';
+import type { SuspenseDeposit } from './arrival.ts';
+import {
+  canonicalAddress,
+  type DepositAddress,
+  type DepositInstructions,
+  type DepositOwner,
+  normalisedMemo,
+} from './way.ts';
+
+const OWNER = `w.id, w.customer_id as "customerId", w.profile_id as "profileId", w.ref_id as "refId",
+  w.identity_id as "identityId", w.account_id as "accountId", w.metadata, w.created_at_ns as "createdAtNs"`;
+const ADDRESS = `${OWNER}, w.crypto_network as "cryptoNetwork", w.address`;
+const INSTRUCTIONS = `${OWNER}, w.kind, w.memo_id as "memoId", w.instructions`;
+
+type Way = DepositAddress | DepositInstructions;
+
+function ownerColumns(rows: readonly Way[]): string[] {
+  return [
+    plainArray(rows.map((row) => row.id)),
+    plainArray(rows.map((row) => row.customerId)),
+    plainArray(rows.map((row) => row.profileId)),
+    textArray(rows.map((row) => row.refId)),
+    plainArray(rows.map((row) => row.identityId)),
+    plainArray(rows.map((row) => row.accountId)),
+    textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
+    plainArray(rows.map((row) => row.createdAtNs)),
+  ];
+}
+
+export const newAddresses: Table<DepositAddress> = {
+  name: 'deposit_addresses',
+  write: (tx, rows) =>
+    tx.query(
+      `insert into deposit_addresses (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata,
+                                      created_at_ns, crypto_network, address)
+       select id, customer_id, profile_id, ref_id, identity_id, account_id, metadata::jsonb, created_at_ns, network, address
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[],
+                   $9::text[], $10::text[])
+            as row (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata, created_at_ns, network, address)`,
+      [
+        ...ownerColumns(rows),
+        textArray(rows.map((row) => row.cryptoNetwork)),
+        textArray(rows.map((row) => row.address)),
+      ],
+    ),
+};
+
+export const newInstructions: Table<DepositInstructions> = {
+  name: 'fiat_deposit_instructions',
+  write: (tx, rows) =>
+    tx.query(
+      `insert into fiat_deposit_instructions (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata,
+                                              created_at_ns, kind, memo_id, instructions)
+       select id, customer_id, profile_id, ref_id, identity_id, account_id, metadata::jsonb, created_at_ns, kind, memo_id,
+              instructions::jsonb
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[],
+                   $9::text[], $10::text[], $11::text[])
+            as row (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata, created_at_ns, kind, memo_id,
+                    instructions)`,
+      [
+        ...ownerColumns(rows),
+        textArray(rows.map((row) => row.kind)),
+        textArray(rows.map((row) => row.memoId)),
+        textArray(rows.map((row) => JSON.stringify(row.instructions))),
+      ],
+    ),
+};
+
+/** Whose a deposit is; undefined when nobody can be told. Ways in never change, so this can be asked beforehand. */
+export async function ownerOf(
+  database: Queryable,
+  arrived: ArrivedDeposit,
+): Promise<DepositOwner | undefined> {
+  if ('txHash' in arrived) {
+    const [row] = await database.query<DepositOwner>(
+      `select ${OWNER} from deposit_addresses w where w.crypto_network = $1 and w.address = $2`,
+      [arrived.rail, canonicalAddress(arrived.rail, arrived.address)],
+    );
+    return row;
+  }
+  const [row] = await database.query<DepositOwner>(
+    `select ${OWNER} from fiat_deposit_instructions w where w.kind = $1 and w.memo_id = $2`,
+    [arrived.rail, normalisedMemo(arrived.memoId)],
+  );
+  return row;
+}
+
+export type WayFilters = {
+  readonly ids?: readonly string[];
+  readonly ref_ids?: readonly string[];
+  readonly profile_ids?: readonly string[];
+  readonly crypto_networks?: readonly string[];
+};
+
+async function listWays<Row extends object>(
+  database: Queryable,
+  source: { readonly table: string; readonly columns: string },
+  customerId: string,
+  filters: WayFilters,
+  page: Page,
+): Promise<Row[]> {
+  const { table, columns } = source;
+  const byRefId = filters.ref_ids && (await resourcesByRefId(database, customerId, table, filters.ref_ids));
+  return selectPage<Row>(database, { columns, from: `${table} w`, alias: 'w' }, page, (where) => {
+    where.add('w.customer_id = ?', customerId);
+    where.anyOf('w.id', 'uuid', filters.ids);
+    where.anyOf('w.id', 'uuid', byRefId);
+    where.anyOf('w.profile_id', 'uuid', filters.profile_ids);
+    where.anyOf('w.crypto_network', 'text', filters.crypto_networks);
+  });
+}
+
+export function listAddresses(database: Queryable, customerId: string, filters: WayFilters, page: Page) {
+  const source = { table: 'deposit_addresses', columns: ADDRESS };
+  return listWays<DepositAddress>(database, source, customerId, filters, page);
+}
+
+export function listInstructions(database: Queryable, customerId: string, filters: WayFilters, page: Page) {
+  const source = { table: 'fiat_deposit_instructions', columns: INSTRUCTIONS };
+  return listWays<DepositInstructions>(database, source, customerId, filters, page);
+}
+
+export async function findAddress(database: Queryable, customerId: string, id: string) {
+  const [row] = await database.query<DepositAddress>(
+    `select ${ADDRESS} from deposit_addresses w where w.id = $1 and w.customer_id = $2`,
+    [id, customerId],
+  );
+  return row;
+}
+
+export async function findInstructions(database: Queryable, customerId: string, id: string) {
+  const [row] = await database.query<DepositInstructions>(
+    `select ${INSTRUCTIONS} from fiat_deposit_instructions w where w.id = $1 and w.customer_id = $2`,
+    [id, customerId],
+  );
+  return row;
+}
+
+const SUSPENSE = `s.id, s.rail, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
+  s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
+
+/** Locked when it is looked at: one of two operators credits it. */
+export const suspenseDeposits: Table<SuspenseDeposit> = {
+  name: 'suspense_deposits',
+  async load(tx, ids) {
+    const rows = await tx.query<SuspenseDeposit>(
+      `select ${SUSPENSE} from suspense_deposits s where s.id = any ($1::uuid[]) order by s.id for update`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  write: (tx, rows) =>
+    tx.query(
+      `insert into suspense_deposits (id, rail, reference, asset, amount_units, sent_to, reason, created_at_ns, transfer_id)
+       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::text[],
+                            $8::bigint[], $9::uuid[])
+       on conflict (id) do update set transfer_id = excluded.transfer_id`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        textArray(rows.map((row) => row.rail)),
+        textArray(rows.map((row) => row.reference)),
+        textArray(rows.map((row) => row.asset)),
+        plainArray(rows.map((row) => row.amountUnits)),
+        textArray(rows.map((row) => row.sentTo)),
+        textArray(rows.map((row) => row.reason)),
+        plainArray(rows.map((row) => row.createdAtNs)),
+        plainArray(rows.map((row) => row.transferId)),
+      ],
+    ),
+};
+
+export async function findSuspense(database: Queryable, id: string): Promise<SuspenseDeposit | undefined> {
+  const [row] = await database.query<SuspenseDeposit>(
+    `select ${SUSPENSE} from suspense_deposits s where s.id = $1`,
+    [id],
+  );
+  return row;
+}
+
+export function listSuspense(database: Queryable, page: Page): Promise<SuspenseDeposit[]> {
+  const source = { columns: SUSPENSE, from: 'suspense_deposits s', alias: 's' };
+  return selectPage<SuspenseDeposit>(database, source, page, () => undefined);
+}

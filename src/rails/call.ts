@@ -1,0 +1,56 @@
+import type { Payment, PaymentState, Rail, SubmitResult } from './rail.ts';
+
+/** A call of a rail takes this long at most, whatever the rail does with the signal. */
+async function within<Value>(
+  timeoutMs: number,
+  call: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new Error(`no answer within ${timeoutMs} ms`);
+      reject(error);
+      controller.abort(error);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([call(controller.signal), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** An exception or no answer is never a failure that could be retried: the request may have arrived. */
+export async function submitTo(rail: Rail, payment: Payment, timeoutMs: number): Promise<SubmitResult> {
+  try {
+    return await within(timeoutMs, (signal) => rail.submit(payment, signal));
+  } catch (error) {
+    return { kind: 'failed', meaning: 'unknown', reason: reasonOf(error) };
+  }
+}
+
+export type Asked = PaymentState | { readonly kind: 'unavailable'; readonly reason: string };
+
+export async function askRail(rail: Rail, key: string, timeoutMs: number): Promise<Asked> {
+  try {
+    return await within(timeoutMs, (signal) => rail.ask(key, signal));
+  } catch (error) {
+    return { kind: 'unavailable', reason: reasonOf(error) };
+  }
+}
+
+/** Undefined when the rail does not answer: then the withdrawal waits, since nothing was sent yet. */
+export async function rentOn(rail: Rail, payment: Payment, timeoutMs: number): Promise<bigint | undefined> {
+  if (rail.rentOf === undefined) return 0n;
+  return within(timeoutMs, (signal) => rail.rentOf!(payment, signal)).catch(() => undefined);
+}
+
+export async function quoteOf(rail: Rail, asset: string, timeoutMs: number): Promise<bigint | undefined> {
+  if (rail.quoteFee === undefined) return undefined;
+  return within(timeoutMs, (signal) => rail.quoteFee!(asset, signal)).catch(() => undefined);
+}

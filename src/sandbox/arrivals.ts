@@ -1,0 +1,135 @@
+import { Type } from 'typebox';
+import type { Arrivals } from '../deposits/arrivals.ts';
+import { FiatNetworkName, SuspenseDepositShape } from '../deposits/schema.ts';
+import { kindOfNetwork } from '../deposits/way.ts';
+import { CryptoNetworkName } from '../fees/schema.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { createFields } from '../kernel/fields.ts';
+import { newId } from '../kernel/id.ts';
+import { notFound } from '../kernel/problem.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
+import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { deriveTransaction } from '../rails/derive.ts';
+import type { ArrivedDeposit } from '../rails/rail.ts';
+import { TransferShape } from '../transfers/schema.ts';
+
+const Reference = (description: string) =>
+  Type.Optional(
+    Type.String({ minLength: 1, maxLength: LIMITS.cryptoTxHashMax, pattern: '^[!-~]+$', description }),
+  );
+
+const CryptoArrival = Type.Object(
+  {
+    crypto_network: CryptoNetworkName,
+    address: Type.String({
+      minLength: 1,
+      maxLength: LIMITS.cryptoTxHashMax,
+      description: 'Where it is sent to',
+    }),
+    asset: AssetCode('Asset that arrives'),
+    amount: Amount('Amount that arrives'),
+    tx_hash: Reference('Transaction; one is made up if it is absent'),
+    tx_index: Reference('Output of the transaction'),
+  },
+  { ...closed, title: 'SandboxCryptoArrival' },
+);
+
+const FiatArrival = Type.Object(
+  {
+    fiat_network: FiatNetworkName,
+    memo_id: Type.String({ minLength: 1, maxLength: 140, description: 'What stands in the memo' }),
+    amount: Amount('USD that arrive'),
+    reference: Reference("The bank's reference; one is made up if it is absent"),
+  },
+  { ...closed, title: 'SandboxFiatArrival' },
+);
+
+const ArrivalAnswer = Type.Object(
+  {
+    transfer: Type.Optional(TransferShape),
+    suspense_deposit: Type.Optional(SuspenseDepositShape),
+  },
+  { ...closed, title: 'SandboxArrival', description: 'Credited, or kept in suspense' },
+);
+
+type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets };
+
+/** Somebody pays in, from outside. */
+export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[] {
+  const arrive = async (caller: Caller, arrived: ArrivedDeposit, sentTo: string) => {
+    const owner = await arrivals.ownerOf(arrived);
+    // Simulating is for one's own addresses, and for those that are nobody's.
+    if (owner !== undefined && owner.customerId !== caller.customerId)
+      throw notFound('deposit address', sentTo);
+    return (await arrivals.arrive(arrived)) as never;
+  };
+  const common = {
+    method: 'POST',
+    tag: 'Sandbox',
+    scope: 'sandbox:simulate',
+    sandboxOnly: true,
+    response: ArrivalAnswer,
+    problems: ['exceeds-precision', 'not-found', 'already-exists'],
+  } as const;
+  return [
+    route({
+      ...common,
+      path: '/v2/sandbox/crypto-deposits',
+      operationId: 'simulateCryptoDeposit',
+      summary: 'Simulate a payment to a deposit address',
+      description:
+        'The same tx_hash and tx_index never credit twice. A payment to an address that is nobody’s is kept in suspense.',
+      body: CryptoArrival,
+      example: {
+        crypto_network: 'BITCOIN',
+        address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        asset: 'BTC',
+        amount: '2',
+      },
+      async handle({ caller, body }) {
+        const { crypto_network: rail, address, asset } = body;
+        const fields = createFields(assets);
+        const known = fields.asset('/asset', asset);
+        const units = fields.amount('/amount', body.amount, known);
+        if (known !== undefined && assets.get(known).networks[rail] === undefined) {
+          fields.fault('/crypto_network', `must be a network of ${asset}`);
+        }
+        fields.check();
+        const made = deriveTransaction(rail, newId(), address);
+        const arrived: ArrivedDeposit = {
+          rail,
+          address,
+          asset,
+          amountUnits: units!,
+          txHash: body.tx_hash ?? made.txHash,
+          txIndex: body.tx_index ?? made.txIndex,
+        };
+        return arrive(caller, arrived, address);
+      },
+    }),
+    route({
+      ...common,
+      path: '/v2/sandbox/fiat-deposits',
+      operationId: 'simulateFiatDeposit',
+      summary: 'Simulate a bank payment with a memo',
+      description:
+        'The same reference never credits twice. A payment with an unknown memo is kept in suspense.',
+      body: FiatArrival,
+      example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
+      async handle({ caller, body }) {
+        const fields = createFields(assets);
+        const units = fields.amount('/amount', body.amount, 'USD');
+        fields.check();
+        const arrived: ArrivedDeposit = {
+          rail: kindOfNetwork(body.fiat_network),
+          memoId: body.memo_id,
+          asset: 'USD',
+          amountUnits: units!,
+          reference: body.reference ?? newId(),
+        };
+        return arrive(caller, arrived, body.memo_id);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,88 @@
+import type { Database } from '../database/database.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import type { RailName } from '../rails/rail.ts';
+import type { SimulatedRails } from '../rails/simulated.ts';
+import { type Ending, endCommand, type OutcomeTables } from '../transfers/outcome.ts';
+import { paymentOf } from '../transfers/progress.ts';
+import { TransferShape } from '../transfers/schema.ts';
+import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
+import { refusedByRail } from '../transfers/words.ts';
+
+type Dependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly rails: SimulatedRails;
+  readonly tables: OutcomeTables;
+  findTransfer(database: Database, customerId: string, id: string): Promise<Transfer | undefined>;
+  railOf(database: Database, transferId: string): Promise<string | undefined>;
+};
+
+function finalProblem({ id, status }: Pick<Transfer, 'id' | 'status'>): Problem {
+  return new Problem('invalid-state', `Transfer ${id} is ${status}.`, { status });
+}
+
+/**
+ * The user decides what the rail says. It is told to the rail first and to the ledger then, so that the two agree
+ * also when the process ends in between: the worker asks, and hears the same.
+ */
+function createDecision(parts: Dependencies) {
+  const { database, writePath, rails, tables } = parts;
+  return async (customerId: string, id: string, outcome: 'completed' | 'failed') => {
+    const transfer = await parts.findTransfer(database, customerId, id);
+    if (transfer === undefined) throw notFound('transfer', id);
+    const rail = await parts.railOf(database, id);
+    if (transfer.status !== 'PENDING' || rail === undefined) throw finalProblem(transfer);
+    const payment = {
+      ...paymentOf(transfer, undefined, tables.assets),
+      ...(transfer.fiatAccountId && {
+        destination: { instructions: { id: transfer.fiatAccountId }, owner: {} },
+      }),
+    };
+    const state = await rails.decide(rail as RailName, payment, outcome);
+    if (state === undefined) {
+      throw new Problem('invalid-state', `The rail has ended the payment of transfer ${id} already.`, {
+        status: transfer.status,
+      });
+    }
+    const ending: Ending =
+      state.kind === 'completed'
+        ? state
+        : { kind: 'failed', words: refusedByRail('You failed the payment.') };
+    const ended = await writePath.submit(endCommand(transfer, { rail, ending }, tables));
+    if (ended.replayed) throw new Error('a command without a key cannot be a replay');
+    if (ended.answer.effect === 'contradiction') throw finalProblem(ended.answer.transfer);
+    return { body: presentTransfer(ended.answer.transfer, tables.assets) as never };
+  };
+}
+
+export function sandboxOutcomeRoutes(dependencies: Dependencies): Route[] {
+  const decide = createDecision(dependencies);
+  const common = {
+    method: 'POST',
+    tag: 'Sandbox',
+    scope: 'sandbox:simulate',
+    sandboxOnly: true,
+    params: IdParams,
+    response: TransferShape,
+    problems: ['not-found', 'invalid-state'],
+  } as const;
+  return [
+    route({
+      ...common,
+      path: '/v2/sandbox/transfers/{id}/complete',
+      operationId: 'simulateTransferCompletion',
+      summary: 'Complete a pending withdrawal',
+      handle: ({ caller, params }) => decide(caller.customerId, params.id, 'completed'),
+    }),
+    route({
+      ...common,
+      path: '/v2/sandbox/transfers/{id}/fail',
+      operationId: 'simulateTransferFailure',
+      summary: 'Fail a pending withdrawal; all of its total returns',
+      handle: ({ caller, params }) => decide(caller.customerId, params.id, 'failed'),
+    }),
+  ];
+}

@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import { addressFault, CRYPTO_NETWORKS, type CryptoNetwork } from '../../src/kernel/address.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { askRail, submitTo } from '../../src/rails/call.ts';
+import type { Payment, Rail } from '../../src/rails/rail.ts';
+
+/** What a rail has to offer for this test; a real one would do it against its test network. */
+export type RailUnderTest = {
+  readonly rail: () => Rail;
+  /** A payment that the rail can make, and those that it refuses, or leaves without an answer. */
+  readonly payment: (kind: 'good' | 'refused' | 'unanswered' | 'lost', key: string) => Payment;
+  /** How often requests with that key arrived, and how many payments were made of them. */
+  readonly record: (key: string) => Promise<{ requests: number; payments: number }>;
+  readonly pass: (milliseconds: number) => void;
+};
+
+const isChain = (name: string): name is CryptoNetwork =>
+  (CRYPTO_NETWORKS as readonly string[]).includes(name);
+const signal = new AbortController().signal;
+
+/** The contract of the interface `Rail`: whoever writes one runs this. */
+export function describeRail(name: string, under: RailUnderTest): void {
+  const { payment, record, pass } = under;
+
+  async function finalOf(key: string) {
+    for (let round = 0; round < 50; round += 1) {
+      const state = await under.rail().ask(key, signal);
+      if (state.kind !== 'pending') return state;
+      expect(state.nextAskMs).toBeGreaterThan(0);
+      pass(state.nextAskMs);
+    }
+    throw new Error(`${name} does not come to an end`);
+  }
+
+  describe(`the ${name} rail`, () => {
+    it('pays what it accepted, and stays with that', async () => {
+      const key = newId();
+      expect((await under.rail().submit(payment('good', key), signal)).kind).toBe('accepted');
+      const final = await finalOf(key);
+      expect(final.kind).toBe('completed');
+      pass(86_400_000);
+      expect(await under.rail().ask(key, signal)).toEqual(final);
+      if (isChain(name)) expect(final).toHaveProperty('txHash');
+    });
+
+    it('makes one payment of any number of requests with one key', async () => {
+      const key = newId();
+      const requests = Array.from({ length: 5 }, () => under.rail().submit(payment('good', key), signal));
+      for (const result of await Promise.all(requests)) expect(result.kind).toBe('accepted');
+      await finalOf(key);
+      expect((await under.rail().submit(payment('good', key), signal)).kind).toBe('accepted');
+      expect(await record(key)).toEqual({ requests: 6, payments: 1 });
+    });
+
+    it('has never heard of a key that it was not given, and asking does not change that', async () => {
+      const key = newId();
+      for (let times = 0; times < 3; times += 1) {
+        expect(await under.rail().ask(key, signal)).toEqual({ kind: 'not-found' });
+      }
+      expect(await record(key)).toEqual({ requests: 0, payments: 0 });
+    });
+
+    it('refuses for good: a refused key is never paid', async () => {
+      const key = newId();
+      const final = { kind: 'failed', meaning: 'final' };
+      expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
+      pass(86_400_000);
+      expect((await under.rail().ask(key, signal)).kind).toBe('failed');
+      expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
+    });
+
+    it('knows within its horizon of a request that was given up', async () => {
+      const key = newId();
+      const given = await submitTo(under.rail(), payment('unanswered', key), 20);
+      expect(given).toMatchObject({ kind: 'failed', meaning: 'unknown' });
+      pass(under.rail().horizonMs);
+      expect((await askRail(under.rail(), key, 2_000)).kind).not.toBe('not-found');
+      expect((await finalOf(key)).kind).toBe('completed');
+      expect(await record(key)).toEqual({ requests: 1, payments: 1 });
+    });
+
+    it('has not heard after its horizon of a request that was lost, and pays the next one', async () => {
+      const key = newId();
+      expect(await submitTo(under.rail(), payment('lost', key), 20)).toMatchObject({ meaning: 'unknown' });
+      pass(under.rail().horizonMs);
+      expect(await under.rail().ask(key, signal)).toEqual({ kind: 'not-found' });
+      expect((await under.rail().submit(payment('lost', key), signal)).kind).toBe('accepted');
+      expect((await finalOf(key)).kind).toBe('completed');
+      expect(await record(key)).toEqual({ requests: 1, payments: 1 });
+    });
+
+    it('quotes a fee that is none or more', async () => {
+      const quoted = await under.rail().quoteFee?.(payment('good', newId()).asset, signal);
+      if (quoted !== undefined) expect(quoted).toBeGreaterThanOrEqual(0n);
+    });
+
+    it('gives ways in: an own address for each id, or where to pay to', async () => {
+      const rail = under.rail();
+      if (!isChain(name)) {
+        const instructions = await rail.depositInstructions!();
+        expect(Object.keys(instructions)).toEqual([name]);
+        return;
+      }
+      const ids = Array.from({ length: 20 }, newId);
+      const addresses = await Promise.all(ids.map((id) => rail.depositAddress!(id)));
+      expect(new Set(addresses).size).toBe(20);
+      for (const address of addresses) expect(addressFault(name, address)).toBeUndefined();
+      expect(await rail.depositAddress!(ids[0]!)).toBe(addresses[0]);
+    });
+  });
+}

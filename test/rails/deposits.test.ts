@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
+import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
+import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { deriveAddress } from '../../src/rails/derive.ts';
+import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
+import { problemOf } from '../support/ledger.ts';
+import { createWorld, type Node, type World } from '../support/payouts.ts';
+
+let world: World;
+let node: Node;
+beforeAll(async () => {
+  world = await createWorld();
+  node = world.createNode();
+});
+afterAll(() => world.drop());
+
+const metadata = { user: '42' };
+
+async function addressOf(profile: string, network: CryptoNetwork): Promise<string> {
+  const id = newId();
+  const address = deriveAddress(network, id);
+  const request = { profile_id: profile, crypto_network: network, metadata };
+  const tables = { ...world.creation, newAddresses, newInstructions };
+  await node.writePath.submit(depositAddressCommand(world.caller, request, { id, address }, tables));
+  return address;
+}
+
+async function memoOf(
+  profile: string,
+  network: 'WIRE' | 'CUBIX' | 'BANK_NETWORK_3' | 'CBIT',
+): Promise<string> {
+  const memoId = newId().replaceAll('-', '').slice(-12).toUpperCase();
+  const request = { profile_id: profile, fiat_network: network, metadata };
+  const tables = { ...world.creation, newAddresses, newInstructions };
+  const made = { id: newId(), memoId, instructions: {} };
+  await node.writePath.submit(depositInstructionsCommand(world.caller, request, made, tables));
+  return memoId;
+}
+
+function onChain(address: string, changes: Partial<ArrivedDeposit> = {}): ArrivedDeposit {
+  return {
+    rail: 'ETHEREUM',
+    asset: 'ETH',
+    amountUnits: 10n ** 18n,
+    address,
+    txHash: `0x${newId().replaceAll('-', '').repeat(2)}`,
+    txIndex: '0',
+    ...changes,
+  } as ArrivedDeposit;
+}
+
+describe('a deposit that arrives', () => {
+  it('at an address is credited to its profile, with the metadata of the address', async () => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'ETHEREUM');
+    // Explorers write EVM addresses in lower case.
+    const arrived = onChain(address.toLowerCase());
+    const { body } = await node.arrivals.arrive(arrived);
+    expect(body.transfer).toMatchObject({
+      type: 'CRYPTO_DEPOSIT',
+      direction: 'CREDIT',
+      status: 'COMPLETED',
+      amount: '1',
+      fee: '0',
+      total: '1',
+      metadata,
+      crypto_network: 'ETHEREUM',
+      crypto_tx_hash: (arrived as { txHash: string }).txHash,
+      crypto_tx_index: '0',
+      notional_value: '3200',
+      profile_id: profile,
+    });
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+    expect(await world.eventsOf(body.transfer!.id as string)).toEqual(['transfer.crypto_deposit.completed']);
+  });
+
+  it.each([
+    ['WIRE', 'wire', 'WIRE_DEPOSIT'],
+    ['CUBIX', 'cubix', 'CUBIX_DEPOSIT'],
+    ['BANK_NETWORK_3', 'bank_network_3', 'BANK_DEPOSIT'],
+    ['CBIT', 'cbit', 'CBIT_DEPOSIT'],
+  ] as const)('over %s is credited by its memo as %s %s', async (network, rail, type) => {
+    const profile = await world.createProfile();
+    const memoId = await memoOf(profile, network);
+    // People write the memo as they like.
+    const written = `${memoId.slice(0, 4).toLowerCase()}-${memoId.slice(4, 8)} ${memoId.slice(8)}`;
+    const arrived = { rail, reference: newId(), memoId: written, asset: 'USD', amountUnits: 12_345n };
+    const { body } = await node.arrivals.arrive(arrived);
+    expect(body.transfer).toMatchObject({ type, amount: '123.45', total: '123.45', metadata, memo: written });
+    expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '123.45', held: '0' });
+    expect(await world.systemOf(body.transfer!.id as string)).toEqual({
+      [`clearing:${rail} USD`]: '-123.45',
+    });
+  });
+
+  it('pays a fee where one is configured: the total is the amount less the fee', async () => {
+    const profile = await world.createProfile();
+    const memoId = await memoOf(profile, 'WIRE');
+    const charging = world.createNode({ fees: { deposits: { fiat: { wire: '5' } } } });
+    const arrived = { rail: 'wire', reference: newId(), memoId, asset: 'USD', amountUnits: 10_000n } as const;
+    const { body } = await charging.arrivals.arrive(arrived);
+    expect(body.transfer).toMatchObject({ amount: '100', fee: '5', total: '95' });
+    expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '95', held: '0' });
+    expect(await world.systemOf(body.transfer!.id as string)).toEqual({
+      'clearing:wire USD': '-100',
+      'fees USD': '5',
+    });
+    const small = await charging.arrivals.arrive({ ...arrived, reference: newId(), amountUnits: 500n });
+    expect(small.body.suspense_deposit).toMatchObject({
+      amount: '5',
+      reason: expect.stringContaining('fee'),
+    });
+  });
+});
+
+describe('the same output or reference', () => {
+  it('never credits twice, reported fifty times on two nodes at once', async () => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'BITCOIN');
+    const other = world.createNode({ database: world.database });
+    const arrived = onChain(address, {
+      rail: 'BITCOIN',
+      asset: 'BTC',
+      amountUnits: 5n,
+      txHash: 'AB'.repeat(32),
+    });
+    const again = { ...arrived, txHash: 'ab'.repeat(32) } as ArrivedDeposit;
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        (index % 2 === 0 ? node : other).arrivals.arrive(index % 3 === 0 ? again : arrived),
+      ),
+    );
+    expect(new Set(answers.map(({ body }) => body.transfer!.id)).size).toBe(1);
+    expect(answers.filter(({ replayed }) => replayed !== true)).toHaveLength(1);
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.00000005', held: '0' });
+  });
+
+  it('in another output of the same transaction is another deposit', async () => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'ETHEREUM');
+    const arrived = onChain(address);
+    await node.arrivals.arrive(arrived);
+    await node.arrivals.arrive({ ...arrived, txIndex: '1' } as ArrivedDeposit);
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '2', held: '0' });
+  });
+
+  it('reported with another amount is a conflict that names it, and credits nothing', async () => {
+    const profile = await world.createProfile();
+    const arrived = onChain(await addressOf(profile, 'ETHEREUM'));
+    await node.arrivals.arrive(arrived);
+    const problem = await problemOf(node.arrivals.arrive({ ...arrived, amountUnits: 7n }));
+    expect(problem.slug).toBe('already-exists');
+    expect(problem.meta.differs).toEqual(['amount_units']);
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+  });
+
+  it('told by the rail itself is credited once, also when the notice comes again after a crash', async () => {
+    const profile = await world.createProfile();
+    const deposit = onChain(await addressOf(profile, 'ETHEREUM'));
+    const notice = (): Notice => ({ id: newId(), about: 'deposit', deposit });
+    for (let times = 0; times < 3; times += 1) {
+      await world.journal.plan([{ dueAtNs: world.now(), notice: notice() }]);
+      world.advance(1);
+      await node.notices.runDue();
+    }
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+    expect(await node.notices.runDue()).toBe(0);
+  });
+});
+
+describe('a deposit that is nobody’s', () => {
+  it.each([
+    ['an address', () => onChain(deriveAddress('ETHEREUM', newId()))],
+    [
+      'a memo',
+      () => ({ rail: 'wire', reference: newId(), memoId: 'NOBODY', asset: 'USD', amountUnits: 100n }),
+    ],
+  ] as const)('(%s) is kept in suspense, once', async (_title, make) => {
+    const arrived = make() as ArrivedDeposit;
+    const first = await node.arrivals.arrive(arrived);
+    const second = await node.arrivals.arrive(arrived);
+    expect(second).toEqual({ ...first, replayed: true });
+    const { id, amount, asset } = first.body.suspense_deposit!;
+    const system = await world.systemOf(id);
+    expect(system[`suspense ${asset}`]).toBe(amount);
+    expect(system[`clearing:${arrived.rail.toLowerCase()} ${asset}`]).toBe(`-${amount}`);
+  });
+
+  it('or whose profile is disabled is kept in suspense', async () => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'ETHEREUM');
+    await world.database.query(`update profiles set status = 'DISABLED' where id = $1`, [profile]);
+    const { body } = await node.arrivals.arrive(onChain(address));
+    expect(body.suspense_deposit).toMatchObject({ reason: 'The profile is disabled.', sent_to: address });
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '0', held: '0' });
+  });
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  deleteFiatAccountCommand,
+  type FiatAccountTables,
+  reviewFiatAccountCommand,
+  updateFiatAccountCommand,
+} from '../../src/fiat-accounts/commands.ts';
+import { createTestWritePath } from '../support/ledger.ts';
+import { createWorld, type Node, type World } from '../support/payouts.ts';
+
+let world: World;
+let node: Node;
+let tables: FiatAccountTables;
+beforeAll(async () => {
+  world = await createWorld();
+  node = world.createNode();
+  tables = { ...world.creation, withdrawalWakes: world.withdrawalWakes, approvesAutomatically: false };
+});
+afterAll(() => world.drop());
+
+const review = (id: string, status: 'APPROVED' | 'REJECTED') =>
+  reviewFiatAccountCommand(id, { status, reason: 'Looked at.' }, { customerId: undefined }, tables);
+
+async function waiting() {
+  const profile = await world.createProfile({ USD: '120' });
+  const account = await world.createAccount('wire', 'PENDING');
+  const { id } = await world.withdrawFiat(profile, account);
+  await world.settle(node);
+  expect(await world.transferOf(id)).toMatchObject({
+    status: 'PENDING',
+    secondaryStatus: { name: 'AWAITING_FIAT_ACCOUNT_APPROVAL' },
+  });
+  expect(await world.paymentsOf(id)).toEqual([]);
+  return { profile, account, id };
+}
+
+async function expectReturned(id: string, profile: string, name: string): Promise<void> {
+  expect(await world.transferOf(id)).toMatchObject({ status: 'FAILED', secondaryStatus: { name } });
+  expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '120', held: '0' });
+  expect(await world.paymentsOf(id)).toEqual([]);
+  expect((await world.eventsOf(id)).at(-1)).toBe('transfer.wire_withdrawal.failed');
+}
+
+describe('a withdrawal that waits for the review of its fiat account', () => {
+  it('goes out when it is approved', async () => {
+    const { account, id, profile } = await waiting();
+    await node.writePath.submit(review(account, 'APPROVED'));
+    await world.settle(node);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
+    expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0', held: '0' });
+  });
+
+  it('fails when it is rejected, with all of its total returned', async () => {
+    const { account, id, profile } = await waiting();
+    await node.writePath.submit(review(account, 'REJECTED'));
+    await world.settle(node);
+    await expectReturned(id, profile, 'FIAT_ACCOUNT_REJECTED');
+  });
+
+  it('fails when the account is deleted', async () => {
+    const { account, id, profile } = await waiting();
+    await node.writePath.submit(deleteFiatAccountCommand(world.caller, account, tables));
+    await world.settle(node);
+    await expectReturned(id, profile, 'FIAT_ACCOUNT_DELETED');
+  });
+
+  it('waits again when the account is changed before it went out, and is paid as the account is then', async () => {
+    const profile = await world.createProfile({ USD: '120' });
+    const account = await world.createAccount('cubix');
+    const { id } = await world.withdrawFiat(profile, account);
+    const change = { fiat_network_instructions: { cubix: { account_id: 'changed' } } };
+    await node.writePath.submit(updateFiatAccountCommand(world.caller, account, change, tables));
+    await world.settle(node);
+    expect((await world.transferOf(id)).secondaryStatus!.name).toBe('AWAITING_FIAT_ACCOUNT_APPROVAL');
+    await node.writePath.submit(review(account, 'APPROVED'));
+    await world.settle(node);
+    expect(await world.paymentsOf(id)).toMatchObject([{ destination: '{"cubix":{"account_id":"changed"}}' }]);
+  });
+
+  it('that is under way already is not stopped by a deletion', async () => {
+    const profile = await world.createProfile({ USD: '120' });
+    const account = await world.createAccount('wire');
+    const { id } = await world.withdrawFiat(profile, account);
+    await node.worker.runDue();
+    expect((await world.transferOf(id)).secondaryStatus!.name).toBe('SUBMITTED');
+    await node.writePath.submit(deleteFiatAccountCommand(world.caller, account, tables));
+    await world.settle(node);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+  });
+
+  it('is one of many: all of them go out, a bounded number at a time', async () => {
+    const profile = await world.createProfile({ USD: '100000' });
+    const account = await world.createAccount('cubix', 'PENDING');
+    const all = Array.from({ length: 300 }, () => world.withdrawFiat(profile, account, { amount: '1' }));
+    await Promise.all(all);
+    await world.settle(node);
+    await node.writePath.submit(review(account, 'APPROVED'));
+    await world.settle(node);
+    expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '99700', held: '0' });
+  });
+});
+
+it('none waits for ever when it is created while another node reviews', async () => {
+  const profile = await world.createProfile({ USD: '1000000' });
+  const other = createTestWritePath(world.database);
+  const second = world.createNode();
+  for (let round = 0; round < 40; round += 1) {
+    const account = await world.createAccount('cubix', 'PENDING');
+    const verdict = round % 2 === 0 ? 'APPROVED' : 'REJECTED';
+    const before = world.withdrawFiat(profile, account, { amount: '1' }).catch(() => undefined);
+    const work = [node.worker.runDue(), second.worker.runDue()];
+    const [first, outcome] = await Promise.all([
+      before,
+      world.withdrawFiat(profile, account, { amount: '2' }, other).catch(() => undefined),
+      node.writePath.submit(review(account, verdict)),
+      ...work,
+      node.worker.runDue(),
+    ]);
+    await Promise.all([world.settle(node), world.settle(second)]);
+    for (const transfer of [first, outcome]) {
+      if (transfer === undefined) continue;
+      const { status } = await world.transferOf(transfer.id);
+      expect(status).toBe(verdict === 'APPROVED' ? 'COMPLETED' : 'FAILED');
+    }
+  }
+  expect(await world.database.query('select 1 from withdrawal_work')).toEqual([]);
+  expect(await world.database.query('select 1 from withdrawal_wakes')).toEqual([]);
+  await other.stop();
+});

@@ -1,0 +1,301 @@
+import { expect } from 'vitest';
+import { connectDatabase, type Database } from '../../src/database/database.ts';
+import { type Arrivals, createArrivals } from '../../src/deposits/arrivals.ts';
+import { suspenseDeposits } from '../../src/deposits/store.ts';
+import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
+import { guaranteedFeeTable } from '../../src/fees/store.ts';
+import type { FiatKind } from '../../src/fiat-accounts/fiat-account.ts';
+import { fiatAccountTable } from '../../src/fiat-accounts/store.ts';
+import { actorTable } from '../../src/identity/actor-store.ts';
+import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { NS_PER_MS } from '../../src/kernel/instant.ts';
+import type { Caller } from '../../src/kernel/route.ts';
+import type { WritePath } from '../../src/ledger/write-path.ts';
+import { profileTable } from '../../src/profiles/store.ts';
+import { deriveAddress } from '../../src/rails/derive.ts';
+import { RAIL_NAMES } from '../../src/rails/facts.ts';
+import type { JournalEntry } from '../../src/rails/journal.ts';
+import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
+import { createSimulatedRails } from '../../src/rails/simulated.ts';
+import { createJournal } from '../../src/sandbox/journal-store.ts';
+import { cryptoWithdrawalCommand } from '../../src/transfers/crypto-withdrawal.ts';
+import { fiatWithdrawalCommand } from '../../src/transfers/fiat-withdrawal.ts';
+import { createNoticeWorker, type NoticeWorker } from '../../src/transfers/notices.ts';
+import type { Checkpoint } from '../../src/transfers/payout.ts';
+import { contradictions, rents } from '../../src/transfers/payout-store.ts';
+import { createPriceTable, SANDBOX_PRICES } from '../../src/transfers/prices.ts';
+import { changedTransfers, newTransfers, transferById } from '../../src/transfers/store.ts';
+import type { Transfer } from '../../src/transfers/transfer.ts';
+import { newWork, withdrawalWakes, works } from '../../src/transfers/work-store.ts';
+import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from '../../src/transfers/worker.ts';
+import { createTestDatabase } from './database.ts';
+import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
+
+/** Where a killed process stands for ever: no catch, no finally, nothing of it runs on. */
+export const never = new Promise<never>(() => undefined);
+
+/** The service's inside without HTTP, and a clock that a test can move. */
+export type Node = {
+  readonly writePath: WritePath;
+  readonly worker: WithdrawalWorker;
+  readonly notices: NoticeWorker;
+  readonly arrivals: Arrivals;
+  readonly troubles: string[];
+  readonly errors: unknown[];
+};
+
+export type NodeOptions = {
+  readonly database?: Database;
+  readonly wrapRail?: (rail: Rail) => Rail;
+  readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
+  readonly callTimeoutMs?: number;
+  readonly leaseMs?: number;
+  readonly fees?: FeeTable;
+};
+
+export async function createWorld() {
+  const test = await createTestDatabase();
+  const { database } = test;
+  let offsetNs = 0n;
+  const now = () => BigInt(Date.now()) * NS_PER_MS + offsetNs;
+  const journal = createJournal(database);
+  const simulated: Rails = createSimulatedRails({ journal, now, speed: 1 });
+  const caller: Caller = {
+    customerId: newId(),
+    clientId: 'test',
+    scopes: new Set(),
+    integration: 'FIRST_PARTY',
+  };
+  const prices = createPriceTable(SANDBOX_PRICES);
+  const schedule = createFeeSchedule(assets);
+  const tables = {
+    assets,
+    transfers: changedTransfers,
+    works,
+    contradictions,
+    rents,
+    fiatAccounts: fiatAccountTable,
+    rentLamportsPerDayMax: 20_392_800n,
+  };
+  const creation = {
+    assets,
+    profiles: profileTable,
+    actors: actorTable,
+    newTransfers,
+    newWork,
+    fiatAccounts: fiatAccountTable,
+    guaranteedFees: guaranteedFeeTable,
+    schedule,
+    prices,
+    hasRail: () => true,
+  };
+  const creator = createTestWritePath(database);
+
+  function createNode(options: NodeOptions = {}): Node {
+    const own = options.database ?? database;
+    const writePath = createTestWritePath(own);
+    const rails = createRails(simulated.list.map(options.wrapRail ?? ((rail) => rail)), simulated.notices);
+    const troubles: string[] = [];
+    const errors: unknown[] = [];
+    const timing = {
+      ...PAYOUT_TIMING,
+      callTimeoutMs: options.callTimeoutMs ?? 2_000,
+      leaseMs: options.leaseMs ?? PAYOUT_TIMING.leaseMs,
+      offsetNs: () => offsetNs,
+    };
+    const common = {
+      database: own,
+      writePath,
+      rails,
+      tables,
+      trouble: (what: string) => void troubles.push(what),
+      failed: (error: unknown) => void errors.push(error),
+    };
+    const arrivals = createArrivals({
+      database: own,
+      writePath,
+      transferById,
+      tables: {
+        ...creation,
+        schedule: options.fees === undefined ? schedule : createFeeSchedule(assets, options.fees),
+        suspenseDeposits,
+      },
+    });
+    return {
+      writePath,
+      worker: createWithdrawalWorker({
+        ...common,
+        timing,
+        ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
+      }),
+      notices: createNoticeWorker({ ...common, deposit: arrivals.arrive }),
+      arrivals,
+      troubles,
+      errors,
+    };
+  }
+
+  async function createProfile(balances: Readonly<Record<string, string>> = {}): Promise<string> {
+    const id = newId();
+    await database.query(
+      `insert into profiles (id, customer_id, nickname, type, created_at_ns) values ($1, $2, $3, 'NORMAL', 0)`,
+      [id, caller.customerId, id],
+    );
+    for (const [asset, text] of Object.entries(balances)) {
+      const parsed = assets.parse(asset, text);
+      if (!parsed.ok) throw new Error(parsed.message);
+      await creator.submit(fund(id, asset, parsed.units));
+    }
+    return id;
+  }
+
+  async function createAccount(kind: FiatKind, status = 'APPROVED'): Promise<string> {
+    const id = newId();
+    await database.query(
+      `insert into fiat_accounts (id, customer_id, status, kind, fiat_account_owner, fiat_network_instructions,
+                                  created_at_ns, updated_at_ns) values ($1, $2, $3, $4, '{}', $5, 0, 0)`,
+      [
+        id,
+        caller.customerId,
+        status,
+        kind,
+        JSON.stringify({ [kind]: { account_number: '1', account_id: '1', wallet_address: '1' } }),
+      ],
+    );
+    return id;
+  }
+
+  async function withdrawFiat(
+    profileId: string,
+    accountId: string,
+    fields: { amount?: string; memo?: string } = {},
+    through: WritePath = creator,
+  ): Promise<Transfer> {
+    const request = {
+      asset: 'USD',
+      amount: '100',
+      ...fields,
+      profile_id: profileId,
+      fiat_account_id: accountId,
+    };
+    const outcome = await through.submit(fiatWithdrawalCommand(caller, request, creation));
+    if (outcome.replayed) throw new Error('replayed');
+    return outcome.answer;
+  }
+
+  async function withdrawCrypto(
+    profileId: string,
+    fields: {
+      asset: string;
+      crypto_network: CryptoNetwork;
+      amount?: string;
+      memo?: string;
+      balance_asset?: string;
+      destination_address?: string;
+    },
+    through: WritePath = creator,
+  ): Promise<Transfer> {
+    const request = {
+      amount: '1',
+      destination_address: deriveAddress(fields.crypto_network, `payee of ${profileId}`),
+      ...fields,
+      profile_id: profileId,
+    };
+    const outcome = await through.submit(cryptoWithdrawalCommand(caller, request, creation));
+    if (outcome.replayed) throw new Error('replayed');
+    return outcome.answer;
+  }
+
+  function advance(milliseconds: number): void {
+    offsetNs += BigInt(Math.ceil(milliseconds * 1_000)) * 1_000n;
+  }
+
+  /** Lets time pass and work be done until nothing waits any more, or only what waits for somebody else. */
+  async function settle(node: Node, roundsMax = 200): Promise<void> {
+    for (let round = 0; round < roundsMax; round += 1) {
+      const done = (await node.worker.runDue()) + (await node.notices.runDue());
+      if (done > 0) continue;
+      const [next] = await database.query<{ due: bigint | null }>(
+        `select min(due) as due from (
+           select due_at_ns as due from withdrawal_work where due_at_ns < 9000000000000000000
+           union all select due_at_ns from sandbox_notices) as all_due`,
+      );
+      if (next!.due === null) return;
+      const aheadNs = next!.due - now();
+      // Due, and yet nothing was done: its rail's lane is closed for a moment.
+      advance(aheadNs > 0n ? Number(aheadNs) / 1e6 + 2 : 1_000);
+    }
+    throw new Error('it does not settle');
+  }
+
+  async function paymentsOf(key: string): Promise<JournalEntry[]> {
+    const found = await Promise.all(RAIL_NAMES.map((rail) => journal.find(rail, key)));
+    return found.filter((entry) => entry !== undefined);
+  }
+
+  async function transferOf(id: string): Promise<Transfer> {
+    return (await transferById(database, id))!;
+  }
+
+  async function balanceOf(profileId: string, asset: string): Promise<{ available: string; held: string }> {
+    const [row] = await database.query<{ available: bigint; held: bigint }>(
+      'select available, held from balances where profile_id = $1 and asset = $2',
+      [profileId, asset],
+    );
+    const { available, held } = row ?? { available: 0n, held: 0n };
+    return { available: assets.format(asset, available), held: assets.format(asset, held) };
+  }
+
+  /** What one transfer did to the service's own accounts. */
+  async function systemOf(id: string): Promise<Record<string, string>> {
+    const rows = await database.query<{ account: string; asset: string; units: bigint }>(
+      `select account, asset, sum(delta)::numeric as units from entries
+       where cause_id = $1 and balance_after is null group by account, asset`,
+      [id],
+    );
+    return Object.fromEntries(
+      rows.map(({ account, asset, units }) => [`${account} ${asset}`, assets.format(asset, units)]),
+    );
+  }
+
+  async function eventsOf(id: string): Promise<string[]> {
+    const rows = await database.query<{ type: string }>(
+      'select type from events where resource_id = $1 order by at_ns',
+      [id],
+    );
+    return rows.map((row) => row.type);
+  }
+
+  return {
+    database,
+    journal,
+    simulated,
+    caller,
+    creation,
+    tables,
+    now,
+    advance,
+    createNode,
+    connect: () => connectDatabase(test.address, 6),
+    createProfile,
+    createAccount,
+    withdrawFiat,
+    withdrawCrypto,
+    settle,
+    paymentsOf,
+    transferOf,
+    balanceOf,
+    systemOf,
+    eventsOf,
+    withdrawalWakes,
+    expectSound: async () => expect(await auditLines(database)).toEqual([]),
+    async drop() {
+      expect(await auditLines(database)).toEqual([]);
+      await creator.stop();
+      await test.drop();
+    },
+  };
+}
+
+export type World = Awaited<ReturnType<typeof createWorld>>;
