@@ -4,6 +4,9 @@ import { createAuth } from './auth/auth.ts';
 import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
+import { createNews } from './events/news.ts';
+import { eventRoutes } from './events/routes.ts';
+import { createSequencer } from './events/sequencer.ts';
 import { feeRoutes } from './fees/routes.ts';
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
@@ -53,11 +56,14 @@ export async function assemble(parts: {
   let stopping = false;
   let app: FastifyInstance;
 
+  const news = createNews();
+  const sequencer = createSequencer({ database, log: logger, grown: (customers) => news.tell(customers) });
   const writePath = createWritePath({
     database,
     assets,
     observer: {
       ...metrics.writePath,
+      committed: () => sequencer.wake(),
       trouble(what, error) {
         metrics.writePath.trouble(what);
         logger.warn({ err: error, what }, 'trouble in the write path');
@@ -91,6 +97,7 @@ export async function assemble(parts: {
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
     ...settlementRoutes(shared),
+    ...eventRoutes({ database, news }),
   ];
   // What is only there to simulate is not there at all in production.
   const routes = everyRoute.filter((route) => config.mode === 'sandbox' || route.sandboxOnly !== true);
@@ -136,17 +143,21 @@ export async function assemble(parts: {
     },
     async start() {
       await auth.start();
+      await sequencer.start();
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
       audits.start(LIMITS.auditFirstMs);
     },
     async stop() {
       stopping = true;
+      // Who waits for events would keep the connections open.
+      news.close();
       await app.close();
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
       await Promise.all([rollUp.stop(), auth.stop()]);
       await writePath.stop();
+      await sequencer.stop();
     },
   };
 }

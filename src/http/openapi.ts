@@ -140,7 +140,7 @@ function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown)
       '200': {
         description: 'Success',
         headers: { ...REQUEST_ID_HEADER, ...replayHeader },
-        content: { 'application/json': { schema: referTo(route.response) } },
+        content: { [route.streams ?? 'application/json']: { schema: referTo(route.response) } },
       },
       ...problemResponses(route, publicUrl),
     },

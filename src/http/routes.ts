@@ -1,6 +1,8 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
+import { LIMITS } from '../limits.ts';
 
 /** What any operation can answer beside its own problems. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -47,11 +49,48 @@ export function readQuery(
   );
 }
 
+type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+
+/** Aborted when the connection is gone. Made only for those who ask: most requests never wait. */
+function goneSignal(reply: FastifyReply): () => AbortController {
+  let controller: AbortController | undefined;
+  return () => {
+    if (controller === undefined) {
+      const made = new AbortController();
+      controller = made;
+      if (reply.raw.closed) made.abort();
+      else reply.raw.once('close', () => made.abort());
+    }
+    return controller;
+  };
+}
+
+/** Texts as they come. The token is looked at again all the while: it may expire, its client may be disabled. */
+function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  texts: AsyncIterable<string>,
+  type: string,
+  options: { gone: AbortController; authenticate: Authenticate },
+): FastifyReply {
+  const { gone, authenticate } = options;
+  const timer = setInterval(() => {
+    authenticate(request.headers.authorization).catch(() => gone.abort());
+  }, LIMITS.streamAuthenticateMs);
+  timer.unref();
+  gone.signal.addEventListener('abort', () => clearInterval(timer));
+  return reply
+    .type(type)
+    .header('cache-control', 'no-store')
+    .header('x-accel-buffering', 'no')
+    .send(Readable.from(texts));
+}
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
 export function registerRoute(
   app: FastifyInstance,
   route: Route,
-  authenticate: (authorization: string | undefined) => Promise<Caller>,
+  authenticate: Authenticate,
 ): void {
   app.route({
     method: route.method,
@@ -74,12 +113,22 @@ export function registerRoute(
       }
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const gone = goneSignal(reply);
       const answer = await route.handle({
         caller: request.caller!,
         body: request.body as never,
         query: request.query as never,
         params: request.params as never,
+        signal: () => gone().signal,
+        header: (name) => {
+          const value = request.headers[name];
+          return typeof value === 'string' ? value : undefined;
+        },
       });
+      if (route.streams !== undefined) {
+        const texts = answer.body as AsyncIterable<string>;
+        return sendStream(request, reply, texts, route.streams, { gone: gone(), authenticate });
+      }
       if (answer.replayed === true) reply.header('idempotent-replayed', 'true');
       return answer.body;
     },
