@@ -82,6 +82,7 @@ create table webhook_progress (
   failing_since_ms       bigint,
   probe_at_ms            bigint
 ) with (fillfactor = 30);
+create index webhook_progress_by_customer on webhook_progress (customer_id);
 
 create table webhook_deliveries (
   id             uuid primary key,

@@ -7,6 +7,12 @@ import type { Database } from './database/database.ts';
 import { createNews } from './events/news.ts';
 import { eventRoutes } from './events/routes.ts';
 import { createSequencer } from './events/sequencer.ts';
+import { disableEndpointCommand } from './events/webhooks/commands.ts';
+import { deliveryRoutes } from './events/webhooks/delivery-routes.ts';
+import { createDispatcher, type Dispatcher } from './events/webhooks/dispatcher.ts';
+import { webhookRoutes } from './events/webhooks/routes.ts';
+import { createSealer } from './events/webhooks/secrets.ts';
+import { createSender } from './events/webhooks/sender.ts';
 import { feeRoutes } from './fees/routes.ts';
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
@@ -26,6 +32,7 @@ import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
 import { newProfiles, profileTable } from './profiles/store.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
+import { sandboxSecretKey } from './sandbox/secret-key.ts';
 import { settlementRoutes } from './settlement/routes.ts';
 import { transferRoutes } from './transfers/routes.ts';
 import { newTransfers } from './transfers/store.ts';
@@ -57,7 +64,15 @@ export async function assemble(parts: {
   let app: FastifyInstance;
 
   const news = createNews();
-  const sequencer = createSequencer({ database, log: logger, grown: (customers) => news.tell(customers) });
+  let dispatcher: Dispatcher | undefined;
+  const sequencer = createSequencer({
+    database,
+    log: logger,
+    grown(customerIds) {
+      news.tell(customerIds);
+      dispatcher?.wake(customerIds);
+    },
+  });
   const writePath = createWritePath({
     database,
     assets,
@@ -70,6 +85,32 @@ export async function assemble(parts: {
       },
     },
   });
+
+  const secretKey =
+    config.secretKey ?? (config.mode === 'sandbox' ? await sandboxSecretKey(database) : undefined);
+  const reach = config.mode === 'production' ? 'public' : 'anywhere';
+  const sender = createSender({ reach });
+  const sealer = secretKey === undefined ? undefined : createSealer(secretKey);
+  if (sealer !== undefined) {
+    dispatcher = createDispatcher({
+      database,
+      sender,
+      sealer,
+      log: logger,
+      async disable({ id, customerId }, reason) {
+        logger.info({ endpoint: id, reason }, 'a webhook endpoint is disabled');
+        await writePath.submit(disableEndpointCommand(customerId, id, reason));
+      },
+    });
+  }
+  const webhooks = {
+    database,
+    writePath,
+    sealer,
+    sender,
+    reach,
+    changed: (customerId: string) => dispatcher?.wake([customerId]),
+  } as const;
 
   const url = (): string => {
     const address = app.server.address();
@@ -98,6 +139,8 @@ export async function assemble(parts: {
     ...identityRoutes({ ...shared, newProfiles }),
     ...settlementRoutes(shared),
     ...eventRoutes({ database, news }),
+    ...webhookRoutes(webhooks),
+    ...deliveryRoutes(webhooks),
   ];
   // What is only there to simulate is not there at all in production.
   const routes = everyRoute.filter((route) => config.mode === 'sandbox' || route.sandboxOnly !== true);
@@ -147,6 +190,7 @@ export async function assemble(parts: {
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
       audits.start(LIMITS.auditFirstMs);
+      dispatcher?.start();
     },
     async stop() {
       stopping = true;
@@ -155,7 +199,7 @@ export async function assemble(parts: {
       await app.close();
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop()]);
+      await Promise.all([rollUp.stop(), auth.stop(), dispatcher?.stop()]);
       await writePath.stop();
       await sequencer.stop();
     },

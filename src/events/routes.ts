@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { isId } from '../kernel/id.ts';
 import { readPage } from '../kernel/paging.ts';
-import { type FieldError, invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
@@ -11,23 +11,13 @@ import { type FeedFilter, feedHead, findEvent } from './feed-store.ts';
 import type { News } from './news.ts';
 import { EventPage, EventShape, EventStreamQuery, EventsQuery } from './schema.ts';
 import { readOrWait, streamEvents } from './stream.ts';
-import { EVENT_FAMILIES, unknownFamily } from './types.ts';
+import { typeFaults } from './types.ts';
 
 export type EventDependencies = {
   readonly database: Database;
   readonly news: News;
   readonly heartbeatMs?: number;
 };
-
-/** Faults of a list of type patterns, each with its pointer. */
-export function typeFaults(pointer: string, types: readonly string[] | undefined): FieldError[] {
-  return (types ?? []).flatMap((type, index) => {
-    const family = unknownFamily(type);
-    if (family === undefined) return [];
-    const message = `must begin with one of ${EVENT_FAMILIES.join(', ')}, not with "${family}", or be *`;
-    return [{ pointer: `${pointer}/${index}`, message }];
-  });
-}
 
 type Query = { types?: string[]; resource_ids?: string[]; page_cursor?: string };
 

@@ -12,6 +12,15 @@ export async function setInstallationValue(database: Queryable, name: string, va
   await database.query('insert into installation (name, value) values ($1, $2)', [name, value]);
 }
 
+/** The value that is there, or this one from now on: nodes that start together agree. */
+export async function agreeOnValue(database: Queryable, name: string, value: string): Promise<string> {
+  await database.query(
+    'insert into installation (name, value) values ($1, $2) on conflict (name) do nothing',
+    [name, value],
+  );
+  return (await installationValue(database, name))!;
+}
+
 /** One node at a time; the others wait, and then find the work done. */
 export async function whileSeeding(database: Database, work: () => Promise<void>): Promise<void> {
   const connection = await database.reserve({ patient: true });
