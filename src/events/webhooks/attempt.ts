@@ -60,7 +60,7 @@ export function outcomeOf(
     const isBack = before.probeAtMs !== null;
     return { ...common, status: 'DELIVERED', dueAtMs: nowMs, breaker: CLOSED, isBack };
   }
-  const breaker = afterFailure(before, nowMs, random());
+  const breaker = afterFailure(before, attempts, nowMs, random());
   const next = nextTryMs({ attempts, firstTryMs }, nowMs, random());
   return {
     ...common,

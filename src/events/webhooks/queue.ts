@@ -7,8 +7,8 @@ export type Queue = {
   add(deliveries: readonly Delivery[]): void;
   /** The oldest first deliveries that are due and not under way. */
   ready(nowMs: number, limit: number): Delivery[];
-  /** The oldest of all that may be sent, due or not. */
-  oldest(): Delivery | undefined;
+  /** What to probe with, due or not: the one that would be tried next, so that it is not always the same. */
+  probe(): Delivery | undefined;
   /** When the next one is due; undefined when all that may be sent are under way, or there are none. */
   nextDueMs(): number | undefined;
   start(delivery: Delivery): void;
@@ -46,9 +46,9 @@ export function createQueue(): Queue {
       if (due.length <= limit) return due;
       return due.sort((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, limit);
     },
-    oldest() {
+    probe() {
       let found: Delivery | undefined;
-      for (const head of heads()) if (found === undefined || isAfter(found, head)) found = head;
+      for (const head of heads()) if (found === undefined || head.dueAtMs < found.dueAtMs) found = head;
       return found;
     },
     nextDueMs() {

@@ -178,7 +178,7 @@ export function startRunner(
         begin(endpoint, delivery);
       return;
     }
-    const probe = underWay.size === 0 && now >= breaker.probeAtMs ? queue.oldest() : undefined;
+    const probe = underWay.size === 0 && now >= breaker.probeAtMs ? queue.probe() : undefined;
     if (probe !== undefined) begin(endpoint, probe);
     // Nothing is left to probe with: the next event will tell.
     else if (queue.size === 0) breaker = { ...breaker, probeAtMs: null };

@@ -46,11 +46,22 @@ export type Breaker = {
 
 export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: null };
 
-export function afterFailure(breaker: Breaker, nowMs: number, random: number): Breaker {
-  // Under way when the breaker opened: says nothing that is not known.
-  if (breaker.probeAtMs !== null && nowMs < breaker.probeAtMs) return breaker;
-  const failures = breaker.failures + 1;
+/**
+ * Only the first failure of a delivery opens the breaker, however often it fails again: one event that a receiver never
+ * takes must not keep the others from it.
+ */
+export function afterFailure(
+  breaker: Breaker,
+  attempts: number,
+  nowMs: number,
+  random: number,
+): Breaker {
   const failingSinceMs = breaker.failingSinceMs ?? nowMs;
+  const isOpen = breaker.probeAtMs !== null;
+  // Under way when the breaker opened: says nothing that is not known.
+  if (isOpen && nowMs < breaker.probeAtMs) return breaker;
+  if (!isOpen && attempts > 1) return { ...breaker, failingSinceMs };
+  const failures = breaker.failures + 1;
   const beyond = failures - LIMITS.webhookBreakerFailures;
   if (beyond < 0) return { failures, failingSinceMs, probeAtMs: null };
   const delayMs = Math.min(LIMITS.webhookProbeMinMs * 2 ** Math.min(beyond, 20), LIMITS.webhookProbeMaxMs);
