@@ -18,6 +18,7 @@ import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
 import { fiatAccountTable } from './fiat-accounts/store.ts';
 import { createApp } from './http/app.ts';
+import { idleConnections } from './http/connections.ts';
 import { documentationExtension } from './http/documentation.ts';
 import { createMetrics } from './http/metrics.ts';
 import { operationsExtension } from './http/operations.ts';
@@ -156,6 +157,7 @@ export async function assemble(parts: {
     ],
     observe: metrics.request,
   });
+  const connections = idleConnections(app.server);
 
   const rollUp = repeat(
     LIMITS.rollupIntervalMs,
@@ -194,9 +196,9 @@ export async function assemble(parts: {
     },
     async stop() {
       stopping = true;
-      // Who waits for events would keep the connections open.
+      // Who waits for events would keep the connections open; and so would a client that keeps one for later.
       news.close();
-      await app.close();
+      await connections.closeDuring(app.close());
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
       await Promise.all([rollUp.stop(), auth.stop(), dispatcher?.stop()]);
