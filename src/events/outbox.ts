@@ -13,9 +13,5 @@ export function event(
   id?: string,
 ): Write {
   const row = { customerId, type, resourceId, atNs: at, resource: JSON.stringify(resource) };
-  return write(
-    events,
-    `${customerId}/${resourceId}/${type}/${at}`,
-    id === undefined ? row : { ...row, id },
-  );
+  return write(events, `${customerId}/${resourceId}/${type}/${at}`, id === undefined ? row : { ...row, id });
 }

@@ -71,7 +71,8 @@ export const EventPage = Type.Object(
       description: 'Always there, also when there are no items: where to go on, now or whenever you like',
     }),
     has_more: Type.Boolean({
-      description: 'Whether more is there already. A page may be short, or empty, and still have more after it',
+      description:
+        'Whether more is there already. A page may be short, or empty, and still have more after it',
     }),
   },
   { ...closed, title: 'EventPage' },

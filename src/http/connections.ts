@@ -9,7 +9,9 @@ const SWEEP_MS = 50;
  * those over which no request has come yet, as browsers and HTTP clients open them in advance, after a minute. So both
  * kinds are closed here, again and again, until the work is done.
  */
-export function idleConnections(server: Server): { closeDuring<Result>(work: Promise<Result>): Promise<Result> } {
+export function idleConnections(server: Server): {
+  closeDuring<Result>(work: Promise<Result>): Promise<Result>;
+} {
   const unused = new Set<Socket>();
   server.on('connection', (socket) => {
     unused.add(socket);

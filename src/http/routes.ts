@@ -87,11 +87,7 @@ function sendStream(
 }
 
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
-export function registerRoute(
-  app: FastifyInstance,
-  route: Route,
-  authenticate: Authenticate,
-): void {
+export function registerRoute(app: FastifyInstance, route: Route, authenticate: Authenticate): void {
   app.route({
     method: route.method,
     url: routerPath(route.path),

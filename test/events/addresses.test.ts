@@ -6,7 +6,13 @@ import { webhookRoutes } from '../../src/events/webhooks/routes.ts';
 import { createSealer } from '../../src/events/webhooks/secrets.ts';
 import { createSender, type Resolve } from '../../src/events/webhooks/sender.ts';
 import { Problem } from '../../src/kernel/problem.ts';
-import { expectInvalid, expectProblem, startTestService, type TestCustomer, type TestService } from '../support/service.ts';
+import {
+  expectInvalid,
+  expectProblem,
+  startTestService,
+  type TestCustomer,
+  type TestService,
+} from '../support/service.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
 const PUBLIC = '93.184.215.14';
@@ -177,7 +183,12 @@ describe('the address that is connected to', () => {
     ['the metadata service', ['169.254.169.254']],
     ['a public address and loopback', [PUBLIC, '127.0.0.1']],
   ])('a name that resolves to %s is refused, at registration and when it is called', async (_, list) => {
-    const sender = createSender({ reach: 'public', resolve: answers(list), ca: CERTIFICATE, timeoutMs: 1_000 });
+    const sender = createSender({
+      reach: 'public',
+      resolve: answers(list),
+      ca: CERTIFICATE,
+      timeoutMs: 1_000,
+    });
     expect(await sender.hostFault(url())).toMatch(/is not a public address/);
     const before = connections;
     const result = await sender.post(url(), {}, '{}');
@@ -204,7 +215,9 @@ describe('the address that is connected to', () => {
       isAllowed: (address) => address === '127.0.0.1',
       async resolve(host) {
         asked.push(host);
-        return asked.length === 1 ? [{ address: '127.0.0.1', family: 4 }] : [{ address: '10.0.0.1', family: 4 }];
+        return asked.length === 1
+          ? [{ address: '127.0.0.1', family: 4 }]
+          : [{ address: '10.0.0.1', family: 4 }];
       },
     });
     expect(await sender.post(url(), {}, '{}')).toMatchObject({ status: 200, body: 'ok' });

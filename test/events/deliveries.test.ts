@@ -69,7 +69,12 @@ async function receiver(): Promise<Receiver> {
 }
 
 async function createEndpoint(node: Node, url: string): Promise<string> {
-  const caller = { customerId, clientId: 'x', scopes: new Set<string>(), integration: 'FIRST_PARTY' } as const;
+  const caller = {
+    customerId,
+    clientId: 'x',
+    scopes: new Set<string>(),
+    integration: 'FIRST_PARTY',
+  } as const;
   const outcome = await node.writePath.submit(createEndpointCommand(caller, { url }, sealer));
   if (outcome.replayed) throw new Error('replayed');
   return outcome.answer.id;
@@ -101,7 +106,12 @@ function expectInOrder(target: Receiver): void {
 async function emitSteps(node: Node, resources: number): Promise<void> {
   const ids = Array.from({ length: resources }, newId);
   for (const number of [1, 2, 3]) {
-    await node.writePath.submit(emit(customerId, ids.map((resourceId) => ({ resourceId, data: { number } }))));
+    await node.writePath.submit(
+      emit(
+        customerId,
+        ids.map((resourceId) => ({ resourceId, data: { number } })),
+      ),
+    );
   }
 }
 
@@ -201,7 +211,11 @@ describe('a receiver that misbehaves', () => {
 
   it('closes early: before the answer it has failed, after the status it has answered', async () => {
     const silent = await beside(await rawReceiver((socket) => socket.once('data', () => socket.destroy())));
-    expect(silent.bad).toMatchObject({ status: 'PENDING', response: null, error: expect.stringMatching(/socket|ECONN/) });
+    expect(silent.bad).toMatchObject({
+      status: 'PENDING',
+      response: null,
+      error: expect.stringMatching(/socket|ECONN/),
+    });
     const cut = 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf';
     const half = await beside(
       await rawReceiver((socket) => socket.once('data', () => socket.write(cut, () => socket.destroy()))),
@@ -259,7 +273,9 @@ describe('time', () => {
     await createEndpoint(node, good.url);
     await emitSteps(node, 2);
     const isEnabled = async (): Promise<boolean> => {
-      const [row] = await database.query<any>('select enabled from webhook_endpoints where id = $1', [deadId]);
+      const [row] = await database.query<any>('select enabled from webhook_endpoints where id = $1', [
+        deadId,
+      ]);
       return row.enabled;
     };
     let hours = 0;
@@ -275,7 +291,11 @@ describe('time', () => {
     expect(body).toMatchObject({
       type: 'webhook_endpoint.disabled',
       resource_id: deadId,
-      data: { id: deadId, enabled: false, disabled_reason: expect.stringContaining('No delivery has succeeded') },
+      data: {
+        id: deadId,
+        enabled: false,
+        disabled_reason: expect.stringContaining('No delivery has succeeded'),
+      },
     });
     const count = dead.hits.length;
     clock.ms += 24 * HOUR;
@@ -298,7 +318,9 @@ describe('time', () => {
     const id = await createEndpoint(node, target.url);
     await emitSteps(node, 30);
     await until('all but its resource', () => allDelivered(id, 87));
-    expect(target.hits.filter((hit) => hit.body.resource_id === poison).every((hit) => hit.body.data.number === 1)).toBe(true);
+    expect(
+      target.hits.filter((hit) => hit.body.resource_id === poison).every((hit) => hit.body.data.number === 1),
+    ).toBe(true);
     for (let hour = 0; hour < 74; hour += 1) {
       clock.ms += HOUR;
       node.dispatcher.wake();
@@ -321,7 +343,10 @@ describe('time', () => {
     const id = await createEndpoint(node, target.url);
     await emitSteps(node, 1);
     await until('it is disabled', async () => {
-      const [row] = await database.query<any>('select enabled, disabled_reason from webhook_endpoints where id = $1', [id]);
+      const [row] = await database.query<any>(
+        'select enabled, disabled_reason from webhook_endpoints where id = $1',
+        [id],
+      );
       return row.enabled === false && row.disabled_reason.includes('410');
     });
     await node.stop();

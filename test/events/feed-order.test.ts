@@ -81,7 +81,10 @@ describe.each([
       Array.from({ length: 64 }, async (_writer, writer) => {
         const { writePath } = nodes[writer % count]!;
         for (let number = 0; number < perWriter; number += 1) {
-          const items = [{ data: { writer, count: number * 2 } }, { data: { writer, count: number * 2 + 1 } }];
+          const items = [
+            { data: { writer, count: number * 2 } },
+            { data: { writer, count: number * 2 + 1 } },
+          ];
           await Promise.all([
             writePath.submit(emit(customerId, items)),
             writePath.submit(emit(others[writer % 2]!, [{}])),

@@ -61,7 +61,12 @@ it('processes killed at random during 10,000 deliveries: every event arrives, in
   const writePath = createTestWritePath(test.database);
   const sealer = createSealer(Buffer.alloc(32, 7));
   const customerId = newId();
-  const caller = { customerId, clientId: 'x', scopes: new Set<string>(), integration: 'FIRST_PARTY' } as const;
+  const caller = {
+    customerId,
+    clientId: 'x',
+    scopes: new Set<string>(),
+    integration: 'FIRST_PARTY',
+  } as const;
   for (let index = 0; index < ENDPOINTS; index += 1) {
     const url = `${receiver.url}/${index}`;
     await writePath.submit(createEndpointCommand(caller, { url }, sealer));
@@ -97,7 +102,9 @@ it('processes killed at random during 10,000 deliveries: every event arrives, in
   expect(arrivals.size).toBe(total);
   expect(hitsAtLastKill).toBeGreaterThan(100);
   const duplicates = receiver.hits.length - total;
-  console.log(`${receiver.hits.length} arrivals, ${duplicates} duplicates, ${hitsAtLastKill} at the last kill`);
+  console.log(
+    `${receiver.hits.length} arrivals, ${duplicates} duplicates, ${hitsAtLastKill} at the last kill`,
+  );
   // What was under way when a process died, not more: sixteen for each endpoint that it had.
   expect(duplicates).toBeLessThan(KILLS * ENDPOINTS * 16);
 }, 120_000);

@@ -5,8 +5,14 @@ import { markFeed, placeBefore, readFeed, sequence } from '../../src/events/feed
 import { newId } from '../../src/kernel/id.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { createTestWritePath } from '../support/ledger.ts';
-import { expectInvalid, expectProblem, startTestService, type TestCustomer, type TestService } from '../support/service.ts';
-import { emit, type Event, until } from './support.ts';
+import {
+  expectInvalid,
+  expectProblem,
+  startTestService,
+  type TestCustomer,
+  type TestService,
+} from '../support/service.ts';
+import { type Event, emit, until } from './support.ts';
 
 let service: TestService;
 let customer: TestCustomer;
@@ -83,7 +89,9 @@ describe('the feed', () => {
     const second = await transfer();
     await visible(second.id);
     const found = async (query: string): Promise<string[]> =>
-      (await customer.call('GET', `/v2/events?${query}${start}`)).body.items.map((event: Event) => event.resource_id);
+      (await customer.call('GET', `/v2/events?${query}${start}`)).body.items.map(
+        (event: Event) => event.resource_id,
+      );
     expect(await found('types=transfer.internal_transfer_debit.completed')).toEqual([first.id, second.id]);
     expect(await found('types=transfer.*.completed')).toHaveLength(4);
     expect(await found('types=transfer.*.pending')).toEqual([]);
@@ -153,7 +161,10 @@ type Message = { id: string | undefined; data: Event | undefined; text: string }
 /** Reads server-sent events as the specification says, as far as is needed here. */
 async function openStream(token: Record<string, string>, query = '') {
   const abort = new AbortController();
-  const response = await fetch(`${service.url}/v2/events/stream${query}`, { headers: token, signal: abort.signal });
+  const response = await fetch(`${service.url}/v2/events/stream${query}`, {
+    headers: token,
+    signal: abort.signal,
+  });
   const messages: Message[] = [];
   let isEnded = false;
   const reading = (async () => {
@@ -164,9 +175,16 @@ async function openStream(token: Record<string, string>, query = '') {
       text = parts.pop()!;
       for (const part of parts) {
         const field = (name: string) =>
-          part.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+          part
+            .split('\n')
+            .find((line) => line.startsWith(`${name}: `))
+            ?.slice(name.length + 2);
         const data = field('data');
-        messages.push({ id: field('id'), data: data === undefined ? undefined : JSON.parse(data), text: part });
+        messages.push({
+          id: field('id'),
+          data: data === undefined ? undefined : JSON.parse(data),
+          text: part,
+        });
       }
     }
   })()
@@ -191,7 +209,7 @@ async function authorization(of: TestCustomer): Promise<Record<string, string>> 
   let seen = '';
   const original = globalThis.fetch;
   globalThis.fetch = async (input, init) => {
-    seen = (init?.headers as Record<string, string>).authorization ?? '';
+    seen = (init!.headers as Record<string, string>).authorization!;
     return original(input, init);
   };
   await of.call('GET', '/v2/events?limit=1').finally(() => {
@@ -218,16 +236,27 @@ describe('the stream', () => {
     const resumed = await openStream({ ...token, 'last-event-id': lastId! });
     await until('the rest comes', () => resumed.events().length === 3);
     expect(resumed.events()[0]).toEqual(secondEvent);
-    expect(resumed.events().slice(1).map((event) => event.data.id)).toContain(missed.id);
+    expect(
+      resumed
+        .events()
+        .slice(1)
+        .map((event) => event.data.id),
+    ).toContain(missed.id);
     await resumed.close();
     const byEvent = await openStream({ ...token, 'last-event-id': firstEvent!.id });
     await until('an event id will do', () => byEvent.events().length === 3);
     await byEvent.close();
-    const byCursor = await openStream(token, `?page_cursor=${lastId}&types=transfer.internal_transfer_debit.*`);
+    const byCursor = await openStream(
+      token,
+      `?page_cursor=${lastId}&types=transfer.internal_transfer_debit.*`,
+    );
     await until('so will a cursor, and a filter', () => byCursor.events().length > 0);
     expect(byCursor.events().every((event) => event.type.includes('debit'))).toBe(true);
     await byCursor.close();
-    expectInvalid(await customer.call('GET', '/v2/events/stream', undefined, { 'last-event-id': 'x' }), '/header/Last-Event-ID');
+    expectInvalid(
+      await customer.call('GET', '/v2/events/stream', undefined, { 'last-event-id': 'x' }),
+      '/header/Last-Event-ID',
+    );
   });
 
   it('is limited in number, and a closed one makes room', async () => {
@@ -249,9 +278,10 @@ describe('the stream', () => {
     const leaving = await service.createCustomer();
     const stream = await openStream(await authorization(leaving));
     await until('it has begun', () => stream.messages.length > 0);
-    const [client] = await service.database.query<{ id: string }>('select id from clients where customer_id = $1', [
-      leaving.id,
-    ]);
+    const [client] = await service.database.query<{ id: string }>(
+      'select id from clients where customer_id = $1',
+      [leaving.id],
+    );
     await disableClient(service.database, client!.id);
     await until('it has ended', () => stream.isEnded(), 15_000);
   }, 20_000);
@@ -291,7 +321,10 @@ describe('reading', () => {
     let after = start;
     const found: string[] = [];
     for (let hasMore = true; hasMore; ) {
-      const page = await readFeed(database, customerId, { types: ['fiat_account.*'] }, after, { limit: 5, scanMax: 50 });
+      const page = await readFeed(database, customerId, { types: ['fiat_account.*'] }, after, {
+        limit: 5,
+        scanMax: 50,
+      });
       pages.push(page.events.length);
       found.push(...page.events.map((event) => event.type));
       ({ next: after, hasMore } = page);

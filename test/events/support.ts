@@ -44,7 +44,11 @@ export async function follow(
   return events;
 }
 
-export async function until(what: string, check: () => Promise<boolean> | boolean, ms = 20_000): Promise<void> {
+export async function until(
+  what: string,
+  check: () => Promise<boolean> | boolean,
+  ms = 20_000,
+): Promise<void> {
   const deadline = Date.now() + ms;
   while (!(await check())) {
     if (Date.now() > deadline) throw new Error(`it never came about that ${what}`);

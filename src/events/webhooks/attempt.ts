@@ -55,7 +55,16 @@ export function outcomeOf(
   const attempts = delivery.attempts + 1;
   const firstTryMs = delivery.firstTryMs ?? nowMs;
   const { isDelivered, request, response, error } = attempted;
-  const common = { deliveryId: delivery.id, endpointId, token, attempts, firstTryMs, request, response, error };
+  const common = {
+    deliveryId: delivery.id,
+    endpointId,
+    token,
+    attempts,
+    firstTryMs,
+    request,
+    response,
+    error,
+  };
   if (isDelivered) {
     const isBack = before.probeAtMs !== null;
     return { ...common, status: 'DELIVERED', dueAtMs: nowMs, breaker: CLOSED, isBack };

@@ -40,7 +40,9 @@ export type StoredDelivery = {
 } & Pick<FeedEvent, 'type' | 'resourceId' | 'atNs' | 'resource'>;
 
 /** The text that is signed and sent: the event as the API shows it. */
-export function payloadOf(event: Pick<FeedEvent, 'id' | 'type' | 'resourceId' | 'atNs' | 'resource'>): string {
+export function payloadOf(
+  event: Pick<FeedEvent, 'id' | 'type' | 'resourceId' | 'atNs' | 'resource'>,
+): string {
   return JSON.stringify(presentEvent(event));
 }
 

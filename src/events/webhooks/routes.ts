@@ -90,7 +90,11 @@ function createRoute(dependencies: WebhookDependencies): Route {
       'Events that happen from now on are sent to the URL, signed as the Standard Webhooks specification says with the `secret` of the answer. It is not shown again, except to a repetition of this very request under the same `ref_id`.',
     scope: 'events:write_webhook',
     body: CreateWebhookRequest,
-    example: { url: 'https://example.com/ferry', event_types: ['transfer.*'], ref_id: 'transfers-to-example' },
+    example: {
+      url: 'https://example.com/ferry',
+      event_types: ['transfer.*'],
+      ref_id: 'transfers-to-example',
+    },
     response: WebhookWithSecretShape,
     problems: ['forbidden', 'already-exists'],
     async handle({ caller, body }) {

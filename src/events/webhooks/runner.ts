@@ -5,7 +5,14 @@ import { attempt, outcomeOf } from './attempt.ts';
 import type { Delivery } from './delivery.ts';
 import type { Outcome } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { eventPayload, fanOut, type Held, pendingDeliveries, releaseLease, renewLease } from './lease-store.ts';
+import {
+  eventPayload,
+  fanOut,
+  type Held,
+  pendingDeliveries,
+  releaseLease,
+  renewLease,
+} from './lease-store.ts';
 import { createQueue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { type Breaker, CLOSED, disableReason } from './schedule.ts';
@@ -159,7 +166,10 @@ export function startRunner(
     queue.start(delivery);
     const work = deliver(endpoint, delivery)
       .catch((error: unknown) => {
-        log.warn({ err: error, endpoint: endpointId, delivery: delivery.id }, 'a delivery failed on our side');
+        log.warn(
+          { err: error, endpoint: endpointId, delivery: delivery.id },
+          'a delivery failed on our side',
+        );
         isStopping = true;
       })
       .finally(() => {

@@ -30,7 +30,11 @@ export function withJitter(delayMs: number, random: number): number {
 export type Tried = { readonly attempts: number; readonly firstTryMs: number };
 
 /** When a delivery is tried again after it failed; undefined when it is given up. */
-export function nextTryMs({ attempts, firstTryMs }: Tried, nowMs: number, random: number): number | undefined {
+export function nextTryMs(
+  { attempts, firstTryMs }: Tried,
+  nowMs: number,
+  random: number,
+): number | undefined {
   const lastMs = firstTryMs + LIMITS.webhookGiveUpMs;
   if (nowMs >= lastMs) return undefined;
   const delayMs = RETRY_DELAYS_MS[Math.min(attempts, RETRY_DELAYS_MS.length) - 1]!;
@@ -50,12 +54,7 @@ export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: n
  * Only the first failure of a delivery opens the breaker, however often it fails again: one event that a receiver never
  * takes must not keep the others from it.
  */
-export function afterFailure(
-  breaker: Breaker,
-  attempts: number,
-  nowMs: number,
-  random: number,
-): Breaker {
+export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, random: number): Breaker {
   const failingSinceMs = breaker.failingSinceMs ?? nowMs;
   const isOpen = breaker.probeAtMs !== null;
   // Under way when the breaker opened: says nothing that is not known.

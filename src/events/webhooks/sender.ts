@@ -93,8 +93,7 @@ export function createSender(options: SenderOptions): Sender {
   const { reach, ca } = options;
   const timeoutMs = options.timeoutMs ?? LIMITS.webhookTimeoutMs;
   const resolve: Resolve = options.resolve ?? ((host) => systemLookup(host, { all: true }));
-  const isAllowed =
-    options.isAllowed ?? (reach === 'anywhere' ? (): boolean => true : isPublicAddress);
+  const isAllowed = options.isAllowed ?? (reach === 'anywhere' ? (): boolean => true : isPublicAddress);
 
   async function allowedAddresses(host: string): Promise<{ address: string; family: number }[]> {
     const found = await resolve(host);
