@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const MAJOR_MIN = 24;
@@ -23,5 +24,6 @@ if (major >= MAJOR_MIN) {
   }
   const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1));
+  // As shells do it: 128 and the number of the signal that ended it.
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 }

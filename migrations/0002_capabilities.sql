@@ -136,6 +136,8 @@ create table transfers (
   fee_id               uuid
 );
 create index transfers_by_customer on transfers (customer_id, created_at_ns, id);
+create index transfers_by_update on transfers (customer_id, updated_at_ns, id);
+create index transfers_by_tx_hash on transfers (crypto_tx_hash) where crypto_tx_hash is not null;
 create index transfers_by_profile on transfers (profile_id, created_at_ns, id);
 create index transfers_by_group on transfers (group_id) where group_id is not null;
 create index transfers_pending on transfers (profile_id, balance_asset) where status = 'PENDING';

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { AdministrationError } from './auth/administration.ts';
-import { COMMANDS, type CommandLine, UsageError } from './cli/commands.ts';
+import { COMMANDS, CommandError, type CommandLine, UsageError } from './cli/commands.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { EmbeddedError } from './database/embedded.ts';
 import { MigrationError } from './database/migrate.ts';
 import { OpenError } from './database/open.ts';
+import { VERSION } from './version.ts';
 
 /** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
 
@@ -64,12 +65,18 @@ function parse(command: CommandLine, rest: readonly string[]) {
       allowPositionals: true,
     });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    // Its first sentence says what is wrong; the others explain how arguments are parsed.
+    const [sentence] = (error as Error).message.split(/\.?(?:\s*\n|\s+(?=To )|$)/);
+    throw new UsageError(`${sentence}.`);
   }
 }
 
 async function run(words: readonly string[]): Promise<number> {
   const [first] = words;
+  if (first === '--version') {
+    process.stdout.write(`ferry ${VERSION}\n`);
+    return 0;
+  }
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     process.stdout.write(overview());
     return first === undefined ? 2 : 0;
@@ -90,7 +97,7 @@ async function run(words: readonly string[]): Promise<number> {
   }
   return found.command.run({
     config: readConfig(process.env),
-    options: values as Record<string, string | boolean | string[] | undefined>,
+    options: values,
     positionals,
     json: (values as { json?: boolean }).json === true,
     print: (text) => void process.stdout.write(`${text}\n`),
@@ -103,6 +110,7 @@ try {
 } catch (error) {
   const expected = [
     UsageError,
+    CommandError,
     ConfigError,
     MigrationError,
     EmbeddedError,
@@ -110,7 +118,6 @@ try {
     AdministrationError,
   ].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : error;
-  console.error(message);
-  if (error instanceof UsageError) console.error('Try: ferry --help');
+  console.error(error instanceof UsageError ? `${error.message} Try: ferry --help` : message);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

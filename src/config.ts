@@ -105,11 +105,35 @@ type ConfigFile = {
 function readConfigFile(env: Environment): ConfigFile {
   const path = env.FERRY_CONFIG;
   if (path === undefined || path === '') return {};
+  let content: unknown;
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as ConfigFile;
+    content = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${(error as Error).message}.`);
   }
+  return checkShape(content);
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+const FILE_NAMES = ['assets', 'fees', 'prices', 'external_issuer'];
+
+/** The parts read their entries themselves; this is only what they take for granted. */
+function checkShape(content: unknown): ConfigFile {
+  if (!isObject(content)) throw new ConfigError('FERRY_CONFIG: the file must hold an object.');
+  const unknown = Object.keys(content).find((name) => !FILE_NAMES.includes(name));
+  if (unknown !== undefined) {
+    throw new ConfigError(`FERRY_CONFIG: ${unknown} must be one of ${FILE_NAMES.join(', ')}.`);
+  }
+  const { assets, external_issuer: issuer } = content;
+  if (assets !== undefined && !(Array.isArray(assets) && assets.every(isObject))) {
+    throw new ConfigError('FERRY_CONFIG: assets must be a list of objects.');
+  }
+  if (issuer !== undefined && !isObject(issuer)) {
+    throw new ConfigError('FERRY_CONFIG: external_issuer must be an object.');
+  }
+  return content;
 }
 
 /** What the file's parts complain about, as one sentence. */
@@ -144,6 +168,9 @@ export function readConfig(env: Environment): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
   const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
+  if (publicUrl !== undefined && /[?#]/.test(publicUrl)) {
+    throw new ConfigError('FERRY_PUBLIC_URL must be a URL without a query or fragment.');
+  }
   if (mode === 'production' && databaseUrl === undefined) {
     throw new ConfigError('DATABASE_URL must name your PostgreSQL server when FERRY_MODE is production.');
   }

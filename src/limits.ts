@@ -18,6 +18,8 @@ export const LIMITS = {
   statementTimeoutMs: 10_000,
   /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */
   lockTimeoutMs: 2_000,
+  /** Once a batch met a stuck session, it passes over the rows that are locked and waits that long for anything else. */
+  lockTimeoutImpatientMs: 100,
   /** A node that dies inside a transaction must not hold its locks for longer. */
   idleInTransactionTimeoutMs: 10_000,
   databaseConnectTimeoutMs: 3_000,

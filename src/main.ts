@@ -153,7 +153,13 @@ export async function assemble(parts: {
     extensions: [
       operationsExtension({ database, registry: metrics.registry, isReady: () => ready && !stopping }),
       (fastify) => auth.extension(fastify),
-      documentationExtension({ routes, version: VERSION, extraPaths: authenticationPaths(), publicUrl }),
+      documentationExtension({
+        routes,
+        version: VERSION,
+        // With an external issuer the own token endpoint is not there.
+        extraPaths: config.externalIssuer === undefined ? authenticationPaths() : {},
+        publicUrl,
+      }),
     ],
     observe: metrics.request,
   });

@@ -29,10 +29,20 @@ async function checkPort({ host, port }: Config): Promise<void> {
 export async function serve(config: Config, print: (text: string) => void): Promise<void> {
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
-  const opened = await openDatabase({ ...config, log: (message) => logger.info(message) }, true);
+  // Whatever hangs, the process ends in time: all that was acknowledged is in the database.
+  const endInTime = (): void => {
+    setTimeout(() => {
+      logger.error('stopping took too long, the process ends now');
+      process.exit(0);
+    }, LIMITS.shutdownMs).unref();
+  };
+  // Before anything is started, so that nothing is left behind; and each time, not once: at Ctrl-C the terminal and
+  // npm both send a SIGINT, and the second one must not end the process in the middle of its stopping.
   const signalled = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
+  void signalled.then(endInTime);
+  const opened = await openDatabase({ ...config, log: (message) => logger.info(message) }, true);
   let service: Awaited<ReturnType<typeof assemble>> | undefined;
   try {
     for (const name of await migrate(opened.database)) logger.info({ migration: name }, 'migration applied');
@@ -46,11 +56,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     const signal = await signalled;
     logger.info({ signal }, 'stopping');
   } finally {
-    // Whatever hangs, the process ends in time: all that was acknowledged is in the database.
-    setTimeout(() => {
-      logger.error('stopping took too long, the process ends now');
-      process.exit(0);
-    }, LIMITS.shutdownMs).unref();
+    endInTime();
     await service?.stop();
     await opened.close();
   }

@@ -67,7 +67,10 @@ describe('imports point inwards', () => {
     const isStore = (one: string): boolean => /(^|[/-])store\.ts$/.test(one);
     const files = sources.filter((file) => capabilities.includes(folderOf(file.path)));
     expect(
-      offences(files, (one, file) => isStore(one) && folderOf(one) !== folderOf(file.path) && folderOf(one) !== 'events'),
+      offences(
+        files,
+        (one, file) => isStore(one) && folderOf(one) !== folderOf(file.path) && folderOf(one) !== 'events',
+      ),
     ).toEqual([]);
   });
 
@@ -75,7 +78,10 @@ describe('imports point inwards', () => {
     const rules = sources.filter((file) => file.path.endsWith('/rules.ts'));
     expect(rules.length).toBeGreaterThan(0);
     const isOffence = (one: string, file: File): boolean =>
-      one.endsWith('.ts') && folderOf(one) !== 'kernel' && one !== 'limits.ts' && folderOf(one) !== folderOf(file.path);
+      one.endsWith('.ts') &&
+      folderOf(one) !== 'kernel' &&
+      one !== 'limits.ts' &&
+      folderOf(one) !== folderOf(file.path);
     expect(offences(rules, isOffence)).toEqual([]);
   });
 
@@ -90,7 +96,9 @@ describe('imports point inwards', () => {
 
   it('every import names a file that is there', () => {
     const known = new Set(all.map((file) => file.path));
-    const missing = all.flatMap((file) => own(file).filter((one) => !one.startsWith('..') && !known.has(one)));
+    const missing = all.flatMap((file) =>
+      own(file).filter((one) => !one.startsWith('..') && !known.has(one)),
+    );
     expect(missing).toEqual([]);
   });
 });
@@ -106,7 +114,8 @@ describe('one place for each kind of thing', () => {
   });
 
   it('only the ledger touches the tables of the ledger', () => {
-    const tables = /\b(from|into|update|join)\s+(balances|entries|system_balances|system_deltas|idempotency_keys)\b/i;
+    const tables =
+      /\b(from|into|update|join)\s+(balances|entries|system_balances|system_deltas|idempotency_keys)\b/i;
     const touching = sources.filter((file) => tables.test(file.text)).map((file) => file.path);
     expect(touching.filter((path) => folderOf(path) !== 'ledger')).toEqual([]);
   });
@@ -131,9 +140,31 @@ describe('one place for each kind of thing', () => {
   });
 });
 
+describe('the lock file', () => {
+  type Locked = { optionalDependencies?: Record<string, string>; resolved?: string };
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Locked>;
+  };
+
+  it('names the optional packages of every platform, or npm ci refuses it (npm run lock makes it whole)', () => {
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('holds no download addresses', () => {
+    expect(Object.values(packages).filter((one) => one.resolved !== undefined)).toEqual([]);
+  });
+});
+
 describe('sizes', () => {
   it('no source file has more than 400 lines', () => {
-    expect(sources.filter((file) => file.lines > 400).map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
+    expect(sources.filter((file) => file.lines > 400).map((file) => `${file.path}: ${file.lines}`)).toEqual(
+      [],
+    );
   });
 
   it('every migration has its number', () => {

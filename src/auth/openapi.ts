@@ -10,6 +10,11 @@ type RouteSchema = {
   readonly response: Readonly<Record<string, object>>;
 };
 
+const TOKEN_EXAMPLE = {
+  grant_type: 'client_credentials',
+  scope: 'transfer:write_platform_transfer transfer:read_transfer',
+};
+
 /** The routes outside the operations in OpenAPI's words. */
 function operationOf(schema: RouteSchema): object {
   const { operationId, tags, summary, description, consumes, body, response } = schema;
@@ -28,7 +33,9 @@ function operationOf(schema: RouteSchema): object {
       : {
           requestBody: {
             required: true,
-            content: Object.fromEntries((consumes ?? []).map((type) => [type, { schema: body }])),
+            content: Object.fromEntries(
+              (consumes ?? []).map((type) => [type, { schema: body, example: TOKEN_EXAMPLE }]),
+            ),
           },
         }),
     responses: Object.fromEntries(responses),

@@ -49,6 +49,7 @@ export const TOKEN_SCHEMA = {
     400: tokenError('invalid_request, invalid_scope or unsupported_grant_type'),
     401: tokenError('invalid_client: unknown client, wrong secret, or disabled'),
     429: tokenError('Too many wrong secrets for this client; see Retry-After'),
+    500: tokenError('server_error: a fault on our side'),
     503: tokenError('The database is away or too many requests wait; see Retry-After'),
   },
 };

@@ -48,12 +48,12 @@ const types = {
     if (oid === TIMESTAMPTZ) return String;
     // The driver's own parser would make floats of these.
     if (oid === NUMERIC_ARRAY) return refuseNumericArray;
-    return pg.types.getTypeParser(oid, format ?? 'text');
+    return (pg.types.getTypeParser as (oid: number, format: string) => unknown)(oid, format ?? 'text');
   },
 };
 
 function refuseNumericArray(): never {
-  throw new Error('numeric[] is not read: select its elements as rows');
+  throw new TypeError('numeric[] is not read: select its elements as rows');
 }
 
 /** Statements keep one name for ever. Texts are few, since values are parameters; beyond the bound they go unnamed. */
@@ -69,9 +69,18 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** An error of the statement is passed on; anything else, or a FATAL one, means that the connection is lost. */
+/** Codes of errors that end the connection. Its severity would tell as well, but in the server's language. */
+const ENDS_CONNECTION = /^(08|28|3D|53300|57P0|25P0[34])/;
+
+/**
+ * An error of the statement is passed on, and so is a fault in a value that cannot be sent or read, which the language
+ * itself throws. Anything else means that the connection is lost.
+ */
 function translate(error: unknown): unknown {
-  return error instanceof pg.DatabaseError && error.severity === 'ERROR' ? error : new DatabaseAway(error);
+  if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return error;
+  const isFaultOfValue =
+    error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
+  return isFaultOfValue ? error : new DatabaseAway(error);
 }
 
 function queryableOn(client: pg.PoolClient, patient: boolean): Queryable {
@@ -111,7 +120,7 @@ function createPool(address: DatabaseAddress, connectionsMax: number): pg.Pool {
     // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
     onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
   };
-  const pool = new pg.Pool(options as pg.PoolConfig);
+  const pool = new pg.Pool(options);
   pool.on('error', () => undefined);
   return pool;
 }
@@ -135,7 +144,8 @@ export function connectDatabase(
       },
       async commit() {
         const { command } = await client.query('commit').catch((error: unknown) => {
-          throw translate(error);
+          // Whatever is not an answer of the server leaves it open whether it committed.
+          throw error instanceof pg.DatabaseError ? translate(error) : new DatabaseAway(error);
         });
         if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
       },

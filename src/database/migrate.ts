@@ -40,11 +40,16 @@ async function appliedTo(connection: Connection): Promise<Applied[]> {
 /** Old code on a newer schema, or a file edited after it was applied: both end the start. */
 function checkHistory(applied: readonly Applied[], migrations: readonly Migration[]): void {
   const newest = migrations.length;
-  for (const { version, name, checksum } of applied) {
+  for (const [index, { version, name, checksum }] of applied.entries()) {
     const known = migrations[version - 1];
     if (known === undefined) {
       throw new MigrationError(
         `the database has schema version ${applied.at(-1)?.version}, this Ferry knows only ${newest}: start a newer Ferry`,
+      );
+    }
+    if (version !== index + 1) {
+      throw new MigrationError(
+        `the database lacks schema version ${index + 1}, but has ${version}: restore a backup`,
       );
     }
     if (known.checksum !== checksum) {

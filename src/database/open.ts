@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
-import { type Connection, connectDatabase, type Database } from './database.ts';
+import { type Connection, connectDatabase, type Database, type DatabaseAddress } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { DatabaseAway } from './failure.ts';
 
 /** The database that the configuration names: the embedded server in the data directory, or your own. */
 export type OpenDatabase = {
@@ -21,6 +22,8 @@ type Where = {
 const DATABASE = 'ferry';
 /** A service that was just killed may hold the lock until the server has noticed. */
 const OWNER_WAIT_MS = 3_000;
+/** Times the server is started anew because its last user of before was just stopping it. */
+const JOIN_ATTEMPTS_MAX = 5;
 
 async function createDatabase(server: EmbeddedServer): Promise<void> {
   const { socketDir, port, user } = server;
@@ -29,25 +32,43 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
     const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
     if (found.length === 0) await administration.query(`create database ${DATABASE}`);
   } catch (error) {
-    // 42P04: another process was first.
-    if ((error as { code?: string }).code !== '42P04') throw error;
+    // Another process was first, or is at the same moment.
+    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
   } finally {
     await administration.close();
   }
 }
 
-async function tryOwn(connection: Connection): Promise<boolean> {
-  const [row] = await connection.query<{ owned: boolean }>(
-    `select pg_try_advisory_lock(${ADVISORY_LOCKS.dataDirectory}) as owned`,
-  );
-  return row!.owned;
+async function tryLock(connection: Connection, lock: number): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
+  return row!.locked;
+}
+
+const tryOwn = (connection: Connection): Promise<boolean> =>
+  tryLock(connection, ADVISORY_LOCKS.dataDirectory);
+
+/** One of the users of the server from now on, until the connection is released. */
+async function join(users: Database): Promise<Connection> {
+  const connection = await users.reserve();
+  await connection.query(`select pg_advisory_lock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
+  return connection;
+}
+
+/** True for the last user, and then nobody can join any more. A server that cannot be asked is not ours to stop. */
+async function leave(connection: Connection): Promise<boolean> {
+  try {
+    await connection.query(`select pg_advisory_unlock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
+    return (await tryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
+  } catch {
+    return false;
+  }
 }
 
 /**
  * Keeps the claim on the data directory on a connection of its own, and takes it again when the server was restarted.
  */
-async function own(owners: Database, dataDir: string): Promise<() => void> {
-  let connection = await owners.reserve();
+async function own(users: Database, first: Connection, dataDir: string): Promise<() => void> {
+  let connection = first;
   const deadline = Date.now() + OWNER_WAIT_MS;
   while (!(await tryOwn(connection))) {
     if (Date.now() > deadline) {
@@ -61,7 +82,7 @@ async function own(owners: Database, dataDir: string): Promise<() => void> {
   const timer = setInterval(() => {
     connection.query('select 1').catch(async () => {
       connection.release();
-      const next = await owners.reserve().catch(() => undefined);
+      const next = await join(users).catch(() => undefined);
       if (next === undefined) return;
       connection = next;
       await tryOwn(connection).catch(() => false);
@@ -74,43 +95,64 @@ async function own(owners: Database, dataDir: string): Promise<() => void> {
   };
 }
 
+/** A host with several addresses fails with one error for each, and no message of its own. */
+function reasonOf(error: unknown): string {
+  const reason = (error as Error).cause ?? error;
+  const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
+  return reasons.map(({ message }) => message).join(', ');
+}
+
 async function openOwnServer(url: string): Promise<OpenDatabase> {
   const database = connectDatabase({ url });
   try {
     await database.query('select 1');
   } catch (error) {
     await database.close();
-    const reason = (error as Error).cause ?? error;
-    throw new OpenError(`DATABASE_URL: the database does not answer: ${(reason as Error).message}.`);
+    throw new OpenError(`DATABASE_URL: the database does not answer: ${reasonOf(error)}.`);
   }
   return { database, close: () => database.close() };
 }
 
-/** `asService` claims the data directory: one service at a time. Tools may work beside it. */
+type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
+
+/** The embedded server, started or found running, with us among its users. */
+async function joinEmbedded({ dataDir, log }: Where, supervise: boolean): Promise<Joined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const server = await startEmbedded({ dataDir, log, supervise });
+    const { socketDir, port, user } = server;
+    const address = { socketDir, port, user, database: DATABASE };
+    const users = connectDatabase(address, 1);
+    try {
+      await createDatabase(server);
+      return { server, address, users, connection: await join(users) };
+    } catch (error) {
+      server.release();
+      await users.close();
+      if (!(error instanceof DatabaseAway) || attempt === JOIN_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** `asService` claims the data directory: one service at a time. Tools may work beside it, and beside each other. */
 export async function openDatabase(where: Where, asService: boolean): Promise<OpenDatabase> {
   if (where.databaseUrl !== undefined) return openOwnServer(where.databaseUrl);
-  const { dataDir, log } = where;
-  const server = await startEmbedded({ dataDir, log, supervise: asService });
-  const { socketDir, port, user } = server;
-  await createDatabase(server);
-  const address = { socketDir, port, user, database: DATABASE };
-  const owners = connectDatabase(address, 1);
+  const { server, address, users, connection } = await joinEmbedded(where, asService);
   if (asService) {
     try {
-      const disown = await own(owners, dataDir);
+      const disown = await own(users, connection, where.dataDir);
       const database = connectDatabase(address);
       return {
         database,
         async close() {
           await database.close();
           disown();
-          await owners.close();
+          await users.close();
           await server.stop();
         },
       };
     } catch (error) {
       server.release();
-      await owners.close();
+      await users.close();
       throw error;
     }
   }
@@ -119,13 +161,12 @@ export async function openDatabase(where: Where, asService: boolean): Promise<Op
     database,
     async close() {
       await database.close();
-      // A server that we started is stopped again, unless a service has taken it over meanwhile.
-      const connection = await owners.reserve();
-      const unused = !server.adopted && (await tryOwn(connection));
-      connection.release();
-      await owners.close();
-      if (unused) await server.stop();
+      const isLast = await leave(connection);
+      // Nobody can join while the lock is held: it goes with the server.
+      if (isLast) await server.stop();
       else server.release();
+      connection.release();
+      await users.close();
     },
   };
 }

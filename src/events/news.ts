@@ -14,7 +14,7 @@ export function createNews(): News {
   let closed = false;
 
   function release(customerId: string): void {
-    for (const resolve of [...(waiters.get(customerId) ?? [])]) resolve();
+    for (const resolve of waiters.get(customerId) ?? []) resolve();
   }
 
   return {
@@ -39,7 +39,7 @@ export function createNews(): News {
     tell: (customerIds) => customerIds.forEach(release),
     close() {
       closed = true;
-      for (const customerId of [...waiters.keys()]) release(customerId);
+      for (const customerId of waiters.keys()) release(customerId);
     },
     isClosed: () => closed,
   };

@@ -68,7 +68,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   }
 
   async function run(): Promise<void> {
-    while (!stopped) {
+    for (;;) {
+      if (stopped) return;
       isWoken = false;
       try {
         await turn();

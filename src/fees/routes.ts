@@ -18,6 +18,12 @@ export function feeRoutes(dependencies: FeeTables & { readonly writePath: WriteP
       body: GuaranteedFeeRequest,
       response: GuaranteedFeeShape,
       problems: ['exceeds-precision'],
+      example: {
+        asset: 'BTC',
+        crypto_network: 'BITCOIN',
+        destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        amount: '0.05',
+      },
       async handle({ caller, body }) {
         const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies));
         // Without an idempotency key there is no replay.

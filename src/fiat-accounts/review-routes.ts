@@ -76,6 +76,7 @@ export function reviewRoutes(
       operationId: 'approveFiatAccount',
       summary: 'Approve a fiat account',
       body: ApproveRequest,
+      example: { reason: 'The bank has confirmed the owner.' },
       async handle({ params, body }) {
         const review: Review = { status: 'APPROVED', reason: body?.reason ?? 'Approved by an operator.' };
         const scope = { customerId: undefined, seenAtNs: seenAt(body?.updated_at) };
@@ -89,6 +90,7 @@ export function reviewRoutes(
       operationId: 'rejectFiatAccount',
       summary: 'Reject a fiat account',
       body: RejectRequest,
+      example: { reason: 'The bank knows no such account.' },
       async handle({ params, body }) {
         const review: Review = { status: 'REJECTED', reason: body.reason };
         const scope = { customerId: undefined, seenAtNs: seenAt(body.updated_at) };
@@ -114,6 +116,7 @@ function sandboxRoute(
     sandboxOnly: true,
     params: IdParams,
     body: SandboxReviewRequest,
+    example: { reason: verb === 'approve' ? 'Looks right.' : 'Looks wrong.' },
     response: FiatAccountShape,
     problems: ['not-found', 'invalid-state'],
     async handle({ caller, params, body }) {

@@ -67,6 +67,10 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       body: UpdateFiatAccountRequest,
       response: FiatAccountShape,
       problems: ['not-found'],
+      example: {
+        fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'King' } },
+        metadata: { reason: 'married' },
+      },
       handle: async ({ caller, params, body }) =>
         change(writePath, updateFiatAccountCommand(caller, params.id, body, tables)),
     }),

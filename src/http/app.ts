@@ -1,7 +1,12 @@
-import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { newId } from '../kernel/id.ts';
-import { Problem } from '../kernel/problem.ts';
+import { invalidField, Problem } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
 import { readJson, readNoBody } from './json.ts';
@@ -45,6 +50,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true },
     },
     routerOptions: { maxParamLength: 200 },
+    // What the router itself refuses (a broken escape, an id of 300 characters) is a problem like any other.
+    frameworkErrors(_error, request, reply) {
+      reply.header('x-request-id', request.id);
+      const problem = invalidField('/path', 'is not a valid address');
+      void sendProblem(reply as unknown as FastifyReply, problem, options.publicUrl());
+    },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   }) as unknown as FastifyInstance;

@@ -7,9 +7,12 @@ const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3r
 h1{font-size:1.5rem}code{background:#f0f1f3;padding:.1em .3em;border-radius:3px}td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top}
 a{color:#0b57d0}@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}code{background:#2a2d33}a{color:#8ab4f8}}`;
 
+/** None, said so: or a browser asks for /favicon.ico, which is not there. */
+const ICON = '<link rel="icon" href="data:,">';
+
 function page(title: string, content: string): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title} · Ferry</title><style>${STYLE}</style></head><body>${content}</body></html>`;
+<title>${title} · Ferry</title>${ICON}<style>${STYLE}</style></head><body>${content}</body></html>`;
 }
 
 const inline = (text: string): string =>
@@ -50,6 +53,7 @@ async function createReference(): Promise<FastifyInstance> {
       showDeveloperTools: 'never',
       agent: { disabled: true },
       mcp: { disabled: true },
+      authentication: { preferredSecurityScheme: 'oauth2' },
     } as object,
   });
   return reference;
@@ -63,28 +67,29 @@ export function documentationExtension(options: {
   publicUrl(): string;
 }): (app: FastifyInstance) => void {
   return (app) => {
-    const hide = { schema: { hide: true } as object };
     let document: string | undefined;
     let reference: Promise<FastifyInstance> | undefined;
-    app.get('/openapi.json', hide, async (_request, reply) => {
+    app.get('/openapi.json', async (_request, reply) => {
       document ??= JSON.stringify(
         openApiDocument(options.routes, options.publicUrl(), options.version, options.extraPaths),
       );
       return reply.type('application/json; charset=utf-8').send(document);
     });
     for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {
-      app.get(url, hide, async (request, reply) => {
+      app.get(url, async (request, reply) => {
         reference ??= createReference();
         const answer = await (await reference).inject({ method: 'GET', url: request.url });
-        reply.code(answer.statusCode).type(String(answer.headers['content-type'] ?? 'text/html'));
+        const type = answer.headers['content-type'] ?? 'text/html';
+        reply.code(answer.statusCode).type(type);
         if (answer.headers.location !== undefined) reply.header('location', answer.headers.location);
-        return reply.send(answer.payload);
+        const isPage = type.startsWith('text/html');
+        return reply.send(isPage ? answer.payload.replace('</head>', `${ICON}</head>`) : answer.payload);
       });
     }
-    app.get('/problems', hide, async (_request, reply) =>
+    app.get('/problems', async (_request, reply) =>
       reply.type('text/html; charset=utf-8').send(problemIndex()),
     );
-    app.get('/problems/:slug', hide, async (request, reply) => {
+    app.get('/problems/:slug', async (request, reply) => {
       const { slug } = request.params as { slug: string };
       if (!Object.hasOwn(PROBLEMS, slug)) {
         throw new Problem('not-found', `There is no problem called ${slug}.`, {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { SCOPES } from '../auth/scopes.ts';
 import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
 import type { Route } from '../kernel/route.ts';
@@ -9,6 +10,21 @@ import { COMMON_PROBLEMS } from './routes.ts';
  */
 type Json = Record<string, unknown>;
 type JsonSchema = { readonly title?: string; readonly [key: string]: unknown };
+
+const TAGS: Readonly<Record<string, string>> = {
+  Transfers: 'Value that moves between profiles, or out to a bank account or a blockchain.',
+  Fees: 'What a crypto withdrawal costs, fixed before it is made.',
+  'Fiat accounts': 'Bank accounts that money can be sent to. Account numbers are masked in every answer.',
+  Profiles: 'Where value is kept, and how much of it there is.',
+  Identities: 'People and institutions for whom you act.',
+  Accounts: 'Accounts of identities, and their members.',
+  Settlement: 'Trades between two parties: all legs move together, or none does.',
+  Events: 'Every change of state, as a feed that can be followed.',
+  Webhooks: 'The same events, sent to you.',
+  Operator: 'For whoever runs the service: across all customers.',
+  Sandbox: 'Simulates what the outside world would do.',
+  Authentication: 'OAuth 2 client credentials.',
+};
 
 /** Schemas with a title become components, named by it, and are referred to. */
 function createComponents() {
@@ -23,7 +39,11 @@ function createComponents() {
     const isSchema =
       typeof value === 'object' && typeof title === 'string' && 'type' in (value as JsonSchema);
     if (!isSchema || Array.isArray(value)) return Array.isArray(value) ? value.map(referTo) : plain(value);
-    schemas[title] ??= plain(value);
+    const schema = plain(value);
+    if (schemas[title] !== undefined && !isDeepStrictEqual(schemas[title], schema)) {
+      throw new Error(`two different schemas have the title ${title}`);
+    }
+    schemas[title] = schema;
     return { $ref: `#/components/schemas/${title}` };
   };
   return { schemas, referTo };
@@ -45,19 +65,43 @@ const PROBLEM_SCHEMA = {
 };
 
 const REQUEST_ID_HEADER = {
-  'X-Request-Id': { description: 'Yours, when you sent one; it is in our log', schema: { type: 'string' } },
+  'X-Request-Id': {
+    description: 'Yours, when you sent one; it is in our log',
+    required: true,
+    schema: { type: 'string' },
+  },
+};
+
+const RETRY_AFTER_HEADER = {
+  'Retry-After': { description: 'Seconds to wait', required: true, schema: { type: 'integer', minimum: 1 } },
+};
+
+/** What comes with the problems of a status. */
+const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
+  401: {
+    'WWW-Authenticate': { description: 'As in RFC 6750', required: true, schema: { type: 'string' } },
+  },
+  403: {
+    'WWW-Authenticate': {
+      description: 'The scope that is lacking, as in RFC 6750',
+      schema: { type: 'string' },
+    },
+  },
+  429: RETRY_AFTER_HEADER,
+  503: RETRY_AFTER_HEADER,
 };
 
 function problemResponses(route: Route, publicUrl: string): Json {
   const slugs: ProblemSlug[] = [...new Set([...COMMON_PROBLEMS, ...route.problems])];
-  if (route.body !== undefined) slugs.push('payload-too-large', 'unsupported-media-type');
+  // Where no body is asked for, one can be sent all the same.
+  if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
   const byStatus = Map.groupBy(slugs, (slug) => PROBLEMS[slug].status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       String(status),
       {
         description: group.map((slug) => `\`${slug}\`: ${PROBLEMS[slug].title}`).join('. '),
-        headers: REQUEST_ID_HEADER,
+        headers: { ...REQUEST_ID_HEADER, ...PROBLEM_HEADERS[status] },
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
@@ -85,7 +129,7 @@ function problemResponses(route: Route, publicUrl: string): Json {
 function parametersOf(route: Route, referTo: (schema: unknown) => unknown): Json[] {
   const from = (schema: unknown, place: 'path' | 'query'): Json[] => {
     const { properties = {}, required = [] } = (schema ?? {}) as {
-      properties?: Record<string, { description?: string }>;
+      properties?: Record<string, { description?: string; type?: string }>;
       required?: string[];
     };
     return Object.entries(properties).map(([name, property]) => ({
@@ -93,10 +137,27 @@ function parametersOf(route: Route, referTo: (schema: unknown) => unknown): Json
       in: place,
       required: place === 'path' || required.includes(name),
       description: property.description ?? name,
+      // The parameter is repeated, never split at commas.
+      ...(property.type === 'array' ? { style: 'form', explode: true } : {}),
       schema: referTo(property),
     }));
   };
   return [...from(route.params, 'path'), ...from(route.query, 'query')];
+}
+
+/** A body that may be left out is validated as null; the document says it in OpenAPI's way. */
+function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Json {
+  const { type, ...rest } = route.body as JsonSchema;
+  const isOptional = Array.isArray(type) && type.includes('null');
+  return {
+    required: !isOptional,
+    content: {
+      'application/json': {
+        schema: referTo(isOptional ? { type: 'object', ...rest } : route.body),
+        ...(route.example === undefined ? {} : { example: route.example }),
+      },
+    },
+  };
 }
 
 function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown) => unknown): Json {
@@ -123,19 +184,7 @@ function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown)
       .join(' '),
     security: [{ oauth2: [route.scope] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: {
-              'application/json': {
-                schema: referTo(route.body),
-                ...(route.example === undefined ? {} : { example: route.example }),
-              },
-            },
-          },
-        }),
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, referTo) }),
     responses: {
       '200': {
         description: 'Success',
@@ -173,7 +222,7 @@ export function openApiDocument(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
-    tags: tags.map((name) => ({ name })),
+    tags: tags.map((name) => ({ name, description: TAGS[name] })),
     paths: { ...paths, ...(referTo(extraPaths) as Json) },
     components: {
       schemas,

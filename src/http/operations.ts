@@ -10,15 +10,14 @@ export function operationsExtension(options: {
   isReady(): boolean;
 }): (app: FastifyInstance) => void {
   return (app) => {
-    const hide = { schema: { hide: true } as object };
     // The process answers; nothing else is looked at, so that a restart is never asked for in vain.
-    app.get('/health/live', hide, async () => ({ status: 'live' }));
-    app.get('/health/ready', hide, async () => {
+    app.get('/health/live', async () => ({ status: 'live' }));
+    app.get('/health/ready', async () => {
       if (!options.isReady()) throw unavailable('The service is starting or stopping.');
       await options.database.query('select 1');
       return { status: 'ready' };
     });
-    app.get('/metrics', hide, async (_request, reply) => {
+    app.get('/metrics', async (_request, reply) => {
       reply.type(options.registry.contentType);
       return options.registry.metrics();
     });

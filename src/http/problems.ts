@@ -128,14 +128,14 @@ export function answerMethodNotAllowed(
   methodsByUrl: ReadonlyMap<string, ReadonlySet<string>>,
   publicUrl: () => string,
 ): void {
-  for (const [url, known] of [...methodsByUrl]) {
+  // Copied: the routes added here are seen by whoever fills the map.
+  for (const [url, known] of Array.from(methodsByUrl)) {
     const missing = METHODS.filter((method) => !known.has(method));
     if (url.includes('*') || missing.length === 0) continue;
     const allow = [...known].sort().join(', ');
     app.route({
       method: missing,
       url,
-      schema: { hide: true } as object,
       // Before the body is read: it does not matter what it is.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);

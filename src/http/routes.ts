@@ -91,7 +91,7 @@ export function registerRoute(app: FastifyInstance, route: Route, authenticate: 
   app.route({
     method: route.method,
     url: routerPath(route.path),
-    config: { route } as object,
+    config: { route },
     schema: {
       ...(route.body === undefined ? {} : { body: route.body }),
       querystring: route.query ?? { type: 'object', additionalProperties: false },
@@ -105,16 +105,16 @@ export function registerRoute(app: FastifyInstance, route: Route, authenticate: 
     },
     preValidation: async (request) => {
       if (route.query !== undefined) {
-        request.query = readQuery(request.query as Record<string, unknown>, route.query as QuerySchema);
+        request.query = readQuery(request.query as Record<string, unknown>, route.query);
       }
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
       const gone = goneSignal(reply);
       const answer = await route.handle({
         caller: request.caller!,
-        body: request.body as never,
-        query: request.query as never,
-        params: request.params as never,
+        body: request.body,
+        query: request.query,
+        params: request.params,
         signal: () => gone().signal,
         header: (name) => {
           const value = request.headers[name];

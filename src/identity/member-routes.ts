@@ -35,6 +35,10 @@ export function memberRoutes({
         'Attaches identities with roles to an account: all of them, or none. One that is a member with the same roles already is answered as it is; with other roles the request is refused.',
       scope: 'identity:write_account',
       body: AddMembersRequest,
+      example: {
+        account_id: '01981b42-91c5-74d8-b36e-7f28c40d5ea1',
+        members: [{ identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', roles: ['AUTHORIZED_USER'] }],
+      },
       response: AddedMembers,
       problems: ['forbidden', 'not-found', 'already-exists'],
       async handle({ caller, body }) {

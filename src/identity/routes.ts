@@ -130,6 +130,10 @@ function accountRoutes({ database, writePath, newProfiles }: IdentityDependencie
       description: 'An account of an identity. With `create_profile` its profile is created with it.',
       scope: 'identity:write_account',
       body: CreateAccountRequest,
+      example: {
+        account: { identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', ref_id: 'account-0007' },
+        create_profile: true,
+      },
       response: AccountShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
       handle: ({ caller, body }) =>

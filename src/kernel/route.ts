@@ -70,5 +70,5 @@ export function route<
   Query extends TSchema | undefined = undefined,
   Params extends TSchema | undefined = undefined,
 >(definition: Route<Body, Query, Params, Response>): Route {
-  return definition as unknown as Route;
+  return definition;
 }

@@ -3,10 +3,10 @@ import type { Instant } from '../kernel/instant.ts';
 
 export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
-/** What a profile has now, of every asset that ever moved. (A refused transfer may leave a row that never did.) */
+/** What a profile has now, of every asset that it ever had. */
 export async function balancesOf(database: Queryable, profileId: string): Promise<AssetBalance[]> {
   return database.query<AssetBalance>(
-    'select asset, available, held from balances where profile_id = $1 and moved_at_ns > 0 order by asset',
+    'select asset, available, held from balances where profile_id = $1 order by asset',
     [profileId],
   );
 }
@@ -26,7 +26,7 @@ export async function balancesAt(
     order by e.at_ns desc, e.line desc limit 1), 0)`;
   return database.query<AssetBalance>(
     `select b.asset, ${last('available')} as available, ${last('held')} as held
-     from balances b where b.profile_id = $1 and b.moved_at_ns > 0 order by b.asset`,
+     from balances b where b.profile_id = $1 order by b.asset`,
     [profileId, at],
   );
 }

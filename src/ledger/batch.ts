@@ -1,8 +1,10 @@
 import type { Connection, Database } from '../database/database.ts';
+import { DatabaseAway } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { Problem } from '../kernel/problem.ts';
-import { type Book, balanceKeyText, createBook } from './book.ts';
+import { type Problem, unavailable } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
+import { type BalanceRow, type Book, balanceKeyText, createBook } from './book.ts';
 import type { BalanceKey, Command, IdempotencyKey, Table, View } from './command.ts';
 import * as store from './store.ts';
 
@@ -61,6 +63,10 @@ type Opened = {
   readonly claimed: ReadonlySet<string>;
   readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
   readonly book: Book;
+  /** Rows of the book that the database does not have: zero, and not locked. */
+  readonly missing: readonly BalanceRow[];
+  /** Balances that another session has locked, when the batch does not wait for them. */
+  readonly busy: ReadonlySet<string>;
   readonly rows: Rows;
   readonly nowNs: Instant;
   readonly xid: string;
@@ -70,26 +76,47 @@ type Opened = {
  * One round trip: keys, then balances, then other rows, in the same order on every node; and the clock last, when
  * every lock is held, so that "before the end of the window" is decided by a time at which nobody else can act.
  */
-async function open(connection: Connection, needs: Needs, assets: Assets): Promise<Opened> {
+async function open(connection: Connection, needs: Needs, assets: Assets, waits: boolean): Promise<Opened> {
   const keys = [...needs.keys.values()];
   const balances = [...needs.balances.values()];
   // Tables that lock their rows are loaded in one order on every node, too.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
-  const [, claimed, locked, loaded, clock] = await Promise.all([
+  const [, , claimed, locked, loaded, clock] = await Promise.all([
     connection.query('begin'),
+    waits ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
     keys.length > 0 ? store.claimKeys(connection, keys) : new Set<string>(),
-    balances.length > 0 ? store.lockBalances(connection, balances) : [],
-    Promise.all(tables.map(([table, wanted]) => table.load!(connection, [...wanted]))),
+    balances.length > 0 ? store.lockBalances(connection, balances, waits) : [],
+    Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),
     store.clockAndTransaction(connection),
   ]);
-  if (locked.length < balances.length) {
-    const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
-    throw new MissingBalances([...needs.balances].filter(([text]) => !found.has(text)).map(([, key]) => key));
-  }
+  const absent = locked.length < balances.length ? missingRows(needs, locked) : [];
+  // Absent although nobody waited: either there is no such row, or another session has it locked.
+  const busy =
+    waits || absent.length === 0 ? new Set<string>() : await store.presentBalances(connection, absent);
+  const missing = absent.filter((row) => !busy.has(balanceKeyText(row.profileId, row.asset)));
   const unclaimed = keys.filter((key) => !claimed.has(store.keyText(key)));
   const existing = unclaimed.length > 0 ? await store.existingKeys(connection, unclaimed) : new Map();
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
-  return { claimed, existing, book: createBook(locked, assets), rows, nowNs: clock.nowNs, xid: clock.xid };
+  const book = createBook([...locked, ...missing], assets);
+  return { claimed, existing, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
+}
+
+/**
+ * Balances that never moved have no row. They are decided on as zero; only if an accepted command moves one is the row
+ * made, and the batch started anew with it locked. So refusals, whatever ids they name, leave nothing behind.
+ */
+function missingRows(needs: Needs, locked: readonly BalanceRow[]): BalanceRow[] {
+  const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
+  return [...needs.balances]
+    .filter(([text]) => !found.has(text))
+    .map(([, { profileId, asset }]) => ({ profileId, asset, available: 0n, held: 0n, movedAtNs: 0n }));
+}
+
+function requireLocked(opened: Opened): void {
+  if (opened.missing.length === 0) return;
+  const missing = new Set(opened.missing);
+  const moved = opened.book.changedRows().filter((row) => missing.has(row));
+  if (moved.length > 0) throw new MissingBalances(moved);
 }
 
 type Decided = {
@@ -108,7 +135,7 @@ function decideAll(
   needs: Needs,
   after: Instant,
 ): Decided {
-  const { book, rows, claimed, existing } = opened;
+  const { book, busy, rows, claimed, existing } = opened;
   const writes: Rows = new Map();
   const accepted = new Map<string, IdempotencyKey>();
   const rekeyed: IdempotencyKey[] = [];
@@ -135,7 +162,12 @@ function decideAll(
       // Not claimed, yet not there: the other transaction's claim was undone meanwhile. The batch starts anew.
       if (!claimed.has(keyText)) throw new KeyVanished();
     }
-    const now = book.instantAfter(cursor + 1n, command.balances);
+    if (busy.size > 0 && command.balances.some((key) => busy.has(balanceKeyText(key.profileId, key.asset)))) {
+      return { kind: 'refused', problem: unavailable('The balances are busy; nothing was done.') };
+    }
+    // A balance whose last entry lies ahead of the clock delays its own commands only: the cursor does not follow.
+    const floor = cursor + 1n;
+    const now = book.instantAfter(floor, command.balances);
     const decision = command.decide(view(now));
     if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
     const problem = book.post(decision.causeId, now, decision.postings);
@@ -149,7 +181,7 @@ function decideAll(
       accepted.set(keyText, command.key!);
       if (needs.keys.get(keyText) !== command.key) rekeyed.push(command.key!);
     }
-    cursor = now;
+    cursor = floor;
     return { kind: 'done', answer: decision.answer };
   };
 
@@ -179,7 +211,10 @@ async function writeAll(connection: Connection, book: Book, decided: Decided): P
     statements.push(store.updateBalances(connection, book.changedRows()));
     statements.push(store.insertSystemDeltas(connection, book.entries));
   }
-  for (const [table, rows] of decided.writes) statements.push(table.write!(connection, [...rows.values()]));
+  // Inside an async function: a store that throws must not leave the statements before it without anybody who waits.
+  const writeRows = async (table: Table<unknown>, rows: Map<string, unknown>): Promise<unknown> =>
+    table.write!(connection, [...rows.values()]);
+  for (const [table, rows] of decided.writes) statements.push(writeRows(table, rows));
   await Promise.all(statements);
 }
 
@@ -196,6 +231,7 @@ export async function runBatch(
   assets: Assets,
   commands: readonly Command<unknown>[],
   after: Instant,
+  waits: boolean,
 ): Promise<BatchResult> {
   const needs = needsOf(commands);
   const connection = await database.reserve().catch((error: unknown) => {
@@ -203,8 +239,9 @@ export async function runBatch(
   });
   let inDoubt: BatchFailure['inDoubt'];
   try {
-    const opened = await open(connection, needs, assets);
+    const opened = await open(connection, needs, assets, waits);
     const decided = decideAll(commands, opened, needs, after);
+    requireLocked(opened);
     if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
@@ -217,9 +254,14 @@ export async function runBatch(
     const { verdicts, lastInstant } = decided;
     return { verdicts, lastInstant, changed: opened.book.changedRows() };
   } catch (error) {
-    await connection.query('rollback').catch(() => undefined);
+    // Only a connection that still answers proves that the server refused: an error may also be its last word, and
+    // a commit that ended so is in doubt.
+    const answers = await connection.query('rollback').then(
+      () => true,
+      () => false,
+    );
     if (error instanceof MissingBalances || error instanceof KeyVanished) throw error;
-    throw new BatchFailure(error, inDoubt);
+    throw new BatchFailure(answers ? error : new DatabaseAway(error), inDoubt);
   } finally {
     connection.release();
   }

@@ -71,28 +71,32 @@ type Side = {
 };
 
 export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
-  const byKey = new Map<string, BalanceRow>();
-  for (const row of rows) byKey.set(balanceKeyText(row.profileId, row.asset), row);
+  // Two steps: a text put together for each lookup would have to be hashed anew each time.
+  const byAsset = new Map<string, Map<string, BalanceRow>>();
+  for (const row of rows) {
+    const ofAsset = byAsset.get(row.asset);
+    if (ofAsset === undefined) byAsset.set(row.asset, new Map([[row.profileId, row]]));
+    else ofAsset.set(row.profileId, row);
+  }
   const changed = new Set<BalanceRow>();
   const entries: Entry[] = [];
 
   function rowOf(profileId: string, asset: string): BalanceRow {
-    const row = byKey.get(balanceKeyText(profileId, asset));
+    const row = byAsset.get(asset)?.get(profileId);
     if (row === undefined) throw new Error(`the command did not name the balance ${profileId}/${asset}`);
     return row;
   }
 
   /** Adds up what the postings do to each profile account, without changing anything yet. */
   function sidesOf(postings: readonly Posting[]): Side[] {
-    const sides = new Map<string, Side>();
+    const sides = { available: new Map<BalanceRow, Side>(), held: new Map<BalanceRow, Side>() };
     const sideOf = (ref: AccountRef, asset: string): Side | undefined => {
       if (!('profileId' in ref)) return undefined;
       const row = rowOf(ref.profileId, asset);
-      const key = `${ref.account}/${ref.profileId}/${asset}`;
-      let side = sides.get(key);
+      let side = sides[ref.account].get(row);
       if (side === undefined) {
         side = { row, account: ref.account, before: row[ref.account], credits: 0n, debits: 0n };
-        sides.set(key, side);
+        sides[ref.account].set(row, side);
       }
       return side;
     };
@@ -102,7 +106,7 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
       if (from !== undefined) from.debits += posting.units;
       if (to !== undefined) to.credits += posting.units;
     }
-    return [...sides.values()];
+    return [...sides.available.values(), ...sides.held.values()];
   }
 
   function faultOf(side: Side): Problem | undefined {

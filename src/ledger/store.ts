@@ -1,15 +1,20 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { BalanceRow, Entry } from './book.ts';
+import { type BalanceRow, balanceKeyText, type Entry } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
 export type ClaimedKey = { claimed: boolean; resourceId: string; request: string };
 
+/** Joined by what no text in the database can contain, so that no two keys read the same. */
+function joinKey(customerId: string, space: string, refId: string): string {
+  return `${customerId}\0${space}\0${refId}`;
+}
+
 export function keyText(key: IdempotencyKey): string {
-  return `${key.customerId}/${key.space}/${key.refId}`;
+  return joinKey(key.customerId, key.space, key.refId);
 }
 
 /**
@@ -17,10 +22,11 @@ export function keyText(key: IdempotencyKey): string {
  * nodes never wait for each other crosswise. Of those that existed, `existingKeys` tells the rest.
  */
 export async function claimKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<Set<string>> {
-  const sorted = [...keys].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
+  const texts = new Map(keys.map((key) => [key, keyText(key)]));
+  const sorted = [...keys].sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1));
   const rows = await tx.query<{ customer_id: string; space: string; ref_id: string }>(
     `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
-     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[])
+     select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::text[])
      on conflict do nothing
      returning customer_id, space, ref_id`,
     [
@@ -31,7 +37,7 @@ export async function claimKeys(tx: Transaction, keys: readonly IdempotencyKey[]
       textArray(sorted.map((key) => key.request)),
     ],
   );
-  return new Set(rows.map((row) => `${row.customer_id}/${row.space}/${row.ref_id}`));
+  return new Set(rows.map((row) => joinKey(row.customer_id, row.space, row.ref_id)));
 }
 
 function keyColumns(keys: readonly IdempotencyKey[]): string[] {
@@ -60,7 +66,7 @@ export async function existingKeys(
   );
   return new Map(
     rows.map((row) => [
-      `${row.customer_id}/${row.space}/${row.ref_id}`,
+      joinKey(row.customer_id, row.space, row.ref_id),
       { resourceId: row.resource_id, request: row.request },
     ]),
   );
@@ -78,26 +84,33 @@ export async function releaseKeys(tx: Transaction, keys: readonly IdempotencyKey
 
 /**
  * Locks the balances of a batch, in one order for all nodes, and reads them. (A distributed PostgreSQL would lock with
- * `update … returning` instead of FOR UPDATE.)
+ * `update … returning` instead of FOR UPDATE.) The lateral subquery is looked up row by row, in the order of the keys:
+ * a join is planned as a scan of the whole table while that is small, 444 µs instead of 66 for four of 2,000 balances, both with a generic plan.
  */
-export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
-  const rows = await tx.query<{
-    profile_id: string;
-    asset: string;
-    available: bigint;
-    held: bigint;
-    moved_at_ns: bigint;
-  }>(
-    `select b.profile_id, b.asset, b.available, b.held, b.moved_at_ns
-     from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
-     join balances b using (profile_id, asset)
-     order by b.profile_id, b.asset
-     for update of b`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+export async function lockBalances(
+  tx: Transaction,
+  keys: readonly BalanceKey[],
+  waits: boolean,
+): Promise<BalanceRow[]> {
+  const sorted = [...keys].sort((a, b) =>
+    a.profileId < b.profileId ? -1 : a.profileId > b.profileId ? 1 : a.asset < b.asset ? -1 : 1,
+  );
+  const rows = await tx.query<{ position: number; available: bigint; held: bigint; moved_at_ns: bigint }>(
+    `select wanted.position, b.available, b.held, b.moved_at_ns
+     from (select unnest($1::uuid[]) as profile_id, unnest($2::text[]) as asset,
+                  generate_series(0, $3::integer - 1) as position) as wanted,
+          lateral (select * from balances
+                   where profile_id = wanted.profile_id and asset = wanted.asset
+                   for update${waits ? '' : ' skip locked'}) as b`,
+    [
+      plainArray(sorted.map((key) => key.profileId)),
+      textArray(sorted.map((key) => key.asset)),
+      sorted.length,
+    ],
   );
   return rows.map((row) => ({
-    profileId: row.profile_id,
-    asset: row.asset,
+    profileId: sorted[row.position]!.profileId,
+    asset: sorted[row.position]!.asset,
     available: row.available,
     held: row.held,
     movedAtNs: row.moved_at_ns,
@@ -127,11 +140,21 @@ export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Ins
   return { nowNs: row!.now_ns, xid: row!.xid };
 }
 
+/** Which of these balances have a row, locked or not. */
+export async function presentBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<Set<string>> {
+  const rows = await tx.query<{ profile_id: string; asset: string }>(
+    `select b.profile_id, b.asset from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
+     join balances b using (profile_id, asset)`,
+    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+  );
+  return new Set(rows.map((row) => balanceKeyText(row.profile_id, row.asset)));
+}
+
 export async function insertEntries(tx: Transaction, entries: readonly Entry[]): Promise<void> {
   await tx.query(
     `insert into entries (owner_id, asset, account, at_ns, line, posting, cause_id, delta, balance_after)
-     select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::smallint[], $6::smallint[],
-                          $7::uuid[], $8::numeric[], $9::numeric[])`,
+     select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::smallint[]),
+            unnest($6::smallint[]), unnest($7::uuid[]), unnest($8::numeric[]), unnest($9::numeric[])`,
     [
       plainArray(entries.map((entry) => entry.ownerId)),
       textArray(entries.map((entry) => entry.asset)),
@@ -152,7 +175,7 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
      set available = changed.available, held = changed.held, moved_at_ns = changed.moved_at_ns
      from unnest($1::uuid[], $2::text[], $3::numeric[], $4::numeric[], $5::bigint[])
           as changed (profile_id, asset, available, held, moved_at_ns)
-     where b.profile_id = changed.profile_id and b.asset = changed.asset`,
+     where b.profile_id = any ($1::uuid[]) and b.profile_id = changed.profile_id and b.asset = changed.asset`,
     [
       plainArray(rows.map((row) => row.profileId)),
       textArray(rows.map((row) => row.asset)),

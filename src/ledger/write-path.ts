@@ -5,7 +5,14 @@ import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import { BatchFailure, KeyVanished, MissingBalances, runBatch, type Verdict } from './batch.ts';
+import {
+  BatchFailure,
+  type BatchResult,
+  KeyVanished,
+  MissingBalances,
+  runBatch,
+  type Verdict,
+} from './batch.ts';
 import type { BalanceKey, Command, Outcome } from './command.ts';
 import { createMissingBalances, transactionOutcome } from './store.ts';
 
@@ -62,6 +69,17 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     }
   }
 
+  /** Never throws: what is committed must not reach the code that runs failed batches again. */
+  function finish(batch: readonly Waiting[], result: BatchResult): void {
+    lastInstant = result.lastInstant;
+    try {
+      settle(batch, result.verdicts);
+      observer.committed?.(result.changed);
+    } catch (error) {
+      observer.trouble('faulty', error);
+    }
+  }
+
   function rejectAll(batch: readonly Waiting[], error: unknown): void {
     for (const waiting of batch) waiting.reject(error);
   }
@@ -92,14 +110,14 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     );
   }
 
-  async function halve(batch: readonly Waiting[]): Promise<void> {
+  async function halve(batch: readonly Waiting[], waits: boolean): Promise<void> {
     const middle = Math.ceil(batch.length / 2);
-    await execute(batch.slice(0, middle));
-    await execute(batch.slice(middle));
+    await execute(batch.slice(0, middle), waits);
+    await execute(batch.slice(middle), waits);
   }
 
   /** A batch that the database refuses is halved until the one command that it refuses is alone. */
-  async function fail(batch: readonly Waiting[], failure: BatchFailure): Promise<void> {
+  async function fail(batch: readonly Waiting[], failure: BatchFailure, waits: boolean): Promise<void> {
     const kind = failureOf(failure.cause);
     if (kind === 'away') {
       observer.trouble(failure.inDoubt === undefined ? 'away' : 'in-doubt', failure.cause);
@@ -107,21 +125,21 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       return rejectAll(batch, unavailable('The database is away; nothing was done.'));
     }
     observer.trouble('isolated', failure.cause);
-    if (batch.length > 1) return halve(batch);
+    // Halving would pay the lock timeout once per level, and once more for each command that needs the row. Passing
+    // over locked rows refuses exactly those commands at once.
+    if (kind === 'stuck' && waits) return execute(batch, false);
+    if (batch.length > 1) return halve(batch, waits);
     rejectAll(
       batch,
       kind === 'rejected' ? failure.cause : unavailable('The balances are busy; nothing was done.'),
     );
   }
 
-  async function execute(batch: readonly Waiting[]): Promise<void> {
+  async function execute(batch: readonly Waiting[], waits: boolean): Promise<void> {
     const commands = batch.map((waiting) => waiting.command);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const result = await runBatch(database, assets, commands, lastInstant);
-        lastInstant = result.lastInstant;
-        settle(batch, result.verdicts);
-        return observer.committed?.(result.changed);
+        return finish(batch, await runBatch(database, assets, commands, lastInstant, waits));
       } catch (error) {
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {
@@ -132,7 +150,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
           observer.trouble('conflict', error.cause);
           await sleep(Math.random() * 10 * attempt);
         } else {
-          return fail(batch, error instanceof BatchFailure ? error : new BatchFailure(error));
+          return fail(batch, error instanceof BatchFailure ? error : new BatchFailure(error), waits);
         }
       }
     }
@@ -156,7 +174,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       observer.queue(queue.length);
       const started = performance.now();
       try {
-        await execute(batch);
+        await execute(batch, true);
       } catch (error) {
         // Not reached by design; but a caller must never be left waiting.
         rejectAll(batch, error);

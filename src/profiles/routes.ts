@@ -69,6 +69,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
         'The first profile that you create is the DEFAULT one, later ones are NORMAL. A nickname that one of your profiles has already is refused, and the answer holds that profile.',
       scope: 'funding:write_profile',
       body: CreateProfileRequest,
+      example: { nickname: 'Treasury', description: 'Where customers are paid from' },
       response: ProfileShape,
       problems: ['not-found', 'already-exists'],
       handle: ({ caller, body }) =>

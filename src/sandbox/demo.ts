@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createClient, createCustomer } from '../auth/administration.ts';
@@ -147,6 +147,8 @@ async function seedCustomer(
 function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   const path = join(dataDir, 'sandbox.json');
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
+  // The embedded server makes the directory; with a server of its own the sandbox has to.
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
 }

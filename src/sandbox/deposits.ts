@@ -37,6 +37,7 @@ export function sandboxDepositRoutes(
       body: SandboxDepositRequest,
       response: TransferShape,
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
+      example: { asset: 'BTC', crypto_network: 'BITCOIN', amount: '2', ref_id: 'deposit-0001' },
       handle: ({ caller, params, body }) => {
         const deposit = { ...body, profile_id: params.id };
         return create(caller.customerId, depositCommand(caller.customerId, deposit, dependencies));

@@ -33,6 +33,15 @@ export function settlementRoutes({ database, writePath, assets, profiles }: Sett
         'Proposes to the owner of the target profile that all legs are settled together. Nothing moves and nothing is held until the target has affirmed and the window is open.',
       scope: 'settlement:write_transaction',
       body: SettlementTransactionRequest,
+      example: {
+        source_profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        target_profile_id: '01981b40-0d91-7a53-8b27-64c0f1a97e15',
+        legs: [
+          { direction: 'DELIVER', asset: 'BTC', amount: '1.5' },
+          { direction: 'RECEIVE', asset: 'USD', amount: '97500' },
+        ],
+        ref_id: 'trade-7781',
+      },
       response: SettlementTransactionShape,
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
       handle: async ({ caller, body }) =>

@@ -357,7 +357,7 @@ it('two nodes share an endpoint without doubling or reordering anything', async 
   customerId = newId();
   const nodes = await Promise.all([startNode(), startNode()]);
   const targets = await Promise.all(Array.from({ length: 6 }, receiver));
-  const ids = await Promise.all(targets.map((target) => createEndpoint(nodes[0]!, target.url)));
+  const ids = await Promise.all(targets.map((target) => createEndpoint(nodes[0], target.url)));
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(nodes.map((node) => emitSteps(node, 20)));
     await new Promise((done) => setTimeout(done, 700));

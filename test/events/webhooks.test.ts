@@ -14,7 +14,7 @@ let service: TestService;
 let customer: TestCustomer;
 let other: TestCustomer;
 let profiles: string[];
-const receivers: Receiver[] = [];
+const started: Receiver[] = [];
 beforeAll(async () => {
   service = await startTestService();
   customer = await service.createCustomer();
@@ -23,12 +23,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await service.stop();
-  await Promise.all(receivers.map((receiver) => receiver.close()));
+  await Promise.all(started.map((one) => one.close()));
 });
 
 async function receiver(): Promise<Receiver> {
   const made = await startReceiver();
-  receivers.push(made);
+  started.push(made);
   return made;
 }
 

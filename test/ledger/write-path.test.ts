@@ -25,6 +25,16 @@ async function problemOf(promise: Promise<unknown>): Promise<Problem> {
 }
 
 describe('the write path', () => {
+  it('leaves no balance row behind when it refuses', async () => {
+    const path = createTestWritePath(test.database);
+    const [alice, bob] = [newId(), newId()];
+    await problemOf(path.submit(pay(alice, bob, 'USD', 1n)));
+    const rows = await test.database.query('select from balances where profile_id = any ($1::uuid[])', [
+      `{${alice},${bob}}`,
+    ]);
+    expect(rows).toEqual([]);
+  });
+
   it('moves value between two profiles', async () => {
     const path = createTestWritePath(test.database);
     const [alice, bob] = [newId(), newId()];

@@ -62,7 +62,7 @@ it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, a
   await database.close();
   expect((await ferry.end('SIGTERM')).code).toBe(0);
 
-  expect([...load.statuses.keys()].sort()).toEqual([200, 503]);
+  expect([...load.statuses.keys()].sort((a, b) => a - b)).toEqual([200, 503]);
   expect([...load.acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
   expect([...found].filter(([, times]) => times !== 1)).toEqual([]);
   expect(report.violations).toEqual([]);

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { pathWithCurl } from '../support/curl.ts';
 import {
   databaseOf,
   type FerryProcess,
@@ -46,7 +47,7 @@ describe('the first start', () => {
       expect(output).toContain(text);
     }
     const pasted = /TOKEN=[\s\S]*?-d '\{.*?\}'/.exec(output)![0];
-    const { stdout } = await run('bash', ['-c', pasted]);
+    const { stdout } = await run('bash', ['-c', pasted], { env: { PATH: pathWithCurl() } });
     expect(JSON.parse(stdout)).toMatchObject({
       status: 'COMPLETED',
       amount: '25',

@@ -23,10 +23,10 @@ export function startLoad(options: {
   const acknowledged = new Set<string>();
   const undecided = new Set<string>();
   const statuses = new Map<number, number>();
-  let stopped = false;
+  const state = { stopped: false };
 
   async function write(writer: number): Promise<void> {
-    for (let count = 0; !stopped; count += 1) {
+    for (let count = 0; !state.stopped; count += 1) {
       const refId = `${prefix}-${writer}-${count}`;
       try {
         const response = await fetch(`${url}/v2/transfer/platform`, {
@@ -60,7 +60,7 @@ export function startLoad(options: {
     undecided,
     statuses,
     async stop() {
-      stopped = true;
+      state.stopped = true;
       await running;
     },
   };

@@ -11,6 +11,7 @@ import { audit } from '../../src/ledger/audit.ts';
 import { assemble } from '../../src/main.ts';
 import { createTestDatabase } from './database.ts';
 import { assets, fund } from './ledger.ts';
+import { type Description, readDescription } from './openapi.ts';
 
 export type Answer = { status: number; headers: Headers; body: any };
 export type TestCustomer = {
@@ -21,6 +22,10 @@ export type TestService = {
   readonly database: Database;
   readonly url: string;
   readonly app: FastifyInstance;
+  /** What /openapi.json promises. Every answer that a test gets through `call` is held against it. */
+  readonly description: Description;
+  /** Without a token. */
+  readonly anonymous: Pick<TestCustomer, 'call'>;
   createCustomer(options?: {
     integration?: 'FIRST_PARTY' | 'THIRD_PARTY';
     scopes?: string[];
@@ -41,6 +46,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
   await service.start();
   service.setReady();
   const url = service.url();
+  const description = readDescription(await (await fetch(`${url}/openapi.json`)).json());
 
   async function call(
     token: string | undefined,
@@ -59,11 +65,13 @@ export async function startTestService(env: Record<string, string> = {}): Promis
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return {
+    const answer = {
       status: response.status,
       headers: response.headers,
       body: text === '' ? undefined : JSON.parse(text),
     };
+    description.check(method, path, answer);
+    return answer;
   }
 
   async function tokenOf(customer: string, scopes: readonly string[]): Promise<string> {
@@ -81,6 +89,8 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     database,
     url,
     app: service.app,
+    description,
+    anonymous: { call: (method, path, body, headers) => call(undefined, method, path, body, headers) },
     async createCustomer(options = {}) {
       const customer = await createCustomer(database, {
         name: `Customer ${randomBytes(8).toString('hex')}`,

@@ -129,7 +129,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function run(): Promise<void> {
     let polledMs = 0;
-    while (!isStopped) {
+    for (;;) {
+      if (isStopped) return;
       // News in quick succession must not keep it from looking at what is due.
       if (performance.now() - polledMs >= pollMs) wanted = 'all';
       if (wanted === 'all') polledMs = performance.now();

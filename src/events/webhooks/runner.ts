@@ -71,7 +71,7 @@ export function startRunner(
   let renewedMs = 0;
   let loadedGeneration = -1n;
   let mayHaveNews = true;
-  let isStopping = false;
+  const stopping = new AbortController();
   let isWoken = false;
   let interrupt: (() => void) | undefined;
 
@@ -148,7 +148,7 @@ export function startRunner(
     breaker = outcome.breaker;
     // The next event of the resource waits until this is written down: after a crash it is this one that comes again.
     if (!(await recorder.record(outcome))) {
-      isStopping = true;
+      stopping.abort();
       return;
     }
     learn(outcome, delivery);
@@ -164,19 +164,19 @@ export function startRunner(
 
   function begin(endpoint: Endpoint, delivery: Delivery): void {
     queue.start(delivery);
-    const work = deliver(endpoint, delivery)
+    const attempting = deliver(endpoint, delivery)
       .catch((error: unknown) => {
         log.warn(
           { err: error, endpoint: endpointId, delivery: delivery.id },
           'a delivery failed on our side',
         );
-        isStopping = true;
+        stopping.abort();
       })
       .finally(() => {
-        underWay.delete(work);
+        underWay.delete(attempting);
         wake();
       });
-    underWay.add(work);
+    underWay.add(attempting);
   }
 
   /** As many as the endpoint may have at once; one, while it is only being probed. */
@@ -222,13 +222,13 @@ export function startRunner(
 
   async function work(): Promise<void> {
     let idleSinceMs: number | undefined;
-    while (!isStopping) {
+    while (!stopping.signal.aborted) {
       isWoken = false;
       if (performance.now() >= renewedMs + timing.renewMs && !(await renew())) return;
       if (held === undefined || held.generation !== loadedGeneration) {
         if (!(await reload())) return;
       }
-      if (!held!.endpoint.enabled || isStopping) return;
+      if (!held!.endpoint.enabled || stopping.signal.aborted) return;
       await refill(held!);
       beginReady(held!);
       if (hasWorkSoon()) idleSinceMs = undefined;
@@ -259,7 +259,7 @@ export function startRunner(
       wake();
     },
     stop() {
-      isStopping = true;
+      stopping.abort();
       wake();
     },
   };

@@ -104,13 +104,15 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   const lookup: LookupFunction = (host, lookupOptions, callback) => {
-    allowedAddresses(host).then(
-      (found) => {
+    void (async () => {
+      try {
+        const found = await allowedAddresses(host);
         if (lookupOptions.all === true) callback(null, found);
         else callback(null, found[0]!.address, found[0]!.family);
-      },
-      (error: NodeJS.ErrnoException) => callback(error, ''),
-    );
+      } catch (error) {
+        callback(error as NodeJS.ErrnoException, '');
+      }
+    })();
   };
 
   const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 30_000, scheduling: 'lifo' } as const;

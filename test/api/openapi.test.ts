@@ -1,0 +1,375 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createClient } from '../../src/auth/administration.ts';
+import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import { PROBLEMS } from '../../src/kernel/problem.ts';
+import {
+  type Belongings,
+  createBelongings,
+  exampleFor,
+  isIdSchema,
+  type Operation,
+  OUTSIDE,
+  pathFor,
+  propertiesOf,
+} from '../support/openapi.ts';
+import { expectProblem, startTestService, type TestService } from '../support/service.ts';
+
+// Before the tests are collected: one test for each operation of the document.
+const service = await startTestService();
+afterAll(() => service.stop());
+const { description } = service;
+const { document, operations } = description;
+const secured = operations.filter((operation) => operation.scopes.length > 0);
+const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
+
+const statusesOf = (operation: Operation): number[] => Object.keys(operation.responses).map(Number);
+const slugsOf = (operation: Operation, status: number): string[] =>
+  Object.keys(operation.responses[status]?.content['application/problem+json']?.examples ?? {});
+
+/** Methods by path in OpenAPI's form, as the router has them. */
+function registeredRoutes({ app }: TestService): { method: string; path: string }[] {
+  const parents: string[] = [];
+  return app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+) \(([A-Z, ]+)\)$/.exec(line) ?? [];
+      if (part === undefined) {
+        expect(line.trim()).toBe('');
+        return [];
+      }
+      const depth = indent!.length / 4;
+      parents.splice(depth, Infinity, part);
+      const path = parents.join('').replaceAll(/:([^/]+)/g, '{$1}');
+      return methods!.split(', ').map((method) => ({ method, path }));
+    });
+}
+
+describe('the document', () => {
+  /** What the rules say that is not so here, each with its reason. */
+  const ACCEPTED: readonly (readonly [rule: string, where: RegExp, why: string])[] = [
+    [
+      'operation-4xx-problem-details-rfc7807',
+      /^#\/paths\/~1oauth2~1token\//,
+      'errors of the token endpoint have the form of RFC 6749',
+    ],
+    [
+      'operation-4xx-response',
+      /^#\/paths\/~1\.well-known~1/,
+      'a GET without parameters has nothing to refuse',
+    ],
+  ];
+
+  it('is valid OpenAPI 3.1, and follows the strictest rules of an independent linter', async () => {
+    const config = await createConfig({
+      extends: ['recommended-strict'],
+      // Beyond the strict set: what this interface promises about itself.
+      rules: {
+        'array-parameter-serialization': 'error',
+        'component-name-unique': 'error',
+        'no-http-verbs-in-paths': 'error',
+        'operation-4xx-problem-details-rfc7807': 'error',
+        'operation-singular-tag': 'error',
+        'operation-tag-defined': 'error',
+        'parameter-description': 'error',
+        'path-params-defined': 'error',
+        'paths-kebab-case': 'error',
+        'spec-strict-refs': 'error',
+      },
+    });
+    const source = JSON.stringify(document);
+    const findings = await lintFromString({ source, absoluteRef: '/openapi.json', config });
+    const said = findings.map((one) => ({ rule: one.ruleId, at: one.location[0]!.pointer ?? '', ...one }));
+    const accepted = (rule: string, at: string): boolean =>
+      ACCEPTED.some(([name, where]) => name === rule && where.test(at));
+    expect(
+      said
+        .filter(({ rule, at }) => !accepted(rule, at))
+        .map(({ rule, at, message }) => `${rule} at ${at}: ${message}`),
+    ).toEqual([]);
+    expect(ACCEPTED.filter(([rule]) => !said.some((one) => one.rule === rule))).toEqual([]);
+    expect(document.openapi).toMatch(/^3\.1\./);
+  });
+
+  it('has no address but that of the service', () => {
+    const addresses = [...JSON.stringify(document).matchAll(/https?:\/\/[^/"\s`]+/g)].map(
+      ([address]) => address,
+    );
+    expect(new Set(addresses)).toEqual(new Set([service.url]));
+    expect(document.servers).toEqual([{ url: service.url }]);
+  });
+
+  it('names every operation once', () => {
+    const ids = operations.map((operation) => operation.id);
+    expect(ids.filter((id) => !/^[a-z][A-Za-z]+$/.test(id))).toEqual([]);
+    expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+  });
+
+  it('is the document of the whole service', () => {
+    const six = [
+      'POST /v2/transfer/fiat-withdrawals',
+      'POST /v2/transfer/crypto-withdrawals',
+      'POST /v2/transfer/platform',
+      'POST /v2/settlement/transactions',
+      'POST /v2/transfer/fiat-accounts',
+      'POST /v2/identity/account-members',
+    ];
+    expect(operations.map((operation) => operation.name)).toEqual(expect.arrayContaining(six));
+    const open = operations.filter((operation) => operation.scopes.length === 0);
+    expect(open.map((operation) => operation.name).sort()).toEqual([
+      'GET /.well-known/jwks.json',
+      'GET /.well-known/oauth-authorization-server',
+      'POST /oauth2/token',
+    ]);
+  });
+
+  it.each(named(operations))(
+    '%s has a summary, a tag that is described, and a known scope',
+    (_name, operation) => {
+      const raw = document.paths[operation.path][operation.method.toLowerCase()];
+      expect(raw.summary).toMatch(/^[A-Z].*[^.]$/);
+      expect(raw.tags).toHaveLength(1);
+      const tag = document.tags.find((one: { name: string }) => one.name === raw.tags[0]);
+      expect(tag?.description).toMatch(/\.$/);
+      if (operation.scopes.length === 0) return;
+      expect(raw.security).toEqual([{ oauth2: [operation.scopes[0]] }]);
+      expect(SCOPE_NAMES).toContain(operation.scopes[0]);
+      const known = Object.keys(document.components.securitySchemes.oauth2.flows.clientCredentials.scopes);
+      expect(known).toContain(operation.scopes[0]);
+      expect(raw.description).toContain(operation.scopes[0]);
+    },
+  );
+
+  it.each(named(secured))('%s answers 200 and every problem that it can have', (_name, operation) => {
+    const statuses = [200, 400, 401, 403, 429, 500, 503];
+    const fields = propertiesOf(operation.body?.schema);
+    const has = (name: string): boolean => fields.some(({ path }) => path.at(-1) === name);
+    const hasPathId = operation.parameters.some((one) => one.in === 'path' && isIdSchema(one.schema));
+    if (hasPathId || fields.some(({ schema }) => isIdSchema(schema))) statuses.push(404);
+    if (operation.method !== 'GET') statuses.push(413, 415);
+    if (has('ref_id')) statuses.push(409);
+    expect(statusesOf(operation)).toEqual(expect.arrayContaining(statuses));
+    expect(slugsOf(operation, 400)).toContain('invalid-request');
+    if (has('amount')) expect(slugsOf(operation, 400)).toContain('exceeds-precision');
+    expect(slugsOf(operation, 401)).toEqual(['unauthenticated']);
+    expect(slugsOf(operation, 403)).toContain('insufficient-scope');
+    if (has('ref_id')) expect(slugsOf(operation, 409)).toContain('already-exists');
+    for (const status of statusesOf(operation).filter((one) => one !== 200)) {
+      const slugs = slugsOf(operation, status);
+      expect(slugs).not.toEqual([]);
+      for (const slug of slugs) expect(PROBLEMS[slug as keyof typeof PROBLEMS].status).toBe(status);
+    }
+  });
+
+  it.each(named(secured))('%s closes every object that goes in or out', (_name, operation) => {
+    const answer = description.resolve(operation.responses[200].content['application/json'].schema);
+    for (const schema of [operation.body?.schema, answer].filter((one) => one !== undefined)) {
+      const all = [{ path: [], schema }, ...propertiesOf(schema)];
+      const items = all.flatMap((one) =>
+        one.schema.items === undefined ? [] : [{ path: [...one.path, 0], schema: one.schema.items }],
+      );
+      const open = [...all, ...items].filter(
+        (one) => one.schema.type === 'object' && [undefined, true].includes(one.schema.additionalProperties),
+      );
+      expect(open.map(({ path }) => `/${path.join('/')}`)).toEqual([]);
+    }
+  });
+});
+
+describe('the routes', () => {
+  it('are all in the document, and everything in the document is a route', async () => {
+    const routes = registeredRoutes(service).filter(({ path }) => !OUTSIDE.test(path));
+    const names = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+    const documented = new Set(operations.map((operation) => operation.name));
+    expect([...documented].filter((name) => !names.has(name))).toEqual([]);
+    const undocumented = [];
+    for (const { method, path } of routes) {
+      // A HEAD is a GET without its body.
+      const asked = method === 'HEAD' && names.has(`GET ${path}`) ? 'GET' : method;
+      if (documented.has(`${asked} ${path}`)) continue;
+      // What the document does not know is there only to say that it is not.
+      const answer = await service.app.inject({ method: asked as 'GET', url: path });
+      if (answer.statusCode !== 405) undocumented.push(`${method} ${path}: ${answer.statusCode}`);
+    }
+    expect(undocumented).toEqual([]);
+    expect(documented.size).toBeGreaterThan(30);
+  });
+
+  it('outside of the document are pages and probes, and no more', () => {
+    const outside = registeredRoutes(service).filter(
+      ({ method, path }) => method === 'GET' && OUTSIDE.test(path),
+    );
+    expect(outside.map(({ path }) => path).sort()).toEqual([
+      '/docs',
+      '/docs/',
+      '/docs/js/scalar.js',
+      '/health/live',
+      '/health/ready',
+      '/metrics',
+      '/openapi.json',
+      '/problems',
+      '/problems/{slug}',
+    ]);
+  });
+});
+
+describe('examples', () => {
+  const withBody = operations.filter((operation) => operation.body !== undefined);
+  let own: Belongings;
+  beforeAll(async () => {
+    own = await createBelongings(service, await service.createCustomer(), await service.createCustomer());
+  });
+
+  it('are given for every operation that takes a body', () => {
+    const without = withBody.filter((operation) => operation.body!.example === undefined);
+    expect(without.map((operation) => operation.name)).toEqual([]);
+    expect(operations.filter((one) => one.method === 'GET' && one.body !== undefined)).toEqual([]);
+  });
+
+  it.each(named(withBody))(
+    '%s: the example follows its schema, and its ids look like ids',
+    (_name, operation) => {
+      const { example } = operation.body!;
+      expect(description.bodyFaults(operation, example)).toEqual([]);
+      const ids = JSON.stringify(example).match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
+      for (const id of ids)
+        expect(id).toMatch(/^019[0-9a-f]{5}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    },
+  );
+
+  it.each(named(withBody.filter((operation) => operation.scopes.length > 0)))(
+    '%s: the example works as it is, with the ids of what is there',
+    async (_name, operation) => {
+      const body = exampleFor(operation, own, 'shown');
+      const answer = await own.customer.call(operation.method, await pathFor(operation, own), body);
+      expect(answer.body).not.toHaveProperty('detail');
+      expect(answer.status).toBe(200);
+    },
+  );
+
+  it('POST /oauth2/token: the example works with the credentials of a client', async () => {
+    const { clientId, clientSecret } = await createClient(service.database, {
+      customer: own.customer.id,
+      name: 'example',
+      scopes: SCOPE_NAMES,
+    });
+    const { example } = description.operation('createToken').body!;
+    const ask = async (secret: string, form: Record<string, string>) => {
+      const response = await fetch(`${service.url}/oauth2/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${clientId}:${secret}`)}` },
+        body: new URLSearchParams(form),
+      });
+      const answer = { status: response.status, headers: response.headers, body: await response.json() };
+      description.check('POST', '/oauth2/token', answer);
+      return answer;
+    };
+    expect(await ask(clientSecret, example)).toMatchObject({ status: 200, body: { scope: example.scope } });
+    expect((await ask(clientSecret, { ...example, scope: 'all' })).status).toBe(400);
+    expect((await ask('wrong', example)).status).toBe(401);
+  });
+
+  it('who signs tokens, and where they come from, is as the document says', async () => {
+    for (const path of ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server']) {
+      expect((await service.anonymous.call('GET', path)).status).toBe(200);
+    }
+  });
+});
+
+describe('problems', () => {
+  const types = new Set(
+    [...JSON.stringify(document).matchAll(/"type":"([^"]+\/problems\/[^"]+)"/g)].map(([, type]) => type!),
+  );
+
+  it.each(Object.entries(PROBLEMS))(
+    '%s has a page with its title and its status',
+    async (slug, { title, status }) => {
+      const response = await fetch(`${service.url}/problems/${slug}`);
+      const html = await response.text();
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(html).toContain(`<h1>${title}</h1>`);
+      expect(html).toContain(String(status));
+      expect(html).not.toMatch(/(src|href|action)="(https?:)?\/\//);
+    },
+  );
+
+  it('have a type that is the address of their page', async () => {
+    expect(types.size).toBeGreaterThan(10);
+    for (const type of types) expect((await fetch(type)).status).toBe(200);
+    const answer = await service.anonymous.call('GET', '/v2/profiles');
+    expectProblem(answer, 401, 'unauthenticated');
+    expect(types).toContain(answer.body.type);
+  });
+
+  it('are all on one page, which leads to the others', async () => {
+    const html = await (await fetch(`${service.url}/problems`)).text();
+    const links = [...html.matchAll(/href="(problems\/[^"]+)"/g)].map(([, link]) => link);
+    expect(links).toEqual(Object.keys(PROBLEMS).map((slug) => `problems/${slug}`));
+  });
+
+  it('that are unknown have no page', async () => {
+    expectProblem(await service.anonymous.call('GET', '/problems/bad-luck'), 404, 'not-found');
+    expectProblem(await service.anonymous.call('GET', '/problems/constructor'), 404, 'not-found');
+  });
+});
+
+describe('/docs', () => {
+  it('is a page that needs nothing from elsewhere', async () => {
+    const response = await fetch(`${service.url}/docs`);
+    const html = await response.text();
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/html/);
+    expect(html).not.toMatch(/https?:\/\//);
+    expect(html).not.toMatch(/(src|href)="\/\//);
+    const scripts = [...html.matchAll(/<script[^>]* src="([^"]+)"/g)].map(([, source]) => source!);
+    expect(scripts).toHaveLength(1);
+    const script = await fetch(new URL(scripts[0]!, response.url));
+    expect(script.status).toBe(200);
+    expect(script.headers.get('content-type')).toMatch(/javascript/);
+    expect((await script.text()).length).toBeGreaterThan(1_000_000);
+    const { url } = JSON.parse(/createApiReference\('#app', (\{.*\})\)/s.exec(html)![1]!);
+    expect(new URL(url, response.url).href).toBe(`${service.url}/openapi.json`);
+  });
+});
+
+describe('in production', () => {
+  const PUBLIC_URL = 'https://ferry.example';
+  let production: TestService;
+  beforeAll(async () => {
+    production = await startTestService({
+      FERRY_MODE: 'production',
+      DATABASE_URL: 'postgres://nobody@localhost/unused',
+      FERRY_PUBLIC_URL: PUBLIC_URL,
+    });
+  });
+  afterAll(() => production.stop());
+
+  const isSimulation = (operation: Operation): boolean => operation.scopes.includes('sandbox:simulate');
+
+  it('there is no simulation, neither in the document nor as a route', async () => {
+    const simulations = operations.filter(isSimulation);
+    expect(simulations.length).toBeGreaterThan(0);
+    expect(simulations.filter(({ path }) => !path.startsWith('/v2/sandbox/'))).toEqual([]);
+    const rest = operations.filter((operation) => !isSimulation(operation));
+    expect(production.description.operations.map(({ name }) => name)).toEqual(rest.map(({ name }) => name));
+    expect(registeredRoutes(production).filter(({ path }) => path.includes('sandbox'))).toEqual([]);
+    expect(production.description.document.tags.map(({ name }: { name: string }) => name)).not.toContain(
+      'Sandbox',
+    );
+    const customer = await production.createCustomer();
+    for (const { method, path } of simulations) {
+      const real = path.replace('{id}', await production.createProfile(customer));
+      expectProblem(await customer.call(method, real, {}), 404, 'not-found');
+    }
+  });
+
+  it('every address is the public one', async () => {
+    const text = JSON.stringify(production.description.document);
+    const addresses = [...text.matchAll(/https?:\/\/[^/"\s`]+/g)].map(([address]) => address);
+    expect(new Set(addresses)).toEqual(new Set([PUBLIC_URL]));
+    const answer = await production.anonymous.call('GET', '/v2/profiles');
+    expect(answer.body.type).toBe(`${PUBLIC_URL}/problems/unauthenticated`);
+  });
+});

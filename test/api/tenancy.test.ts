@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import {
+  type Belongings,
+  createBelongings,
+  exampleFor,
+  isIdSchema,
+  type Operation,
+  pathFor,
+  propertiesOf,
+  withField,
+} from '../support/openapi.ts';
+import { expectProblem, startTestService, type TestCustomer } from '../support/service.ts';
+
+/**
+ * Who may call what, and see whose: generated from the document, so that a new operation is covered when it is
+ * there. Where a request needs something that exists, test/support/openapi.ts must know how to make it, or the test of
+ * that operation fails.
+ */
+const service = await startTestService();
+afterAll(() => service.stop());
+const { description } = service;
+
+/** Alice has one of everything, Mallory too, and Carol is the partner of both in settlements. */
+const carol = await service.createCustomer();
+const alice = await createBelongings(service, await service.createCustomer(), carol);
+const mallory = await createBelongings(service, await service.createCustomer(), carol);
+
+/** By design open to anybody. */
+const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys'];
+/** By design across customers: the only ones. */
+const ACROSS_CUSTOMERS = ['approveFiatAccount', 'listFiatAccountsForReview', 'rejectFiatAccount'];
+/** By design anybody's: value can be sent, and a settlement proposed, to every customer. */
+const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];
+/** Named like ids, but not ids of ours. */
+const NOT_OUR_IDS = [
+  'createFiatAccount /fiat_network_instructions/cubix/account_id',
+  'updateFiatAccount /fiat_network_instructions/cubix/account_id',
+];
+
+const operations = description.operations.filter((operation) => !PUBLIC.includes(operation.id));
+const tenanted = operations.filter((operation) => !ACROSS_CUSTOMERS.includes(operation.id));
+const hasPathId = (operation: Operation): boolean =>
+  operation.parameters.some((one) => one.in === 'path' && isIdSchema(one.schema));
+const isList = (operation: Operation): boolean =>
+  operation.method === 'GET' && !operation.parameters.some((one) => one.in === 'path');
+const pointer = (path: readonly (string | number)[]): string => `/${path.join('/')}`;
+const idFieldsOf = (operation: Operation) =>
+  propertiesOf(operation.body?.schema).filter((one) => isIdSchema(one.schema));
+
+const withPathId = tenanted.filter(hasPathId);
+const withBodyIds = tenanted.flatMap((operation) =>
+  idFieldsOf(operation).map(({ path }) => ({ operation, path, name: `${operation.id} ${pointer(path)}` })),
+);
+const lists = tenanted.filter(isList);
+
+const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
+
+/** Background work of the ledger, and nobody's. */
+const NOT_COMPARED = ['system_balances', 'system_deltas'];
+const tables = (
+  await service.database.query<{ name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
+  )
+)
+  .map(({ name }) => name)
+  .filter((name) => !NOT_COMPARED.includes(name));
+
+/** Every row of every table, as one hash for each table. */
+async function everything(): Promise<Record<string, string>> {
+  const rows = await service.database.query<{ name: string; content: string }>(
+    tables
+      .map(
+        (name) =>
+          `select '${name}' as name, count(*) || ' ' || md5(coalesce(string_agg(t::text, '|' order by t::text), '')) as content from ${name} t`,
+      )
+      .join(' union all '),
+  );
+  return Object.fromEntries(rows.map(({ name, content }) => [name, content]));
+}
+
+/** Whatever is done, no row of any table is added, changed or removed. */
+async function expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result> {
+  const before = await everything();
+  const result = await work();
+  expect(await everything()).toEqual(before);
+  return result;
+}
+
+/** A request that would succeed if it came from its owner. */
+async function validRequest(operation: Operation, belongings = alice): Promise<[string, string, unknown?]> {
+  const path = await pathFor(operation, belongings);
+  if (operation.body === undefined) return [operation.method, path];
+  return [operation.method, path, exampleFor(operation, belongings, 'shown')];
+}
+
+/** What its owner reads under the id in a path, where it can be read. */
+async function readAsOwner(operation: Operation, path: string): Promise<unknown> {
+  const [, kind, id] = /\/([^/]+)\/([0-9a-f-]{36})/.exec(path)!;
+  const reader = tenanted.find((one) => one.method === 'GET' && one.path.endsWith(`/${kind}/{id}`));
+  if (reader === undefined) {
+    // A member is read as a part of its account.
+    expect(operation.id).toBe('removeAccountMember');
+    return (await alice.customer.call('GET', '/v2/identity/accounts')).body;
+  }
+  const answer = await alice.customer.call('GET', reader.path.replace('{id}', id!));
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+describe('the tests here', () => {
+  it('cover every operation of the document, and say which are different by design', () => {
+    const ids = description.operations.map((operation) => operation.id);
+    expect([...PUBLIC, ...ACROSS_CUSTOMERS].filter((id) => !ids.includes(id))).toEqual([]);
+    const open = description.operations.filter((operation) => operation.scopes.length === 0);
+    expect(open.map((operation) => operation.id).sort()).toEqual(PUBLIC);
+    const operators = description.operations.filter(({ scopes }) => scopes.includes('operator:review'));
+    expect(operators.map((operation) => operation.id).sort()).toEqual(ACROSS_CUSTOMERS);
+    const covered = new Set([...withPathId, ...lists, ...withBodyIds.map((one) => one.operation)]);
+    // What is left makes something new of the caller's own, and refers to nothing.
+    const rest = tenanted.filter((operation) => !covered.has(operation)).map((operation) => operation.id);
+    expect(rest.sort()).toEqual(['createCryptoWithdrawalFee', 'createIdentity']);
+  });
+
+  it('know every parameter and field that is an id', () => {
+    const parameters = operations.flatMap((operation) =>
+      operation.parameters
+        .filter((one) => one.in === 'path' && !isIdSchema(one.schema))
+        .map((one) => `${operation.id} ${one.name}`),
+    );
+    expect(parameters).toEqual(['getBalance asset']);
+    const names = withBodyIds.map((one) => one.name);
+    expect(ANYBODYS.filter((name) => !names.includes(name))).toEqual([]);
+    const others = operations.flatMap((operation) =>
+      propertiesOf(operation.body?.schema)
+        .filter(({ path, schema }) => /(^|_)ids?$/.test(String(path.at(-1))) && !isIdSchema(schema))
+        .filter(({ path }) => path.at(-1) !== 'ref_id')
+        .map(({ path }) => `${operation.id} ${pointer(path)}`),
+    );
+    expect(others.sort()).toEqual(NOT_OUR_IDS);
+  });
+});
+
+describe('without a valid token', () => {
+  const token = 'eyJhbGciOiJub25lIn0.eyJzY29wZSI6InRyYW5zZmVyOnJlYWRfdHJhbnNmZXIifQ.';
+
+  it.each(named(operations))('%s answers 401, whatever else is right', async (_name, operation) => {
+    const request = await validRequest(operation);
+    await expectNothingChanged(async () => {
+      const bare = await service.anonymous.call(...request);
+      expectProblem(bare, 401, 'unauthenticated');
+      expect(bare.headers.get('www-authenticate')).toBe('Bearer');
+      const [method, path, body] = request;
+      for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
+        const answer = await service.anonymous.call(method, path, body, { authorization });
+        expectProblem(answer, 401, 'unauthenticated');
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+      }
+      const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
+      expectProblem(basic, 401, 'unauthenticated');
+      expect(basic.headers.get('www-authenticate')).toBe('Bearer');
+    });
+  });
+});
+
+describe('with every scope but the one that it needs', () => {
+  const weak = new Map<string, Promise<TestCustomer>>();
+  const withoutScope = (scope: string): Promise<TestCustomer> => {
+    const scopes = SCOPE_NAMES.filter((name) => name !== scope);
+    const customer = weak.get(scope) ?? service.createCustomer({ scopes });
+    weak.set(scope, customer);
+    return customer;
+  };
+
+  it.each(named(operations))('%s answers 403 and names the scope', async (_name, operation) => {
+    const [scope] = operation.scopes;
+    const caller = await withoutScope(scope!);
+    const request = await validRequest(operation);
+    await expectNothingChanged(async () => {
+      const answer = await caller.call(...request);
+      const meta = expectProblem(answer, 403, 'insufficient-scope');
+      expect(meta.required).toBe(scope);
+      expect(meta.found).toHaveLength(SCOPE_NAMES.length - 1);
+      expect(answer.headers.get('www-authenticate')).toBe(
+        `Bearer error="insufficient_scope", scope="${scope}"`,
+      );
+    });
+  });
+});
+
+describe('with the id of another customer in the path', () => {
+  it.each(named(withPathId))(
+    '%s answers 404 and changes nothing; its owner may',
+    async (_name, operation) => {
+      const [method, path] = await validRequest(operation);
+      const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
+      const before = await readAsOwner(operation, path);
+      const answer = await expectNothingChanged(() => mallory.customer.call(method, path, body));
+      const meta = expectProblem(answer, 404, 'not-found');
+      expect(Object.keys(meta).sort()).toEqual(['id', 'resource']);
+      expect(path).toContain(meta.id);
+      expect(await readAsOwner(operation, path)).toEqual(before);
+      // The request was right in everything but its caller.
+      const owner = operation.id === 'affirmSettlementTransaction' ? carol : alice.customer;
+      expect((await owner.call(method, path, body)).status).toBe(200);
+    },
+  );
+
+  it('an unknown id is answered in the same words as one of another customer', async () => {
+    for (const operation of withPathId) {
+      const [method, path, body] = await validRequest(operation);
+      const [, id] = /([0-9a-f-]{36})/.exec(path)!;
+      const unknown = id!.replace(/.{12}$/, '0123456789ab');
+      const hidden = await mallory.customer.call(method, path, body);
+      const absent = await mallory.customer.call(method, path.replace(id!, unknown), body);
+      expect(absent.status).toBe(404);
+      expect(JSON.stringify(absent.body)).toBe(JSON.stringify(hidden.body).replaceAll(id!, unknown));
+    }
+  });
+});
+
+describe('with the id of another customer in the body', () => {
+  const cases = withBodyIds.filter(({ name }) => !ANYBODYS.includes(name));
+
+  it.each(cases.map((one) => [one.name, one] as const))(
+    '%s answers 404',
+    async (_name, { operation, path }) => {
+      const target = await pathFor(operation, mallory);
+      const own = exampleFor(operation, mallory, 'every');
+      const foreign = alice.fields[path.at(-1)!]!;
+      const body = withField(own, path, foreign);
+      const answer = await expectNothingChanged(() => mallory.customer.call(operation.method, target, body));
+      const meta = expectProblem(answer, 404, 'not-found');
+      expect(meta).toEqual({ resource: expect.any(String), id: foreign });
+    },
+  );
+
+  it.each(ANYBODYS)('%s may be anybody’s, by design', async (name) => {
+    const { operation, path } = withBodyIds.find((one) => one.name === name)!;
+    const own = exampleFor(operation, mallory, 'shown');
+    const body = { ...withField(own, path, alice.fields[path.at(-1)!]), ref_id: name };
+    expect((await mallory.customer.call(operation.method, operation.path, body)).status).toBe(200);
+  });
+
+  // Last, since withdrawals go on by themselves.
+  const accepted = [...new Set(withBodyIds.map((one) => one.operation))];
+  it.each(named(accepted))(
+    '%s is accepted with ids of the caller’s own in every field',
+    async (_name, operation) => {
+      const body = exampleFor(operation, mallory, 'every');
+      const answer = await mallory.customer.call(operation.method, await pathFor(operation, mallory), body);
+      expect(answer.body).not.toHaveProperty('detail');
+      expect(answer.status).toBe(200);
+    },
+  );
+});
+
+describe('lists', () => {
+  let ann: Belongings;
+  let ben: Belongings;
+  beforeAll(async () => {
+    ann = await createBelongings(service, await service.createCustomer(), carol);
+    ben = await createBelongings(service, await service.createCustomer(), carol);
+    for (const make of [ann, ben].flatMap((one) => Object.values(one.make)))
+      await Promise.all([make(), make()]);
+  });
+
+  const idsIn = (answer: { body: any }): string[] => answer.body.items.map((item: { id: string }) => item.id);
+
+  it.each(named(lists))('%s shows each customer its own, however it is asked', async (_name, operation) => {
+    const ask = (who: TestCustomer, query: string) => who.call('GET', `${operation.path}${query}`);
+    const hers = await ask(ann.customer, '?limit=1000');
+    const his = await ask(ben.customer, '?limit=1000');
+    expect(idsIn(hers).length).toBeGreaterThan(1);
+    expect(idsIn(his).length).toBeGreaterThan(1);
+    expect(idsIn(his).filter((id) => idsIn(hers).includes(id))).toEqual([]);
+    for (const item of his.body.items) expect(item.customer_id ?? ben.customer.id).toBe(ben.customer.id);
+    // With filters that name what is Ann's.
+    const known = new Set([...Object.values(ann.fields), ...idsIn(hers)]);
+    const filters = operation.parameters.filter((one) => one.in === 'query' && isIdSchema(one.schema.items));
+    expect(filters.map((one) => one.name)).toContain('ids');
+    for (const { name } of filters) {
+      const pairs = [...known].slice(0, 100).map((id) => `${name}=${id}`);
+      expect((await ask(ben.customer, `?${pairs.join('&')}`)).body).toEqual({ items: [] });
+    }
+    // With a cursor that was given to Ann.
+    const { next_page_cursor: cursor } = (await ask(ann.customer, '?limit=1')).body;
+    const next = idsIn(await ask(ben.customer, `?limit=1000&page_cursor=${cursor}`));
+    expect(next.filter((id) => !idsIn(his).includes(id))).toEqual([]);
+  });
+
+  it('a customer that has nothing sees nothing', async () => {
+    const newcomer = await service.createCustomer();
+    for (const { path } of lists) expect((await newcomer.call('GET', path)).body).toEqual({ items: [] });
+  });
+});

@@ -1,0 +1,186 @@
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectDatabase } from '../../src/database/database.ts';
+import { type Migration, MigrationError, migrate, readMigrations } from '../../src/database/migrate.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const MIGRATIONS = resolve(import.meta.dirname, '../../migrations');
+const shipped = readMigrations();
+const names = shipped.map((migration) => migration.name);
+
+const directory = mkdtempSync(join(tmpdir(), 'ferry-migrations-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Small migrations as files of their own, one statement text each. */
+function migrationsOf(texts: Record<string, string>): Migration[] {
+  const folder = mkdtempSync(join(directory, 'set-'));
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
+  return readMigrations(folder);
+}
+
+let test: TestDatabase;
+beforeEach(async () => {
+  test = await createTestDatabase('template1');
+});
+afterEach(() => test.drop());
+
+/** In the order in which they were applied. */
+async function applied(): Promise<string[]> {
+  const rows = await test.database.query<{ name: string }>(
+    'select name from schema_migrations order by applied_at, version',
+  );
+  return rows.map((row) => row.name);
+}
+
+async function tables(): Promise<string[]> {
+  const rows = await test.database.query<{ name: string }>(
+    `select table_name::text as name from information_schema.tables where table_schema = 'public' order by 1`,
+  );
+  return rows.map((row) => row.name).filter((name) => name !== 'schema_migrations');
+}
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => new Error('not refused'),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(MigrationError);
+  return (error as Error).message;
+}
+
+describe('migrate', () => {
+  it('applies every migration once when ten nodes start together on an empty database', async () => {
+    const nodes = Array.from({ length: 10 }, () => connectDatabase(test.address, 2));
+    const outcomes = await Promise.all(nodes.map((node) => migrate(node)));
+    await Promise.all(nodes.map((node) => node.close()));
+    // One node did it all, the others waited and found it done.
+    expect(outcomes.filter((outcome) => outcome.length > 0)).toEqual([names]);
+    expect(await applied()).toEqual(names);
+    expect(await tables()).toEqual(expect.arrayContaining(['balances', 'entries', 'transfers']));
+  });
+
+  it('applies every migration once when one node is told ten times at once', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 10 }, () => migrate(test.database)));
+    expect(outcomes.flat()).toEqual(names);
+    expect(await applied()).toEqual(names);
+  });
+
+  it('applies nothing the second time', async () => {
+    expect(await migrate(test.database)).toEqual(names);
+    const before = await test.database.query('select * from schema_migrations order by version');
+    expect(await migrate(test.database)).toEqual([]);
+    expect(await test.database.query('select * from schema_migrations order by version')).toEqual(before);
+  });
+
+  it('applies only what is new to a database of an older version', async () => {
+    expect(await migrate(test.database, shipped.slice(0, 1))).toEqual(names.slice(0, 1));
+    expect(await migrate(test.database)).toEqual(names.slice(1));
+    expect(await applied()).toEqual(names);
+  });
+
+  it('refuses a database that is newer than the code, and changes nothing', async () => {
+    const [first, second] = ['create table one (id int);', 'create table two (id int);'];
+    const newer = migrationsOf({ '0001_one.sql': first, '0002_two.sql': second });
+    await migrate(test.database, newer);
+    expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
+      'the database has schema version 2, this Ferry knows only 1: start a newer Ferry',
+    );
+    expect(await tables()).toEqual(['one', 'two']);
+  });
+
+  it('refuses a file that was changed after it had been applied, and applies nothing after it', async () => {
+    await migrate(test.database, migrationsOf({ '0001_one.sql': 'create table one (id int);' }));
+    const changed = migrationsOf({
+      '0001_one.sql': 'create table one (id int); -- harmless',
+      '0002_two.sql': 'create table two (id int);',
+    });
+    expect(await refusal(migrate(test.database, changed))).toBe(
+      'migration 0001_one.sql was changed after it had been applied: restore the file',
+    );
+    expect(await tables()).toEqual(['one']);
+  });
+
+  it('refuses a database whose record of migrations has a gap', async () => {
+    const three = migrationsOf({
+      '0001_one.sql': 'create table one (id int);',
+      '0002_two.sql': 'create table two (id int);',
+      '0003_three.sql': 'create table three (id int);',
+    });
+    await migrate(test.database, three);
+    await test.database.query('delete from schema_migrations where version = 2');
+    expect(await refusal(migrate(test.database, three))).toBe(
+      'the database lacks schema version 2, but has 3: restore a backup',
+    );
+  });
+
+  it('leaves nothing of a failing migration behind, keeps those before it, and names its file', async () => {
+    const good = 'create table one (id int);';
+    const broken = migrationsOf({
+      '0001_one.sql': good,
+      '0002_broken.sql': 'create table two (id int); insert into two values (1); select 1 / 0;',
+      '0003_three.sql': 'create table three (id int);',
+    });
+    expect(await refusal(migrate(test.database, broken))).toBe(
+      'migration 0002_broken.sql failed: division by zero',
+    );
+    expect(await tables()).toEqual(['one']);
+    expect(await applied()).toEqual(['0001_one.sql']);
+
+    // Once it is mended, the same database goes on from there; the lock was given back, too.
+    const mended = migrationsOf({ '0001_one.sql': good, '0002_broken.sql': 'create table two (id int);' });
+    expect(await migrate(test.database, mended)).toEqual(['0002_broken.sql']);
+    expect(await tables()).toEqual(['one', 'two']);
+  });
+
+  it('lets a node that waited try the failing migration itself: all are told', async () => {
+    const broken = migrationsOf({ '0001_broken.sql': 'create table one (id int); select nonsense;' });
+    const nodes = Array.from({ length: 3 }, () => connectDatabase(test.address, 1));
+    const messages = await Promise.all(nodes.map((node) => refusal(migrate(node, broken))));
+    await Promise.all(nodes.map((node) => node.close()));
+    expect(new Set(messages)).toEqual(
+      new Set(['migration 0001_broken.sql failed: column "nonsense" does not exist']),
+    );
+    expect(await tables()).toEqual([]);
+  });
+
+  it('gives the connection back with the time limits that it had', async () => {
+    const one = connectDatabase(test.address, 1);
+    const limits = (): Promise<object[]> =>
+      one.query(
+        `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock`,
+      );
+    const before = await limits();
+    await migrate(one);
+    expect(await limits()).toEqual(before);
+    await one.close();
+  });
+});
+
+describe('readMigrations', () => {
+  it('finds the files that are shipped, in order, each with its text', () => {
+    const files = readdirSync(MIGRATIONS).sort();
+    expect(names).toEqual(files);
+    expect(shipped.map(({ version }) => version)).toEqual(files.map((_, index) => index + 1));
+    expect(new Set(shipped.map(({ checksum }) => checksum)).size).toBe(files.length);
+  });
+
+  it.each([
+    ['a gap', ['0001_a.sql', '0003_c.sql'], 'migration 0003_c.sql should have the number 2'],
+    ['a number twice', ['0001_a.sql', '0001_b.sql'], 'migration 0001_b.sql should have the number 2'],
+    ['a start at 2', ['0002_b.sql'], 'migration 0002_b.sql should have the number 1'],
+    ['a file without number', ['0001_a.sql', 'later.sql'], 'migration later.sql should have the number 2'],
+  ])('refuses %s in the numbers', (_title, files, sentence) => {
+    const read = (): Migration[] =>
+      migrationsOf(Object.fromEntries(files.map((file) => [file, 'select 1;'])));
+    expect(read).toThrow(new MigrationError(sentence));
+  });
+
+  it('leaves other files alone, and sorts by number', () => {
+    const folder = join(directory, 'copy');
+    cpSync(MIGRATIONS, folder, { recursive: true });
+    writeFileSync(join(folder, 'README.md'), 'not a migration');
+    expect(readMigrations(folder)).toEqual(shipped);
+  });
+});

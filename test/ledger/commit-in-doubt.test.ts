@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { DatabaseAddress } from '../../src/database/database.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { balancesOf } from '../../src/ledger/balances.ts';
+import { LIMITS } from '../../src/limits.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { auditLines, fund, pay, problemOf, startNode, type TestNode, withKey } from '../support/ledger.ts';
+import { type FaultyProxy, startProxy } from './proxy.ts';
+
+let test: TestDatabase;
+let proxy: FaultyProxy;
+let node: TestNode;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  proxy = await startProxy(test.address as Extract<DatabaseAddress, { socketDir: string }>);
+  node = startNode(proxy.address);
+});
+afterEach(async () => {
+  expect(await auditLines(test.database)).toEqual([]);
+  await node.stop();
+  await proxy.close();
+});
+
+async function availableOf(profileId: string): Promise<bigint> {
+  return (await balancesOf(test.database, profileId))[0]?.available ?? 0n;
+}
+
+describe('a commit whose answer never came', () => {
+  it.each([
+    ['was done by the server', { kind: 'answer-lost' as const }],
+    ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
+  ])('is told to its callers as done when it %s, and nothing is done twice', async (_, fault) => {
+    const [customerId, alice, bob] = [newId(), newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 100n));
+    await node.path.submit(fund(bob, 'USD', 1n));
+    proxy.failNextCommit(fault);
+    const keyed = (): ReturnType<typeof pay> =>
+      withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' });
+    const [first, replay, refused, second] = await Promise.allSettled([
+      node.path.submit(keyed()),
+      node.path.submit(keyed()),
+      node.path.submit(pay(alice, bob, 'USD', 1_000n)),
+      node.path.submit(pay(bob, alice, 'USD', 3n)),
+    ]);
+    expect(proxy.failed).toBe(1);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
+    expect(replay).toMatchObject({ status: 'fulfilled', value: { replayed: true } });
+    expect(refused).toMatchObject({ status: 'rejected', reason: { slug: 'insufficient-funds' } });
+    expect(second).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
+    expect(node.path.troubles).toEqual(['in-doubt']);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([93n, 8n]);
+    expect(await node.path.submit(keyed())).toMatchObject({ replayed: true });
+    await node.path.submit(pay(bob, alice, 'USD', 8n));
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
+  });
+
+  it('is told as undone when it never reached the server, and can be repeated at once', async () => {
+    const [customerId, alice] = [newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 1n));
+    proxy.failNextCommit({ kind: 'never-sent' });
+    const commands = Array.from({ length: 5 }, (_, index) =>
+      withKey(fund(alice, 'USD', 10n), { customerId, refId: `lost ${index}` }),
+    );
+    const problems = await Promise.all(commands.map((command) => problemOf(node.path.submit(command))));
+    expect(proxy.failed).toBe(1);
+    for (const problem of problems) {
+      expect(problem.status).toBe(503);
+      expect(problem.message).toMatch(/nothing was done\.$/);
+    }
+    expect(await availableOf(alice)).toBe(1n);
+    const repeated = await Promise.all(commands.map((command) => node.path.submit(command)));
+    expect(repeated.map((outcome) => outcome.replayed)).toEqual([false, false, false, false, false]);
+    expect(await availableOf(alice)).toBe(51n);
+  });
+
+  it('is told as unknown when nobody can say in time, and a repetition finds out', {
+    timeout: LIMITS.commitInDoubtMs + 10_000,
+  }, async () => {
+    const [customerId, alice] = [newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 1n));
+    proxy.failNextCommit({ kind: 'late', delayMs: LIMITS.commitInDoubtMs + 700 });
+    const command = withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' });
+    const problem = await problemOf(node.path.submit(command));
+    expect(problem.status).toBe(503);
+    expect(problem.message).toMatch(/its outcome is not known yet/);
+    // The repetition waits for the first one's key, and then learns that the first one made it.
+    expect(await node.path.submit(command)).toMatchObject({ replayed: true });
+    expect(await availableOf(alice)).toBe(11n);
+  });
+});

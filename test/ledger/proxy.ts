@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseAddress } from '../../src/database/database.ts';
+
+/** What happens to the next COMMIT that comes by. */
+export type CommitFault =
+  /** The server commits; its answer is lost with the connection. */
+  | { readonly kind: 'answer-lost' }
+  /** The connection breaks before the server sees it. */
+  | { readonly kind: 'never-sent' }
+  /** The client's side breaks at once; the server sees the COMMIT that much later. */
+  | { readonly kind: 'late'; readonly delayMs: number };
+
+export type FaultyProxy = {
+  readonly address: DatabaseAddress;
+  /** Arms the proxy for one COMMIT. */
+  failNextCommit(fault: CommitFault): void;
+  /** COMMITs that a fault befell. */
+  readonly failed: number;
+  /** From now on the server calls its errors what a Czech one calls them. */
+  speakCzech(): void;
+  /** Breaks every connection, now. */
+  cut(): void;
+  close(): Promise<void>;
+};
+
+const COMMIT = /\bcommit\0/i;
+
+/** The localized severity of an error message (`S`); the other one (`V`) is never translated. */
+function inCzech(data: Buffer): Buffer {
+  return Buffer.from(data.toString('latin1').replaceAll('SERROR\0V', 'SCHYBA\0V'), 'latin1');
+}
+
+/** Stands between driver and server, on a unix socket, and breaks connections at the worst moment. */
+export async function startProxy(
+  address: Extract<DatabaseAddress, { socketDir: string }>,
+  place?: string,
+): Promise<FaultyProxy> {
+  const socketDir = place ?? (await mkdtemp(join(tmpdir(), 'ferry-proxy-')));
+  await mkdir(socketDir, { recursive: true });
+  const upstreamPath = join(address.socketDir, `.s.PGSQL.${address.port}`);
+  const sockets = new Set<Socket>();
+  let armed: CommitFault | undefined;
+  let failed = 0;
+  let isCzech = false;
+
+  const server = createServer((client) => {
+    const upstream = connect(upstreamPath);
+    let isDropping = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => sockets.delete(socket));
+    }
+    client.on('close', () => !isDropping && upstream.destroy());
+    upstream.on('close', () => client.destroy());
+    upstream.on('data', (data) => {
+      // The answer to COMMIT proves that the server is done with it.
+      if (isDropping) client.destroy();
+      else client.write(isCzech ? inCzech(data) : data);
+    });
+    client.on('data', (data) => {
+      const fault = armed;
+      if (fault === undefined || !COMMIT.test(data.toString('latin1'))) {
+        upstream.write(data);
+        return;
+      }
+      armed = undefined;
+      failed += 1;
+      isDropping = true;
+      if (fault.kind === 'answer-lost') upstream.write(data);
+      else client.destroy();
+      if (fault.kind === 'never-sent') upstream.destroy();
+      if (fault.kind === 'late') setTimeout(() => upstream.end(data), fault.delayMs);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(join(socketDir, '.s.PGSQL.5432'), resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    address: { ...address, socketDir, port: 5432 },
+    failNextCommit(fault) {
+      armed = fault;
+    },
+    get failed() {
+      return failed;
+    },
+    speakCzech() {
+      isCzech = true;
+    },
+    cut,
+    async close() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(socketDir, { recursive: true, force: true });
+    },
+  };
+}

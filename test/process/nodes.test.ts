@@ -1,0 +1,222 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DatabaseAddress } from '../../src/database/database.ts';
+import { readMigrations } from '../../src/database/migrate.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
+
+const PUBLIC_URL = 'https://pay.example';
+/** Nothing may be written here in production: it is not even made. */
+const parent = mkdtempSync(join(tmpdir(), 'ferry-nodes-'));
+const dataDir = join(parent, 'data');
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+/** The operator's server is the one of the test run, on a socket whose directory stands in the place of a host. */
+function urlOf(address: DatabaseAddress): string {
+  if ('url' in address) return address.url;
+  const { socketDir, port, user, database } = address;
+  return `postgres://${user}@${encodeURIComponent(socketDir)}:${port}/${database}`;
+}
+
+describe('three nodes that start together on an empty database of the operator', () => {
+  let test: TestDatabase;
+  let env: Record<string, string>;
+  let nodes: FerryProcess[] = [];
+  let client: { client_id: string; client_secret: string };
+
+  beforeAll(async () => {
+    test = await createTestDatabase('template1');
+    env = {
+      FERRY_MODE: 'production',
+      FERRY_PUBLIC_URL: PUBLIC_URL,
+      DATABASE_URL: urlOf(test.address),
+      FERRY_DATA_DIR: dataDir,
+    };
+    nodes = await Promise.all([1, 2, 3].map(() => startFerry(env)));
+  });
+  afterAll(async () => {
+    await Promise.all(
+      nodes.filter(({ child }) => child.exitCode === null).map((node) => node.end('SIGKILL')),
+    );
+    await test.drop();
+  });
+
+  async function call(node: FerryProcess, token: string, method: string, path: string, body?: object) {
+    const response = await fetch(node.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, body: (await response.json()) as any };
+  }
+
+  const tokenAt = (node: FerryProcess): Promise<string> => tokenFrom(node.url, client as any);
+
+  it('migrate it once', async () => {
+    const names = readMigrations().map((migration) => migration.name);
+    const rows = await test.database.query<{ name: string }>(
+      'select name from schema_migrations order by version',
+    );
+    expect(rows.map((row) => row.name)).toEqual(names);
+    // Each says in its log what it applied.
+    const logged = nodes.flatMap((node) => [...node.output().matchAll(/"migration":"([^"]+)"/g)]);
+    expect(logged.map((match) => match[1])).toEqual(names);
+  });
+
+  it('are all ready, each on an address of its own', async () => {
+    expect(new Set(nodes.map((node) => node.url)).size).toBe(3);
+    for (const node of nodes) expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
+  });
+
+  it('say in one line where they listen, and show nothing of a sandbox', () => {
+    for (const node of nodes) {
+      const lines = node
+        .output()
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('{'));
+      expect(lines).toEqual([`Ferry listens on ${node.url}`]);
+    }
+  });
+
+  it('take a customer and a client from the command line', async () => {
+    const created = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
+    expect(created).toMatchObject({ code: 0, stderr: '' });
+    const made = await runFerry(
+      ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x', '--json'],
+      env,
+    );
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    client = JSON.parse(made.stdout);
+  });
+
+  it('take a token of any node at every node, in the name of their one public URL', async () => {
+    const tokens = await Promise.all(nodes.map(tokenAt));
+    for (const token of tokens) {
+      const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
+      expect(claims.iss).toBe(PUBLIC_URL);
+      for (const node of nodes) expect((await call(node, token, 'GET', '/v2/profiles')).status).toBe(200);
+    }
+    const keys = await Promise.all(
+      nodes.map(async (node) => (await fetch(`${node.url}/.well-known/jwks.json`)).json()),
+    );
+    expect(keys[1]).toEqual(keys[0]);
+    expect(keys[2]).toEqual(keys[0]);
+  });
+
+  it('show at once what another one has written', async () => {
+    const [one, two, three] = nodes;
+    const token = await tokenAt(one!);
+    const made = await call(two!, token, 'POST', '/v2/profiles', { nickname: 'Main' });
+    expect(made.status).toBe(200);
+    const found = await call(three!, token, 'GET', `/v2/profiles/${made.body.id}`);
+    expect(found).toEqual({ status: 200, body: made.body });
+  });
+
+  it('know no simulation', async () => {
+    const [node] = nodes;
+    const token = await tokenAt(node!);
+    const id = '01890a5d-ac96-774b-bcce-b302099a8057';
+    for (const path of [
+      `/v2/sandbox/profiles/${id}/deposit`,
+      `/v2/sandbox/transfers/${id}/complete`,
+      `/v2/sandbox/transfers/${id}/fail`,
+      `/v2/sandbox/fiat-accounts/${id}/approve`,
+      `/v2/sandbox/fiat-accounts/${id}/reject`,
+    ]) {
+      const { status, body } = await call(node!, token, 'POST', path, {});
+      expect({ status, type: body.type }).toEqual({ status: 404, type: `${PUBLIC_URL}/problems/not-found` });
+    }
+    const document = (await (await fetch(`${node!.url}/openapi.json`)).json()) as { paths: object };
+    const paths = Object.keys(document.paths);
+    expect(paths).toContain('/v2/transfer/platform');
+    expect(paths.filter((path) => path.includes('sandbox'))).toEqual([]);
+  });
+
+  it('write nothing into a data directory, and make no demo data', async () => {
+    expect(existsSync(dataDir)).toBe(false);
+    const listed = await runFerry(['customer', 'list', '--json'], env);
+    expect(JSON.parse(listed.stdout).map(({ name }: { name: string }) => name)).toEqual([
+      'Harbour Brokerage',
+    ]);
+    const demo = await runFerry(['demo'], env);
+    expect(demo).toMatchObject({ code: 1, stdout: '' });
+    expect(demo.stderr).toMatch(/sandbox\.json is not there/);
+  });
+
+  it('can be verified from the command line', async () => {
+    const { code, stdout } = await runFerry(['verify'], env);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: 'The ledger is sound: 0 entries on 0 balances, no violations.\n',
+    });
+  });
+
+  it('end with 0 at SIGTERM, and leave no connection behind', async () => {
+    const ended = await Promise.all(nodes.map((node) => node.end('SIGTERM')));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
+    const left = `select count(*)::integer as count from pg_stat_activity
+                  where datname = current_database() and pid <> pg_backend_pid()`;
+    await expect.poll(() => test.database.query(left)).toEqual([{ count: 0 }]);
+  });
+});
+
+describe('a sandbox on a server of its own', () => {
+  it('makes its data directory and the demo data, in whatever form the URL names the socket', async () => {
+    const test = await createTestDatabase('template1');
+    const { socketDir, user, database } = test.address as {
+      socketDir: string;
+      user: string;
+      database: string;
+    };
+    const own = join(parent, 'sandbox', 'deep');
+    const env = {
+      DATABASE_URL: `postgres:///${database}?host=${socketDir}&user=${user}`,
+      FERRY_DATA_DIR: own,
+    };
+    const ferry = await startFerry(env);
+    const [customer] = sandboxOf(own).customers;
+    expect((await tokenFrom(ferry.url, customer!)).split('.')).toHaveLength(3);
+    expect(existsSync(join(own, 'postgres'))).toBe(false);
+    expect((await ferry.end('SIGTERM')).code).toBe(0);
+
+    // The next one elsewhere finds the demo data, not the file with its secrets, and says so.
+    const elsewhere = await startFerry({ ...env, FERRY_DATA_DIR: join(parent, 'elsewhere') });
+    expect(elsewhere.output()).toContain(
+      'The demo credentials were written where this database was first used',
+    );
+    expect((await elsewhere.end('SIGTERM')).code).toBe(0);
+    await test.drop();
+  });
+});
+
+describe('a DATABASE_URL', () => {
+  it.each([
+    ['to a port where nothing listens', 'postgres://ferry:geheim@127.0.0.1:1/ferry', 'ECONNREFUSED'],
+    ['to a host that is not there', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
+    ['to a socket that is not there', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
+  ])('%s ends the start with one sentence that does not show the password', async (_title, url, named) => {
+    const { code, stdout, stderr } = await runFerry(['serve'], {
+      FERRY_MODE: 'production',
+      FERRY_PUBLIC_URL: PUBLIC_URL,
+      DATABASE_URL: url,
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^DATABASE_URL: the database does not answer: .*\.\n$/);
+    expect(stderr).toContain(named);
+    expect(stderr).not.toContain('geheim');
+  });
+
+  it('to a database that is not there ends the start in the words of the server', async () => {
+    const test = await createTestDatabase('template1');
+    const url = urlOf({
+      ...(test.address as { socketDir: string; port: number; user: string }),
+      database: 'nowhere',
+    });
+    await test.drop();
+    const { code, stderr } = await runFerry(['serve'], { DATABASE_URL: url.replace('@', ':geheim@') });
+    expect(code).toBe(1);
+    expect(stderr).toBe('DATABASE_URL: the database does not answer: database "nowhere" does not exist.\n');
+  });
+});

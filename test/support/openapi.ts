@@ -1,0 +1,291 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { ID_PATTERN } from '../../src/kernel/id.ts';
+import type { TestCustomer, TestService } from './service.ts';
+
+/** The published document, read by somebody who knows nothing but the document. */
+export type Operation = {
+  /** `POST /v2/things/{id}`, as titles of tests show it. */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly id: string;
+  /** Empty when anybody may call it. */
+  readonly scopes: readonly string[];
+  readonly parameters: readonly { name: string; in: 'path' | 'query'; schema: any }[];
+  /** References are followed. */
+  readonly body: { readonly schema: any; readonly example: any; readonly mediaType: string } | undefined;
+  readonly responses: Readonly<Record<string, any>>;
+};
+
+type Received = { readonly status: number; readonly headers: Headers; readonly body: any };
+
+export type Description = {
+  readonly document: any;
+  readonly operations: readonly Operation[];
+  operation(id: string): Operation;
+  /** Follows references, all the way down. */
+  resolve(schema: any): any;
+  /** What a request body breaks. */
+  bodyFaults(operation: Operation, body: unknown): string[];
+  /** Throws when an answer is not one that the document promises. */
+  check(method: string, path: string, received: Received): void;
+};
+
+/** Pages for people and for whoever runs the service; they are not operations. */
+export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
+
+const isHeaderThere = (headers: Headers, name: string): boolean => (headers.get(name) ?? '') !== '';
+
+function describeError({ instancePath, message, params }: ErrorObject): string {
+  const { additionalProperty, allowedValues } = params as {
+    additionalProperty?: string;
+    allowedValues?: readonly string[];
+  };
+  const more = additionalProperty ?? allowedValues?.join(', ');
+  return `${instancePath || 'the body'} ${message}${more === undefined ? '' : `: ${more}`}`;
+}
+
+export function readDescription(document: any): Description {
+  // Strict: a keyword that Ajv does not know, or that cannot apply, is a mistake in the document.
+  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+  addFormats.default(ajv);
+  const resolve = (schema: any): any => {
+    if (Array.isArray(schema)) return schema.map(resolve);
+    if (schema === null || typeof schema !== 'object') return schema;
+    if (typeof schema.$ref === 'string') {
+      const parts = schema.$ref.slice(2).split('/');
+      return resolve(parts.reduce((at: any, part: string) => at[part], document));
+    }
+    return Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, resolve(inner)]));
+  };
+
+  // Compiled when first used: a file of tests needs only a few of them.
+  const validators = new Map<unknown, ValidateFunction>();
+  const faultsOf = (schema: any, value: unknown): string[] => {
+    const key = schema.$ref ?? schema;
+    const validate = validators.get(key) ?? ajv.compile(resolve(schema));
+    validators.set(key, validate);
+    return validate(value) ? [] : validate.errors!.map(describeError);
+  };
+
+  const operations = Object.entries<any>(document.paths).flatMap(([path, item]) =>
+    Object.entries<any>(item).map(([method, operation]): Operation => {
+      const [mediaType, content] = Object.entries<any>(operation.requestBody?.content ?? {})[0] ?? [];
+      return {
+        name: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        id: operation.operationId,
+        scopes: operation.security.flatMap((one: Record<string, string[]>) => Object.values(one).flat()),
+        parameters: (operation.parameters ?? []).map(resolve),
+        body:
+          mediaType === undefined
+            ? undefined
+            : { schema: resolve(content.schema), example: content.example, mediaType },
+        responses: operation.responses,
+      };
+    }),
+  );
+
+  // A path without parameters is a better match than one with.
+  const templates = Object.keys(document.paths)
+    .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`) }))
+    .sort((one, other) => one.path.split('{').length - other.path.split('{').length);
+
+  function faults(method: string, pathname: string, received: Received): string[] {
+    const { status, headers, body } = received;
+    const path = templates.find(({ pattern }) => pattern.test(pathname))?.path;
+    const verb = method === 'HEAD' ? 'GET' : method;
+    const operation = operations.find((one) => one.path === path && one.method === verb);
+    if (operation === undefined) {
+      const expected = path === undefined ? 404 : 405;
+      if (status !== expected) return [`the document has no such ${path === undefined ? 'path' : 'method'}`];
+      return faultsOf({ $ref: '#/components/schemas/Problem' }, body);
+    }
+    const response = operation.responses[status];
+    if (response === undefined) {
+      return [`${operation.id} has no such status, only ${Object.keys(operation.responses).join(', ')}`];
+    }
+    const missing = Object.entries<any>(response.headers ?? {})
+      .filter(([name, header]) => header.required === true && !isHeaderThere(headers, name))
+      .map(([name]) => `the header ${name} is missing`);
+    if (
+      isHeaderThere(headers, 'idempotent-replayed') &&
+      !('Idempotent-Replayed' in (response.headers ?? {}))
+    ) {
+      missing.push('the header Idempotent-Replayed is not in the document');
+    }
+    const type = headers.get('content-type')?.split(';', 1)[0] ?? '';
+    const content = response.content[type];
+    if (content === undefined) {
+      return [...missing, `its type is ${type}, and not ${Object.keys(response.content).join(', ')}`];
+    }
+    if (method === 'HEAD') return missing;
+    return [...missing, ...faultsOf(content.schema, body), ...slugFaults(content, body)];
+  }
+
+  /** Each status lists the problems that it can be. */
+  function slugFaults(content: any, body: any): string[] {
+    if (content.examples === undefined) return [];
+    const types = Object.values<any>(content.examples).map((example) => example.value.type);
+    return types.includes(body?.type) ? [] : [`its type is ${body?.type}, and not ${types.join(', ')}`];
+  }
+
+  return {
+    document,
+    operations,
+    operation: (id) => operations.find((one) => one.id === id)!,
+    resolve,
+    bodyFaults: (operation, body) => faultsOf(operation.body!.schema, body),
+    check(method, path, received) {
+      const pathname = path.split('?', 1)[0]!;
+      if (OUTSIDE.test(pathname)) return;
+      const found = faults(method, pathname, received);
+      if (found.length === 0) return;
+      const body = JSON.stringify(received.body)?.slice(0, 2_000);
+      throw new Error(
+        `${method} ${pathname} answered ${received.status}, which is not what /openapi.json says: ${found.join('; ')}\n${body}`,
+      );
+    },
+  };
+}
+
+/** Belongings: one of everything that an operation can be asked about, for requests made from the document alone. */
+export type Belongings = {
+  readonly customer: TestCustomer;
+  /** Makes another one and answers its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. */
+  readonly make: Readonly<Record<string, () => Promise<string>>>;
+  /** What to put into a field of a body, by its name. */
+  readonly fields: Readonly<Record<string, string>>;
+};
+
+const FUNDS = { USD: '1000000', BTC: '1000' };
+
+/** `partner` is the other side of settlements. Nothing here changes by itself: no withdrawal, no open window. */
+export async function createBelongings(
+  service: TestService,
+  customer: TestCustomer,
+  partner: TestCustomer,
+): Promise<Belongings> {
+  const exampleOf = (id: string): any => structuredClone(service.description.operation(id).body!.example);
+  const post = async (path: string, body: object): Promise<any> => {
+    const answer = await customer.call('POST', path, body);
+    if (answer.status !== 200) throw new Error(`POST ${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const profile = await service.createProfile(customer, FUNDS);
+  const second = await service.createProfile(customer, FUNDS);
+  const partners = await service.createProfile(partner);
+  const identity = async (): Promise<string> =>
+    (await post('/v2/identity/identities', exampleOf('createIdentity'))).id;
+  const account = async (owner: string): Promise<string> =>
+    (await post('/v2/identity/accounts', { account: { identity_id: owner } })).id;
+  const make: Belongings['make'] = {
+    profiles: () => service.createProfile(customer, FUNDS),
+    identities: identity,
+    accounts: async () => account(await identity()),
+    'account-members': async () => {
+      const members = [{ identity_id: await identity(), roles: ['FINANCIAL_ADVISOR'] }];
+      const added = await post('/v2/identity/account-members', {
+        account_id: await account(await identity()),
+        members,
+      });
+      return added.members[0].id;
+    },
+    'fiat-accounts': async () => {
+      const body = exampleOf('createFiatAccount');
+      // Waits for a person, so it is PENDING for as long as a test needs.
+      body.fiat_network_instructions.wire.fiat_account_owner_address.country = 'Atlantis';
+      return (await post('/v2/transfer/fiat-accounts', body)).id;
+    },
+    transfers: async () => {
+      const sides = { from_profile_id: profile, to_profile_id: second };
+      return (await post('/v2/transfer/platform', { ...sides, asset: 'USD', amount: '1' })).id;
+    },
+    transactions: async () => {
+      const body = {
+        source_profile_id: profile,
+        target_profile_id: partners,
+        legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }],
+        settlement_window_start: new Date(Date.now() + 86_400_000).toISOString(),
+      };
+      return (await post('/v2/settlement/transactions', body)).id;
+    },
+  };
+  const owner = await identity();
+  const owned = await account(owner);
+  return {
+    customer,
+    make,
+    fields: {
+      profile_id: profile,
+      from_profile_id: profile,
+      source_profile_id: profile,
+      to_profile_id: second,
+      target_profile_id: second,
+      identity_id: owner,
+      from_identity_id: owner,
+      to_identity_id: owner,
+      account_id: owned,
+      from_account_id: owned,
+      to_account_id: owned,
+      fiat_account_id: await make['fiat-accounts']!(),
+      fee_id: (await post('/v2/transfer/fees/crypto-withdrawal', exampleOf('createCryptoWithdrawalFee'))).id,
+    },
+  };
+}
+
+type FieldPath = readonly (string | number)[];
+
+/** Every property below a schema, with where it stands in a value; a list is looked at by its first item. */
+export function propertiesOf(schema: any, at: FieldPath = []): { path: FieldPath; schema: any }[] {
+  const inner = Object.entries<any>(schema?.properties ?? {}).map(
+    ([name, one]) => [[...at, name], one] as const,
+  );
+  const items = schema?.items === undefined ? [] : [[[...at, 0], schema.items] as const];
+  return [
+    ...inner.map(([path, one]) => ({ path, schema: one })),
+    ...[...inner, ...items].flatMap(([path, one]) => propertiesOf(one, path)),
+  ];
+}
+
+export const isIdSchema = (schema: any): boolean => schema?.pattern === ID_PATTERN;
+
+/** A copy of the value with that field set. */
+export function withField(value: any, path: FieldPath, to: unknown): any {
+  const copy = structuredClone(value);
+  const holder = path.slice(0, -1).reduce((inner, part) => inner?.[part], copy);
+  if (holder === undefined) throw new Error(`the example has nothing at /${path.slice(0, -1).join('/')}`);
+  holder[path.at(-1)!] = to;
+  return copy;
+}
+
+/** The example of an operation with the customer's own ids: those that it shows, or every one that it could have. */
+export function exampleFor(operation: Operation, { fields }: Belongings, which: 'shown' | 'every'): any {
+  const { schema, example } = operation.body!;
+  return propertiesOf(schema)
+    .filter((one) => isIdSchema(one.schema))
+    .reduce((body, { path }) => {
+      const isShown = path.reduce((inner: any, part) => inner?.[part], body) !== undefined;
+      if (!isShown && which === 'shown') return body;
+      const id = fields[path.at(-1)!];
+      if (id === undefined)
+        throw new Error(`no belonging for the field /${path.join('/')} of ${operation.id}`);
+      return withField(body, path, id);
+    }, structuredClone(example));
+}
+
+const PATH_VALUES: Readonly<Record<string, string>> = { asset: 'USD' };
+
+/** The operation's path with ids of what was made for it. */
+export async function pathFor(operation: Operation, { make }: Belongings): Promise<string> {
+  let { path } = operation;
+  for (const { name, schema } of operation.parameters.filter((one) => one.in === 'path')) {
+    const [, kind = ''] = new RegExp(`/([^/{}]+)/\\{${name}\\}`).exec(operation.path) ?? [];
+    const value = isIdSchema(schema) ? await make[kind]?.() : PATH_VALUES[name];
+    if (value === undefined) throw new Error(`no belonging for {${name}} of ${operation.name}`);
+    path = path.replace(`{${name}}`, value);
+  }
+  return path;
+}
