@@ -73,6 +73,7 @@ const COLUMNS = `e.id, e.type, e.resource_id as "resourceId", e.at_ns as "atNs",
 const FROM = 'event_groups g join events e on e.group_id = g.id';
 
 export type FeedFilter = {
+  readonly ids?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
   readonly notType?: string;
   readonly resourceIds?: readonly string[] | undefined;
@@ -100,6 +101,7 @@ function narrow(where: Where, filter: FeedFilter): void {
     where.parameters.push(value);
     where.clauses.push(sql.replace('?', `$${where.parameters.length}`));
   };
+  if (filter.ids !== undefined) add('e.id = any (?::uuid[])', plainArray(filter.ids));
   if (filter.types !== undefined)
     add('e.type like any (?::text[])', textArray(filter.types.map(likePattern)));
   if (filter.notType !== undefined) add('e.type <> ?', filter.notType);
@@ -148,7 +150,7 @@ function pageOf(events: readonly FeedEvent[], limit: number, end: Place, endHasM
 
 /**
  * The next events of a customer. Whatever the filter, a page looks at a bounded number of events: when few of them
- * fit, the page is short, and `next` is where to go on. By resource there is an index, and no bound is needed.
+ * fit, the page is short, and `next` is where to go on. For ids there are indexes, and no bound is needed.
  */
 export async function readFeed(
   database: Queryable,
@@ -167,7 +169,7 @@ export async function readFeed(
   const where = within(customerId, after);
   const isFiltered = filter.types !== undefined || (filter.ranges ?? []).length > 0;
   narrow(where, filter);
-  if (filter.resourceIds !== undefined) {
+  if (filter.ids !== undefined || filter.resourceIds !== undefined) {
     // Read before the events: what is seen beyond it is not taken for all that is there.
     const { position } = await feedHead(database);
     const head = { position, line: LINE_MAX };

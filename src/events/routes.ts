@@ -19,13 +19,13 @@ export type EventDependencies = {
   readonly heartbeatMs?: number;
 };
 
-type Query = { types?: string[]; resource_ids?: string[]; page_cursor?: string };
+type Query = { ids?: string[]; types?: string[]; resource_ids?: string[]; page_cursor?: string };
 
 function readFilter(query: Query): FeedFilter {
   const errors = typeFaults('/query/types', query.types);
   if (errors.length > 0) throw invalidRequest(errors);
   const { ranges } = readPage({ ...query, page_cursor: undefined });
-  return { types: query.types, resourceIds: query.resource_ids, ranges };
+  return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, ranges };
 }
 
 function placeOf(cursor: string, pointer: string): Place {

@@ -26,6 +26,7 @@ export const EventShape = Type.Object(
 );
 
 const filters = {
+  ids: Several(Id('event'), 'Only these events'),
   types: Several(EventType, 'Only events of these types'),
   resource_ids: Several(Id('resource'), 'Only events of these resources'),
 };

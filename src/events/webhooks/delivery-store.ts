@@ -92,11 +92,12 @@ const FROM = 'webhook_deliveries d join events e on e.id = d.event_id';
 export function listDeliveries(
   database: Queryable,
   endpointId: string,
-  filters: { readonly statuses?: readonly string[]; readonly event_ids?: readonly string[] },
+  filters: { readonly [name in 'ids' | 'statuses' | 'event_ids']?: readonly string[] },
   page: Page,
 ): Promise<StoredDelivery[]> {
   return selectPage(database, { columns: COLUMNS, from: FROM, alias: 'd' }, page, (where) => {
     where.add('d.endpoint_id = ?', endpointId);
+    where.anyOf('d.id', 'uuid', filters.ids);
     where.anyOf('d.status', 'text', filters.statuses);
     where.anyOf('d.event_id', 'uuid', filters.event_ids);
   });

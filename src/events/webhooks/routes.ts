@@ -132,7 +132,7 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       problems: [],
       async handle({ caller, query }) {
         const page = readPage(query);
-        const rows = await listEndpoints(database, caller.customerId, page);
+        const rows = await listEndpoints(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, (row) => presentEndpoint(row)) };
       },
     }),

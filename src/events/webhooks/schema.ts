@@ -4,6 +4,11 @@ import { closed, DateTime, Id, RefId, TEXT_PATTERN } from '../../kernel/shapes.t
 import { LIMITS } from '../../limits.ts';
 import { EventShape, EventType } from '../schema.ts';
 
+const Headers = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  additionalProperties: { type: 'string' },
+});
+
 const Url = Type.String({
   minLength: 1,
   maxLength: LIMITS.webhookUrlLengthMax,
@@ -68,7 +73,9 @@ export const WebhookWithSecretShape = Type.Object(
   { ...closed, title: 'WebhookWithSecret' },
 );
 
-export const WebhooksQuery = listQuery({}, ['created_at']);
+export const WebhooksQuery = listQuery({ ids: Several(Id('webhook'), 'Only these endpoints') }, [
+  'created_at',
+]);
 export const WebhookList = listShape(WebhookShape, 'WebhookList');
 
 const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'];
@@ -89,7 +96,7 @@ export const DeliveryShape = Type.Object(
       Type.Object(
         {
           url: Type.String(),
-          headers: Type.Record(Type.String(), Type.String()),
+          headers: Headers,
           body: EventShape,
         },
         { ...closed, description: 'The last attempt' },
@@ -99,7 +106,7 @@ export const DeliveryShape = Type.Object(
       Type.Object(
         {
           status: Type.Integer(),
-          headers: Type.Record(Type.String(), Type.String()),
+          headers: Headers,
           body: Type.String({ description: `The first ${LIMITS.webhookResponseBytesMax} bytes` }),
           duration_ms: Type.Integer(),
         },
@@ -115,6 +122,7 @@ export const DeliveryShape = Type.Object(
 
 export const DeliveriesQuery = listQuery(
   {
+    ids: Several(Id('delivery'), 'Only these deliveries'),
     statuses: Several(Type.Enum(DELIVERY_STATUSES), 'Only deliveries with these statuses'),
     event_ids: Several(Id('event'), 'Only deliveries of these events'),
   },

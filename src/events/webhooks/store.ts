@@ -119,9 +119,15 @@ export async function findAnyEndpoint(
   return endpoint;
 }
 
-export function listEndpoints(database: Queryable, customerId: string, page: Page): Promise<Endpoint[]> {
+export function listEndpoints(
+  database: Queryable,
+  customerId: string,
+  filters: { readonly ids?: readonly string[] },
+  page: Page,
+): Promise<Endpoint[]> {
   const source = { columns: ENDPOINT_COLUMNS, from: 'webhook_endpoints w', alias: 'w' };
   return selectPage(database, source, page, (where) => {
     where.add('w.deleted_at_ns is null and w.customer_id = ?', customerId);
+    where.anyOf('w.id', 'uuid', filters.ids);
   });
 }
