@@ -148,6 +148,36 @@ function pageOf(events: readonly FeedEvent[], limit: number, end: Place, endHasM
   return { events, next: { position: next.position, line: next.line }, hasMore: endHasMore };
 }
 
+type Bounds = { readonly limit: number; readonly scanMax: number };
+
+/** In steps that grow, so that a filter that most events fit costs little, and one that hardly any fit few statements. */
+async function scanFeed(
+  database: Queryable,
+  customerId: string,
+  filter: FeedFilter,
+  start: Place,
+  { limit, scanMax }: Bounds,
+): Promise<FeedPage> {
+  const events: FeedEvent[] = [];
+  let after = start;
+  let scanned = 0;
+  for (let size = limit * 4; ; size *= 4) {
+    const step = Math.min(size, scanMax - scanned);
+    const end = await scanEnd(database, customerId, after, step);
+    if (end === undefined) return { events, next: after, hasMore: false };
+    const where = within(customerId, after);
+    narrow(where, filter);
+    where.parameters.push(end.position, end.line);
+    const at = where.parameters.length;
+    where.clauses.push(`g.position <= $${at - 1}`, `(g.position < $${at - 1} or e.line <= $${at})`);
+    events.push(...(await selectEvents(database, where, limit + 1 - events.length)));
+    scanned += end.count;
+    const isEnd = end.count < step;
+    if (events.length > limit || isEnd || scanned >= scanMax) return pageOf(events, limit, end, !isEnd);
+    after = { position: end.position, line: end.line };
+  }
+}
+
 /**
  * The next events of a customer. Whatever the filter, a page looks at a bounded number of events: when few of them
  * fit, the page is short, and `next` is where to go on. For ids there are indexes, and no bound is needed.
@@ -157,9 +187,9 @@ export async function readFeed(
   customerId: string,
   filter: FeedFilter,
   start: Place,
-  bounds: { readonly limit: number; readonly scanMax: number },
+  bounds: Bounds,
 ): Promise<FeedPage> {
-  const { limit, scanMax } = bounds;
+  const { limit } = bounds;
   let after = start;
   for (const { operator, ns } of filter.ranges ?? []) {
     if (operator.startsWith('<')) continue;
@@ -167,7 +197,6 @@ export async function readFeed(
     if (isAfter(place, after)) after = place;
   }
   const where = within(customerId, after);
-  const isFiltered = filter.types !== undefined || (filter.ranges ?? []).length > 0;
   narrow(where, filter);
   if (filter.ids !== undefined || filter.resourceIds !== undefined) {
     // Read before the events: what is seen beyond it is not taken for all that is there.
@@ -176,13 +205,10 @@ export async function readFeed(
     const found = await selectEvents(database, where, limit + 1);
     return pageOf(found, limit, isAfter(head, after) ? head : after, false);
   }
-  if (!isFiltered) return pageOf(await selectEvents(database, where, limit + 1), limit, after, false);
-  const end = await scanEnd(database, customerId, after, scanMax);
-  if (end === undefined) return { events: [], next: after, hasMore: false };
-  where.parameters.push(end.position, end.line);
-  const at = where.parameters.length;
-  where.clauses.push(`g.position <= $${at - 1}`, `(g.position < $${at - 1} or e.line <= $${at})`);
-  return pageOf(await selectEvents(database, where, limit + 1), limit, end, end.count === scanMax);
+  const isFiltered =
+    filter.types !== undefined || filter.notType !== undefined || (filter.ranges ?? []).length > 0;
+  if (isFiltered) return scanFeed(database, customerId, filter, after, bounds);
+  return pageOf(await selectEvents(database, where, limit + 1), limit, after, false);
 }
 
 /** An event of that customer that is in the feed; another's is as if it were not there. */

@@ -188,6 +188,14 @@ export async function endTestDelivery(
   );
 }
 
+/** What was pending for an endpoint that was deleted is nobody's any more. */
+export async function forgetDeleted(database: Queryable): Promise<void> {
+  await database.query(
+    `delete from webhook_deliveries d using webhook_endpoints w
+     where w.deleted_at_ns is not null and d.endpoint_id = w.id and d.status = 'PENDING'`,
+  );
+}
+
 /** Forgets deliveries that ended long ago. Says how many. */
 export async function forgetDeliveries(database: Queryable, ageMs: number, rowsMax: number): Promise<number> {
   const rows = await database.query(

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { newId } from '../../kernel/id.ts';
 import { repeat } from '../../kernel/repeat.ts';
 import { LIMITS } from '../../limits.ts';
-import { forgetDeliveries } from './delivery-store.ts';
+import { forgetDeleted, forgetDeliveries } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
 import { claimEndpoints } from './lease-store.ts';
 import { createRecorder } from './recorder.ts';
@@ -150,6 +150,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     LIMITS.webhookRetentionIntervalMs,
     async () => {
       const rowsMax = LIMITS.webhookRetentionRowsMax;
+      await forgetDeleted(database);
       const count = await forgetDeliveries(database, LIMITS.webhookRetentionMs, rowsMax);
       return count === rowsMax ? 'again' : 'wait';
     },
