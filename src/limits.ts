@@ -147,6 +147,9 @@ export const LIMITS = {
   webhookPendingMax: 1_000,
   /** Events that are taken from the feed for an endpoint at once. */
   webhookFanOutMax: 200,
+  /** How soon after one another a node looks into the feed for one endpoint, and for endpoints that have news. */
+  webhookFanOutIntervalMs: 50,
+  webhookLookIntervalMs: 25,
   /** Endpoints that one node delivers to at the same time; other nodes take the others. */
   webhookRunnersMax: 200,
   /** Statements of webhook work under way at once: the write path needs connections more. */

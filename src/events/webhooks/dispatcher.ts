@@ -141,7 +141,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         if (!isFailing) log.warn({ err: error }, 'webhook deliveries cannot be looked for');
         isFailing = true;
       }
-      await sleep(LIMITS.eventSequenceIntervalMs, undefined, { ref: false });
+      await sleep(LIMITS.webhookLookIntervalMs, undefined, { ref: false });
       await pause();
     }
   }

@@ -69,6 +69,7 @@ export function startRunner(
   let breaker: Breaker = CLOSED;
   let leaseEndsMs = 0;
   let renewedMs = 0;
+  let refilledMs = 0;
   let loadedGeneration = -1n;
   let mayHaveNews = true;
   const stopping = new AbortController();
@@ -107,23 +108,43 @@ export function startRunner(
     return true;
   }
 
+  function room(): number {
+    return Math.min(LIMITS.webhookFanOutMax, LIMITS.webhookPendingMax - queue.size);
+  }
+
+  /** An endpoint that does not answer gets nothing new: its events wait in the feed. */
+  function takesNews(): boolean {
+    return mayHaveNews && breaker.probeAtMs === null && room() >= LIMITS.webhookFanOutMax / 2;
+  }
+
+  function isFull(): boolean {
+    return underWay.size >= (breaker.probeAtMs === null ? dependencies.concurrency : 1);
+  }
+
+  function refillInMs(): number {
+    return refilledMs + LIMITS.webhookFanOutIntervalMs - performance.now();
+  }
+
   async function refill({ endpoint }: Held): Promise<void> {
-    const room = Math.min(LIMITS.webhookFanOutMax, LIMITS.webhookPendingMax - queue.size);
-    // An endpoint that does not answer gets nothing new: its events wait in the feed.
-    if (!mayHaveNews || breaker.probeAtMs !== null || room < LIMITS.webhookFanOutMax / 2) return;
+    // Not while it has enough to do, or had something a moment ago: events that come one by one are taken together.
+    const { concurrency } = dependencies;
+    if (!takesNews() || refillInMs() > 0 || queue.ready(nowMs(), concurrency).length >= concurrency) return;
     mayHaveNews = false;
+    refilledMs = performance.now();
     const taken = await fanOut(database, endpoint, {
       token,
       generation: loadedGeneration,
       nowMs: nowMs(),
-      limit: room,
+      limit: room(),
     });
     if (taken === 'changed') {
       renewedMs = 0;
       return;
     }
     queue.add(taken.deliveries);
-    if (taken.hasMore) mayHaveNews = true;
+    if (!taken.hasMore) return;
+    mayHaveNews = true;
+    refilledMs = 0;
   }
 
   function learn(outcome: Outcome, delivery: Delivery): void {
@@ -195,7 +216,7 @@ export function startRunner(
   }
 
   function hasWorkSoon(): boolean {
-    if (underWay.size > 0 || mayHaveNews) return true;
+    if (underWay.size > 0 || takesNews()) return true;
     const next = breaker.probeAtMs ?? queue.nextDueMs();
     return next !== undefined && next - nowMs() <= timing.lingerMs;
   }
@@ -215,9 +236,9 @@ export function startRunner(
   function pauseMs(): number {
     const renewInMs = renewedMs + timing.renewMs - performance.now();
     const next = breaker.probeAtMs ?? queue.nextDueMs();
-    const isFull = underWay.size >= (breaker.probeAtMs === null ? dependencies.concurrency : 1);
-    const dueInMs = next === undefined || isFull ? renewInMs : next - nowMs();
-    return Math.min(renewInMs, Math.max(dueInMs, 1));
+    const dueInMs = next === undefined || isFull() ? renewInMs : next - nowMs();
+    const newsInMs = takesNews() && !isFull() ? Math.max(refillInMs(), 1) : renewInMs;
+    return Math.min(renewInMs, newsInMs, Math.max(dueInMs, 1));
   }
 
   async function work(): Promise<void> {
@@ -256,7 +277,8 @@ export function startRunner(
     ended: run(),
     wake() {
       mayHaveNews = true;
-      wake();
+      // Otherwise the next attempt that ends will do.
+      if (!isFull()) wake();
     },
     stop() {
       stopping.abort();
