@@ -18,6 +18,8 @@ export type Config = {
   /** Absent: the address that the service listens on. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
+  /** Seals the secrets of webhook endpoints. Absent: the sandbox makes one, production has no webhooks. */
+  readonly secretKey: Buffer | undefined;
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
@@ -95,6 +97,21 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
     );
   }
   return text.replace(/\/+$/, '');
+}
+
+const SECRET_KEY_BYTES = 32;
+
+function readSecretKey(env: Environment): Buffer | undefined {
+  const text = env.FERRY_SECRET_KEY;
+  if (text === undefined || text === '') return undefined;
+  const key = Buffer.from(text, 'base64');
+  // The decoder skips what it does not know; and the value itself is not repeated.
+  if (key.length !== SECRET_KEY_BYTES || key.toString('base64') !== text) {
+    throw new ConfigError(
+      `FERRY_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes in base64, as "openssl rand -base64 32" makes them.`,
+    );
+  }
+  return key;
 }
 
 type ConfigFile = {
@@ -196,6 +213,7 @@ export function readConfig(env: Environment): Config {
     publicUrl,
     // A newcomer sees the welcome, not its log; an operator sees the log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
+    secretKey: readSecretKey(env),
     assets,
     fees: fromFile(() => createFeeSchedule(assets, file.fees)),
     prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),

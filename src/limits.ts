@@ -181,4 +181,70 @@ export const LIMITS = {
   railNoticesPollMs: 1_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
+  /** Events become readable at most this long after their commit, while others keep committing; see 0008-event-order. */
+  eventSequenceIntervalMs: 10,
+  /** How soon a node notices what other nodes committed or sequenced: one small query each time. */
+  eventPollMs: 200,
+  /** Groups of events that get their positions in one go: a few milliseconds. */
+  eventSequenceGroupsMax: 2_000,
+  /** How far apart the feed's marks are: reading from a time on starts at most this much too early. */
+  eventMarkIntervalMs: 60_000,
+  /** Events that a filtered page looks at, however few of them fit: about 50 ms. */
+  eventScanMax: 20_000,
+  eventTypesMax: 50,
+  eventTypeLengthMax: 100,
+  eventWaitSecondsMax: 30,
+  /** Long polls that one customer may have waiting on one node. */
+  eventWaitersMax: 100,
+  /** Streams of one customer on one node: dashboards, not machines; those read the feed. */
+  eventStreamsMax: 10,
+  /** Proxies close what is silent for a minute. */
+  eventHeartbeatMs: 15_000,
+  /** Events that a stream reads at once. */
+  eventStreamPageMax: 100,
+  /** How often a stream's token is looked at again: it ends when the token expires or the client is disabled. */
+  streamAuthenticateMs: 5_000,
+  /** Per customer. Each has a place in the feed, which is looked at when there is news. */
+  webhookEndpointsMax: 20,
+  webhookUrlLengthMax: 2_048,
+  /** Looking up a host name when an endpoint is registered. */
+  webhookLookupMs: 2_000,
+  /** From the start of the connection to the status of the answer. */
+  webhookTimeoutMs: 10_000,
+  /** The answer's body is only for people who look at deliveries: so many bytes of it, for so long. */
+  webhookResponseBytesMax: 4_096,
+  webhookResponseBodyMs: 2_000,
+  /** Requests under way to one endpoint: a slow receiver holds no more than these. */
+  webhookConcurrency: 16,
+  /** Deliveries of one endpoint that are not done: beyond it, events wait in the feed, where they cost nothing. */
+  webhookPendingMax: 1_000,
+  /** Events that are taken from the feed for an endpoint at once. */
+  webhookFanOutMax: 200,
+  /** How soon after one another a node looks into the feed for one endpoint, and for endpoints that have news. */
+  webhookFanOutIntervalMs: 50,
+  webhookLookIntervalMs: 25,
+  /** Endpoints that one node delivers to at the same time; other nodes take the others. */
+  webhookRunnersMax: 200,
+  /** Statements of webhook work under way at once: the write path needs connections more. */
+  webhookStatementsMax: 3,
+  /** How long a node that died keeps an endpoint from the others. Longer than a request, and then some. */
+  webhookLeaseMs: 30_000,
+  webhookLeaseRenewMs: 2_000,
+  /** How often a node looks for deliveries that are due. News of the feed wake it earlier. */
+  webhookPollMs: 1_000,
+  /** Failures in a row that open an endpoint's circuit breaker. */
+  webhookBreakerFailures: 10,
+  /** While it is open, one request at a time, that far apart: doubled each time. */
+  webhookProbeMinMs: 10_000,
+  webhookProbeMaxMs: 10 * 60_000,
+  /** A delivery is given up, and an endpoint without any success disabled, after three days. */
+  webhookGiveUpMs: 72 * 3_600_000,
+  /** After a rotation both secrets sign for a day. */
+  webhookSecretOverlapMs: 24 * 3_600_000,
+  /** Test events under way on one node. */
+  webhookTestsMax: 8,
+  /** Deliveries that ended are shown for a month. */
+  webhookRetentionMs: 30 * 24 * 3_600_000,
+  webhookRetentionIntervalMs: 60_000,
+  webhookRetentionRowsMax: 5_000,
 } as const;

@@ -7,11 +7,21 @@ import type { Database } from './database/database.ts';
 import { createArrivals } from './deposits/arrivals.ts';
 import { depositRoutes } from './deposits/routes.ts';
 import { suspenseDeposits } from './deposits/store.ts';
+import { createNews } from './events/news.ts';
+import { eventRoutes } from './events/routes.ts';
+import { createSequencer } from './events/sequencer.ts';
+import { disableEndpointCommand } from './events/webhooks/commands.ts';
+import { deliveryRoutes } from './events/webhooks/delivery-routes.ts';
+import { createDispatcher, type Dispatcher } from './events/webhooks/dispatcher.ts';
+import { webhookRoutes } from './events/webhooks/routes.ts';
+import { createSealer } from './events/webhooks/secrets.ts';
+import { createSender } from './events/webhooks/sender.ts';
 import { feeRoutes } from './fees/routes.ts';
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
 import { fiatAccountTable } from './fiat-accounts/store.ts';
 import { createApp } from './http/app.ts';
+import { idleConnections } from './http/connections.ts';
 import { documentationExtension } from './http/documentation.ts';
 import { createMetrics } from './http/metrics.ts';
 import { operationsExtension } from './http/operations.ts';
@@ -32,6 +42,7 @@ import { sandboxArrivalRoutes } from './sandbox/arrivals.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
 import { createJournal } from './sandbox/journal-store.ts';
 import { sandboxOutcomeRoutes } from './sandbox/outcomes.ts';
+import { sandboxSecretKey } from './sandbox/secret-key.ts';
 import { waitTable } from './settlement/engine-store.ts';
 import { settlementRoutes } from './settlement/routes.ts';
 import { settlements } from './settlement/store.ts';
@@ -75,18 +86,57 @@ export async function assemble(parts: {
   let app: FastifyInstance;
   let settling: SettlementWorker | undefined;
 
+  const news = createNews();
+  let dispatcher: Dispatcher | undefined;
+  const sequencer = createSequencer({
+    database,
+    log: logger,
+    grown(customerIds) {
+      news.tell(customerIds);
+      dispatcher?.wake(customerIds);
+    },
+  });
   const writePath = createWritePath({
     database: writeDatabase,
     assets,
     observer: {
       ...metrics.writePath,
-      committed: (changed) => settling?.changed(changed),
+      committed(changed) {
+        settling?.changed(changed);
+        sequencer.wake();
+      },
       trouble(what, error) {
         metrics.writePath.trouble(what);
         logger.warn({ err: error, what }, 'trouble in the write path');
       },
     },
   });
+
+  const secretKey =
+    config.secretKey ?? (config.mode === 'sandbox' ? await sandboxSecretKey(database) : undefined);
+  const reach = config.mode === 'production' ? 'public' : 'anywhere';
+  const sender = createSender({ reach });
+  const sealer = secretKey === undefined ? undefined : createSealer(secretKey);
+  if (sealer !== undefined) {
+    dispatcher = createDispatcher({
+      database,
+      sender,
+      sealer,
+      log: logger,
+      async disable({ id, customerId }, reason) {
+        logger.info({ endpoint: id, reason }, 'a webhook endpoint is disabled');
+        await writePath.submit(disableEndpointCommand(customerId, id, reason));
+      },
+    });
+  }
+  const webhooks = {
+    database,
+    writePath,
+    sealer,
+    sender,
+    reach,
+    changed: (customerId: string) => dispatcher?.wake([customerId]),
+  } as const;
 
   const url = (): string => {
     const address = app.server.address();
@@ -148,6 +198,9 @@ export async function assemble(parts: {
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
     ...settlementRoutes({ ...shared, affirmed: settlement.affirmed }),
+    ...eventRoutes({ database, news }),
+    ...webhookRoutes(webhooks),
+    ...deliveryRoutes(webhooks),
   ];
   // What is only there to simulate is not there at all in production.
   const routes = everyRoute.filter((route) => config.mode === 'sandbox' || route.sandboxOnly !== true);
@@ -169,6 +222,7 @@ export async function assemble(parts: {
     ],
     observe: metrics.request,
   });
+  const connections = idleConnections(app.server);
 
   const worker = {
     database,
@@ -211,24 +265,30 @@ export async function assemble(parts: {
     },
     async start() {
       await auth.start();
+      await sequencer.start();
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
       settlement.start();
       audits.start(LIMITS.auditFirstMs);
       if (!config.workers) return;
+      dispatcher?.start();
       withdrawals.start();
       notices.start();
     },
     async stop() {
       stopping = true;
+      // Who waits for events would keep the connections open; and so would a client that keeps one for later.
+      news.close();
       // Requests in flight are finished; a sender that dawdles is not waited for.
       const cut = setTimeout(() => app.server.closeAllConnections(), LIMITS.requestsFinishMs);
-      await app.close();
+      await connections.closeDuring(app.close());
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), withdrawals.stop(), notices.stop()]);
+      const workers = [settlement, withdrawals, notices, dispatcher];
+      await Promise.all([rollUp.stop(), auth.stop(), ...workers.map((worker) => worker?.stop())]);
       await writePath.stop();
+      await sequencer.stop();
     },
   };
 }

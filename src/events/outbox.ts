@@ -9,7 +9,9 @@ export function event(
   resourceId: string,
   at: Instant,
   resource: object,
+  /** Only for whoever must know the event's id beforehand. */
+  id?: string,
 ): Write {
   const row = { customerId, type, resourceId, atNs: at, resource: JSON.stringify(resource) };
-  return write(events, `${customerId}/${resourceId}/${type}/${at}`, row);
+  return write(events, `${customerId}/${resourceId}/${type}/${at}`, id === undefined ? row : { ...row, id });
 }

@@ -19,6 +19,8 @@ const TAGS: Readonly<Record<string, string>> = {
   Identities: 'People and institutions for whom you act.',
   Accounts: 'Accounts of identities, and their members.',
   Settlement: 'Trades between two parties: all legs move together, or none does.',
+  Events: 'Every change of state, as a feed that can be followed.',
+  Webhooks: 'The same events, sent to you.',
   Operator: 'For whoever runs the service: across all customers.',
   Deposits: 'Ways in: addresses and bank memos. What arrives there is credited once.',
   Sandbox: 'Simulates what the outside world would do.',
@@ -188,7 +190,7 @@ function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown)
       '200': {
         description: 'Success',
         headers: { ...REQUEST_ID_HEADER, ...replayHeader },
-        content: { 'application/json': { schema: referTo(route.response) } },
+        content: { [route.streams ?? 'application/json']: { schema: referTo(route.response) } },
       },
       ...problemResponses(route, publicUrl),
     },

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
@@ -72,12 +73,45 @@ function admit(clientId: string, reply: FastifyReply): void {
   });
 }
 
+type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+
+/** Aborted when the connection is gone. Made only for those who ask: most requests never wait. */
+function goneSignal(reply: FastifyReply): () => AbortController {
+  let controller: AbortController | undefined;
+  return () => {
+    if (controller === undefined) {
+      const made = new AbortController();
+      controller = made;
+      if (reply.raw.closed) made.abort();
+      else reply.raw.once('close', () => made.abort());
+    }
+    return controller;
+  };
+}
+
+/** Texts as they come. The token is looked at again all the while: it may expire, its client may be disabled. */
+function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  texts: AsyncIterable<string>,
+  type: string,
+  options: { gone: AbortController; authenticate: Authenticate },
+): FastifyReply {
+  const { gone, authenticate } = options;
+  const timer = setInterval(() => {
+    authenticate(request.headers.authorization).catch(() => gone.abort());
+  }, LIMITS.streamAuthenticateMs);
+  timer.unref();
+  gone.signal.addEventListener('abort', () => clearInterval(timer));
+  return reply
+    .type(type)
+    .header('cache-control', 'no-store')
+    .header('x-accel-buffering', 'no')
+    .send(Readable.from(texts));
+}
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
-export function registerRoute(
-  app: FastifyInstance,
-  route: Route,
-  authenticate: (authorization: string | undefined) => Promise<Caller>,
-): void {
+export function registerRoute(app: FastifyInstance, route: Route, authenticate: Authenticate): void {
   app.route({
     method: route.method,
     url: routerPath(route.path),
@@ -100,12 +134,22 @@ export function registerRoute(
       }
     },
     handler: async (request: FastifyRequest, reply: FastifyReply) => {
+      const gone = goneSignal(reply);
       const answer = await route.handle({
         caller: request.caller!,
         body: request.body,
         query: request.query,
         params: request.params,
+        signal: () => gone().signal,
+        header: (name) => {
+          const value = request.headers[name];
+          return typeof value === 'string' ? value : undefined;
+        },
       });
+      if (route.streams !== undefined) {
+        const texts = answer.body as AsyncIterable<string>;
+        return sendStream(request, reply, texts, route.streams, { gone: gone(), authenticate });
+      }
       if (answer.replayed === true) reply.header('idempotent-replayed', 'true');
       return answer.body;
     },

@@ -18,6 +18,10 @@ export type RouteRequest<Body, Query, Params> = {
   readonly body: Body;
   readonly query: Query;
   readonly params: Params;
+  /** Aborted once the caller is gone, or, for a stream, no longer allowed: for whoever waits. */
+  signal(): AbortSignal;
+  /** A header of the request, by its name in lower case. */
+  header(name: string): string | undefined;
 };
 
 export type Answer<Body> = {
@@ -50,6 +54,8 @@ export type Route<
   readonly problems: readonly ProblemSlug[];
   /** A request that works in the sandbox as it is, for the documentation. */
   readonly example?: StaticOf<Body>;
+  /** The media type, when the answer is not one body but a stream of texts; `response` then says what is in it. */
+  readonly streams?: string;
   /** Not there in production. */
   readonly sandboxOnly?: boolean;
   handle(

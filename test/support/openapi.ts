@@ -181,6 +181,7 @@ export async function createBelongings(
     (await post('/v2/identity/identities', exampleOf('createIdentity'))).id;
   const account = async (owner: string): Promise<string> =>
     (await post('/v2/identity/accounts', { account: { identity_id: owner } })).id;
+  const webhooks: string[] = [];
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
     identities: identity,
@@ -214,6 +215,25 @@ export async function createBelongings(
     },
     'suspense-deposits': async () =>
       (await post('/v2/sandbox/fiat-deposits', exampleOf('simulateFiatDeposit'))).suspense_deposit.id,
+    events: async () => {
+      const resourceId = await make.transfers!();
+      for (;;) {
+        const { body } = await customer.call('GET', `/v2/events?resource_ids=${resourceId}&wait_seconds=5`);
+        if (body.items.length > 0) return body.items[0].id;
+      }
+    },
+    webhooks: async () => {
+      // For what does not happen here: nothing is sent. A customer may have only so many.
+      const body = { url: 'http://127.0.0.1:9/', event_types: ['webhook_endpoint.disabled'] };
+      webhooks.push((await post('/v2/events/webhooks', body)).id);
+      if (webhooks.length > 10) await customer.call('DELETE', `/v2/events/webhooks/${webhooks.shift()}`);
+      return webhooks.at(-1)!;
+    },
+    // Of the endpoint that was made last: in a path it stands before its delivery.
+    deliveries: async () => {
+      const id = webhooks.at(-1) ?? (await make.webhooks!());
+      return (await post(`/v2/events/webhooks/${id}/test`, {})).id;
+    },
     transactions: async () => {
       const body = {
         source_profile_id: profile,

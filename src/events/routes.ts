@@ -1,0 +1,147 @@
+import type { Database } from '../database/database.ts';
+import { isId } from '../kernel/id.ts';
+import { readPage } from '../kernel/paging.ts';
+import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { readCursor, writeCursor } from './cursor.ts';
+import { FEED_START, LINE_MAX, type Place, presentEvent } from './event.ts';
+import { type FeedFilter, feedHead, findEvent } from './feed-store.ts';
+import type { News } from './news.ts';
+import { EventPage, EventShape, EventStreamQuery, EventsQuery } from './schema.ts';
+import { readOrWait, streamEvents } from './stream.ts';
+import { typeFaults } from './types.ts';
+
+export type EventDependencies = {
+  readonly database: Database;
+  readonly news: News;
+  readonly heartbeatMs?: number;
+};
+
+type Query = { ids?: string[]; types?: string[]; resource_ids?: string[]; page_cursor?: string };
+
+function readFilter(query: Query): FeedFilter {
+  const errors = typeFaults('/query/types', query.types);
+  if (errors.length > 0) throw invalidRequest(errors);
+  const { ranges } = readPage({ ...query, page_cursor: undefined });
+  return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, ranges };
+}
+
+function placeOf(cursor: string, pointer: string): Place {
+  const place = readCursor(cursor);
+  if (place === undefined) throw invalidField(pointer, 'is not a cursor of the event feed');
+  return place;
+}
+
+function tooMany(what: string, max: number): Problem {
+  return new Problem(
+    'rate-limited',
+    `There are ${max} ${what} of yours on this node already.`,
+    { max },
+    LIMITS.eventWaitSecondsMax,
+  );
+}
+
+export function eventRoutes(dependencies: EventDependencies): Route[] {
+  const { database, news } = dependencies;
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/events',
+      operationId: 'listEvents',
+      tag: 'Events',
+      summary: 'Read the event feed',
+      description:
+        'Oldest first, from the beginning or from `page_cursor`. Unlike other lists it never ends: `next_page_cursor` is always given, stays valid for ever, and with `wait_seconds` the answer comes as soon as there are events. No event ever appears before one that was read already.',
+      scope: 'events:read_event',
+      query: EventsQuery,
+      response: EventPage,
+      problems: [],
+      async handle({ caller, query, signal }) {
+        const { customerId } = caller;
+        const filter = readFilter(query);
+        const start =
+          query.page_cursor === undefined ? FEED_START : placeOf(query.page_cursor, '/query/page_cursor');
+        const waitMs = (query.wait_seconds ?? 0) * 1_000;
+        if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
+          throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
+        const reading = { database, news, customerId, filter, signal: signal() };
+        const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
+        return {
+          body: {
+            items: page.events.map(presentEvent),
+            next_page_cursor: writeCursor(page.next),
+            has_more: page.hasMore,
+          },
+        };
+      },
+    }),
+    streamRoute(dependencies),
+    route({
+      method: 'GET',
+      path: '/v2/events/{id}',
+      operationId: 'getEvent',
+      tag: 'Events',
+      summary: 'Get an event',
+      scope: 'events:read_event',
+      params: IdParams,
+      response: EventShape,
+      problems: ['not-found'],
+      async handle({ caller, params }) {
+        const event = await findEvent(database, caller.customerId, params.id);
+        if (event === undefined) throw notFound('event', params.id);
+        return { body: presentEvent(event) };
+      },
+    }),
+  ];
+}
+
+function streamRoute({ database, news, heartbeatMs }: EventDependencies): Route {
+  const open = new Map<string, number>();
+
+  /** After the event that the client had last, which it may name by its place or by its own id. */
+  async function startOf(customerId: string, query: Query, last: string | undefined): Promise<Place> {
+    if (last !== undefined && isId(last)) {
+      const event = await findEvent(database, customerId, last);
+      if (event !== undefined) return { position: event.position, line: event.line };
+    }
+    if (last !== undefined && last !== '') return placeOf(last, '/header/Last-Event-ID');
+    if (query.page_cursor !== undefined) return placeOf(query.page_cursor, '/query/page_cursor');
+    return { position: (await feedHead(database)).position, line: LINE_MAX };
+  }
+
+  function occupy(customerId: string, signal: AbortSignal): void {
+    const count = open.get(customerId) ?? 0;
+    if (count >= LIMITS.eventStreamsMax) throw tooMany('event streams', LIMITS.eventStreamsMax);
+    open.set(customerId, count + 1);
+    signal.addEventListener('abort', () => {
+      const left = open.get(customerId)! - 1;
+      if (left > 0) open.set(customerId, left);
+      else open.delete(customerId);
+    });
+  }
+
+  return route({
+    method: 'GET',
+    path: '/v2/events/stream',
+    operationId: 'streamEvents',
+    tag: 'Events',
+    summary: 'Follow the event feed as server-sent events',
+    description:
+      'Each message is an event, its id the place to go on from: sent back as `Last-Event-ID`, nothing is missed. Begins with what happens from now on, or after `page_cursor`. Ends when the access token expires.',
+    scope: 'events:read_event',
+    query: EventStreamQuery,
+    response: EventShape,
+    streams: 'text/event-stream',
+    problems: [],
+    async handle({ caller, query, signal, header }) {
+      const { customerId } = caller;
+      const filter = readFilter(query);
+      const start = await startOf(customerId, query, header('last-event-id'));
+      occupy(customerId, signal());
+      const reading = { database, news, customerId, filter, signal: signal() };
+      return { body: streamEvents(reading, start, heartbeatMs) as never };
+    },
+  });
+}

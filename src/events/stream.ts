@@ -1,0 +1,70 @@
+import type { Queryable } from '../database/database.ts';
+import { LIMITS } from '../limits.ts';
+import { writeCursor } from './cursor.ts';
+import { type Place, presentEvent } from './event.ts';
+import { type FeedFilter, type FeedPage, readFeed } from './feed-store.ts';
+import type { News } from './news.ts';
+
+export type FeedReading = {
+  readonly database: Queryable;
+  readonly news: News;
+  readonly customerId: string;
+  readonly filter: FeedFilter;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * The next page, or when there is nothing yet, what comes within the time. The wait begins before the feed is read, so
+ * that nothing can come in between unnoticed.
+ */
+export async function readOrWait(
+  { database, news, customerId, filter, signal }: FeedReading,
+  start: Place,
+  limit: number,
+  waitMs: number,
+): Promise<FeedPage> {
+  const bounds = { limit, scanMax: LIMITS.eventScanMax };
+  const deadline = performance.now() + waitMs;
+  let after = start;
+  for (;;) {
+    const enough = new AbortController();
+    const waiting = news.wait(
+      customerId,
+      deadline - performance.now(),
+      AbortSignal.any([signal, enough.signal]),
+    );
+    try {
+      const page = await readFeed(database, customerId, filter, after, bounds);
+      const isOver = performance.now() >= deadline || signal.aborted || news.isClosed();
+      if (page.events.length > 0 || page.hasMore || isOver) return page;
+      // Events that do not fit the filter are not looked at again.
+      after = page.next;
+      await waiting;
+    } finally {
+      enough.abort();
+    }
+  }
+}
+
+/** How long a client waits before it comes back after the connection was lost. */
+const RETRY_MS = 2_000;
+
+/** Server-sent events. Each has its place in the feed as id, which the client sends back as Last-Event-ID. */
+export async function* streamEvents(
+  reading: FeedReading,
+  start: Place,
+  heartbeatMs: number = LIMITS.eventHeartbeatMs,
+): AsyncGenerator<string> {
+  const { news, signal } = reading;
+  let after = start;
+  yield `retry: ${RETRY_MS}\nid: ${writeCursor(after)}\n\n`;
+  while (!signal.aborted && !news.isClosed()) {
+    const page = await readOrWait(reading, after, LIMITS.eventStreamPageMax, heartbeatMs);
+    after = page.next;
+    for (const event of page.events) {
+      yield `id: ${writeCursor(event)}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`;
+    }
+    // A message without data is none, but its id counts: who comes back later need not begin so far behind.
+    if (page.events.length === 0) yield `: still here\nid: ${writeCursor(after)}\n\n`;
+  }
+}

@@ -1,0 +1,68 @@
+import { formatInstant, type Instant, NS_PER_MS } from '../../kernel/instant.ts';
+import { type FeedEvent, type Place, presentEvent } from '../event.ts';
+
+/** A delivery that is not done, as the node that works on it has it in memory. */
+export type Delivery = Place & {
+  readonly id: string;
+  readonly eventId: string;
+  readonly resourceId: string;
+  attempts: number;
+  firstTryMs: number | null;
+  dueAtMs: number;
+  /** The body, while it is at hand. */
+  payload: string | undefined;
+};
+
+export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
+
+export type SentRequest = { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+export type Received = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly duration_ms: number;
+};
+
+/** A delivery as it is stored, with its event. */
+export type StoredDelivery = {
+  readonly id: string;
+  readonly endpointId: string;
+  readonly trigger: string;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly dueAtMs: bigint;
+  readonly request: SentRequest | null;
+  readonly response: Received | null;
+  readonly error: string | null;
+  readonly createdAtNs: Instant;
+  readonly updatedAtNs: Instant;
+  readonly eventId: string;
+} & Pick<FeedEvent, 'type' | 'resourceId' | 'atNs' | 'resource'>;
+
+/** The text that is signed and sent: the event as the API shows it. */
+export function payloadOf(
+  event: Pick<FeedEvent, 'id' | 'type' | 'resourceId' | 'atNs' | 'resource'>,
+): string {
+  return JSON.stringify(presentEvent(event));
+}
+
+/** As users see it. */
+export function presentDelivery(row: StoredDelivery) {
+  return {
+    id: row.id,
+    webhook_id: row.endpointId,
+    event_id: row.eventId,
+    event_type: row.type,
+    trigger: row.trigger,
+    status: row.status,
+    attempts: row.attempts,
+    ...(row.status === 'PENDING' ? { next_attempt_at: formatInstant(row.dueAtMs * NS_PER_MS) } : {}),
+    ...(row.request === null
+      ? {}
+      : { request: { ...row.request, body: presentEvent({ ...row, id: row.eventId }) } }),
+    ...(row.response === null ? {} : { response: row.response }),
+    ...(row.error === null ? {} : { error: row.error }),
+    created_at: formatInstant(row.createdAtNs),
+    updated_at: formatInstant(row.updatedAtNs),
+  };
+}

@@ -1,0 +1,55 @@
+import { formatInstant, type Instant } from '../../kernel/instant.ts';
+import type { Sealer } from './secrets.ts';
+
+/** Where a customer wants to be told of events. Secrets are sealed in here, and opened only to sign or to be shown. */
+export type Endpoint = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly description: string | null;
+  readonly refId: string | null;
+  readonly enabled: boolean;
+  readonly disabledReason: string | null;
+  readonly secret: string | null;
+  readonly previousSecret: string | null;
+  readonly previousUntilNs: Instant | null;
+  readonly createdAtNs: Instant;
+  readonly updatedAtNs: Instant;
+  readonly deletedAtNs: Instant | null;
+};
+
+export const WEBHOOK_SPACE = 'webhooks';
+
+/** As users see it. The secret is shown only to whoever creates it. */
+export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
+  const { description, refId, disabledReason, previousUntilNs, deletedAtNs } = endpoint;
+  const overlaps = previousUntilNs !== null && (now === undefined || previousUntilNs > now);
+  return {
+    id: endpoint.id,
+    url: endpoint.url,
+    event_types: [...endpoint.eventTypes],
+    enabled: endpoint.enabled,
+    ...(description === null ? {} : { description }),
+    ...(disabledReason === null ? {} : { disabled_reason: disabledReason }),
+    ...(refId === null ? {} : { ref_id: refId }),
+    ...(overlaps ? { previous_secret_expires_at: formatInstant(previousUntilNs) } : {}),
+    created_at: formatInstant(endpoint.createdAtNs),
+    updated_at: formatInstant(endpoint.updatedAtNs),
+    ...(deletedAtNs === null ? {} : { deleted_at: formatInstant(deletedAtNs) }),
+  };
+}
+
+export function presentWithSecret(endpoint: Endpoint, sealer: Sealer) {
+  const { id, secret } = endpoint;
+  return { ...presentEndpoint(endpoint), ...(secret === null ? {} : { secret: sealer.open(secret, id) }) };
+}
+
+/** The secrets that sign at that time: after a rotation both, for a while. */
+export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
+  const { id, secret, previousSecret, previousUntilNs } = endpoint;
+  const isOldValid = previousSecret !== null && previousUntilNs !== null && previousUntilNs > now;
+  return [secret, isOldValid ? previousSecret : null].flatMap((sealed) =>
+    sealed === null ? [] : [sealer.open(sealed, id)],
+  );
+}

@@ -1,0 +1,80 @@
+import { LIMITS } from '../../limits.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/** From one attempt to the next, before jitter. Together three days, and the last one is repeated until then. */
+export const RETRY_DELAYS_MS: readonly number[] = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  4 * HOUR,
+  8 * HOUR,
+  12 * HOUR,
+  12 * HOUR,
+  12 * HOUR,
+  12 * HOUR,
+  8 * HOUR,
+];
+
+/** A tenth more or less, so that what failed together does not come back together. */
+export function withJitter(delayMs: number, random: number): number {
+  return Math.round(delayMs * (0.9 + 0.2 * random));
+}
+
+export type Tried = { readonly attempts: number; readonly firstTryMs: number };
+
+/** When a delivery is tried again after it failed; undefined when it is given up. */
+export function nextTryMs(
+  { attempts, firstTryMs }: Tried,
+  nowMs: number,
+  random: number,
+): number | undefined {
+  const lastMs = firstTryMs + LIMITS.webhookGiveUpMs;
+  if (nowMs >= lastMs) return undefined;
+  const delayMs = RETRY_DELAYS_MS[Math.min(attempts, RETRY_DELAYS_MS.length) - 1]!;
+  return Math.min(nowMs + withJitter(delayMs, random), lastMs);
+}
+
+/** Of one endpoint. While `probeAtMs` is set the breaker is open: one request at a time, to see whether it is back. */
+export type Breaker = {
+  readonly failures: number;
+  readonly failingSinceMs: number | null;
+  readonly probeAtMs: number | null;
+};
+
+export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: null };
+
+/**
+ * Only the first failure of a delivery opens the breaker, however often it fails again: one event that a receiver never
+ * takes must not keep the others from it.
+ */
+export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, random: number): Breaker {
+  const failingSinceMs = breaker.failingSinceMs ?? nowMs;
+  const isOpen = breaker.probeAtMs !== null;
+  // Under way when the breaker opened: says nothing that is not known.
+  if (isOpen && nowMs < breaker.probeAtMs) return breaker;
+  if (!isOpen && attempts > 1) return { ...breaker, failingSinceMs };
+  const failures = breaker.failures + 1;
+  const beyond = failures - LIMITS.webhookBreakerFailures;
+  if (beyond < 0) return { failures, failingSinceMs, probeAtMs: null };
+  const delayMs = Math.min(LIMITS.webhookProbeMinMs * 2 ** Math.min(beyond, 20), LIMITS.webhookProbeMaxMs);
+  return { failures, failingSinceMs, probeAtMs: nowMs + withJitter(delayMs, random) };
+}
+
+/** Why an endpoint is to be disabled; undefined while it is not. */
+export function disableReason(
+  breaker: Breaker,
+  status: number | undefined,
+  nowMs: number,
+): string | undefined {
+  if (status === 410) return 'The receiver answered 410 Gone.';
+  if (breaker.failingSinceMs === null || nowMs - breaker.failingSinceMs < LIMITS.webhookGiveUpMs)
+    return undefined;
+  return `No delivery has succeeded since ${new Date(breaker.failingSinceMs).toISOString()}.`;
+}

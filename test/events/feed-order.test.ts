@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectDatabase } from '../../src/database/database.ts';
+import { LINE_MAX, type Place } from '../../src/events/event.ts';
+import { type FeedPage, readFeed } from '../../src/events/feed-store.ts';
+import { createNews } from '../../src/events/news.ts';
+import { createSequencer } from '../../src/events/sequencer.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { createWritePath } from '../../src/ledger/write-path.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { assets } from '../support/ledger.ts';
+import { emit } from './support.ts';
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+const START: Place = { position: 0n, line: LINE_MAX };
+const log = { warn: (details: unknown) => console.error(details) } as never;
+
+/** A node as main.ts makes it, reduced to what appends and orders events. */
+async function startNode(isWoken = true) {
+  const database = connectDatabase(test.address, 6);
+  const news = createNews();
+  const sequencer = createSequencer({ database, log, grown: (ids) => news.tell(ids) });
+  const writePath = createWritePath({
+    database,
+    assets,
+    observer: {
+      batch: () => undefined,
+      queue: () => undefined,
+      trouble: () => undefined,
+      committed: () => (isWoken ? sequencer.wake() : undefined),
+    },
+  });
+  await sequencer.start();
+  return {
+    database,
+    news,
+    writePath,
+    async stop() {
+      await writePath.stop();
+      await sequencer.stop();
+      await database.close();
+    },
+  };
+}
+type Node = Awaited<ReturnType<typeof startNode>>;
+
+/** Reads all that is there, again and again, until told to stop; then once more. */
+async function followFeed(node: Node, customerId: string, isOver: () => boolean) {
+  const seen: { writer: number; count: number; place: Place }[] = [];
+  let after = START;
+  for (let last = false; ; ) {
+    let page: FeedPage;
+    do {
+      page = await readFeed(node.database, customerId, {}, after, { limit: 100, scanMax: 1_000 });
+      seen.push(...page.events.map((one) => ({ ...(one.resource as any), place: one })));
+      after = page.next;
+    } while (page.hasMore);
+    if (last) return seen;
+    last = isOver();
+    if (last) await new Promise((done) => setTimeout(done, 600));
+    else await node.news.wait(customerId, 100, new AbortController().signal);
+  }
+}
+
+describe.each([
+  ['one node', 1],
+  ['two nodes', 2],
+])('64 writers on %s', (_, count) => {
+  it('a reader that follows sees every event exactly once, in order, with none missing', async () => {
+    const nodes = await Promise.all(Array.from({ length: count }, () => startNode()));
+    const customerId = newId();
+    const others = [newId(), newId()];
+    const perWriter = 60;
+    let isOver = false;
+    const readers = nodes.map((node) => followFeed(node, customerId, () => isOver));
+    await Promise.all(
+      Array.from({ length: 64 }, async (_writer, writer) => {
+        const { writePath } = nodes[writer % count]!;
+        for (let number = 0; number < perWriter; number += 1) {
+          const items = [
+            { data: { writer, count: number * 2 } },
+            { data: { writer, count: number * 2 + 1 } },
+          ];
+          await Promise.all([
+            writePath.submit(emit(customerId, items)),
+            writePath.submit(emit(others[writer % 2]!, [{}])),
+          ]);
+        }
+      }),
+    );
+    isOver = true;
+    for (const seen of await Promise.all(readers)) {
+      expect(seen).toHaveLength(64 * perWriter * 2);
+      expect(new Set(seen.map((one) => `${one.writer}/${one.count}`)).size).toBe(seen.length);
+      // A writer waits for each answer before it writes again, so its own events have only one right order.
+      const next = new Map<number, number>();
+      for (const { writer, count: number } of seen) {
+        expect(number).toBe(next.get(writer) ?? 0);
+        next.set(writer, number + 1);
+      }
+    }
+    await Promise.all(nodes.map((node) => node.stop()));
+  });
+});
+
+it('an event whose transaction commits late comes after those that were read already', async () => {
+  const node = await startNode(false);
+  const customerId = newId();
+  const late = await node.database.reserve();
+  const [groupId, firstId] = [newId(), newId()];
+  await late.query('begin');
+  await late.query('insert into event_groups (id, customer_id, at_ns) values ($1, $2, 1)', [
+    groupId,
+    customerId,
+  ]);
+  await late.query(
+    `insert into events (id, group_id, line, customer_id, type, resource_id, at_ns, resource)
+     values ($1, $2, 1, $3, 'transfer.test.completed', $1, 1, '{}')`,
+    [firstId, groupId, customerId],
+  );
+  await node.writePath.submit(emit(customerId, [{}, {}]));
+  await new Promise((done) => setTimeout(done, 500));
+  const page = await readFeed(node.database, customerId, {}, START, { limit: 10, scanMax: 100 });
+  expect(page.events).toHaveLength(2);
+  await late.query('commit');
+  late.release();
+  await new Promise((done) => setTimeout(done, 500));
+  const next = await readFeed(node.database, customerId, {}, page.next, { limit: 10, scanMax: 100 });
+  expect(next.events.map((one) => one.id)).toEqual([firstId]);
+  await node.stop();
+});

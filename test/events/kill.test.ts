@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sequence } from '../../src/events/feed-store.ts';
+import { createEndpointCommand } from '../../src/events/webhooks/commands.ts';
+import { createSealer } from '../../src/events/webhooks/secrets.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestWritePath } from '../support/ledger.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+import { emit, until } from './support.ts';
+
+const ENDPOINTS = 10;
+const RESOURCES = 250;
+const STEPS = 4;
+const KILLS = 12;
+const WORKERS = 3;
+
+let test: TestDatabase;
+let receiver: Receiver;
+const workers: ChildProcess[] = [];
+beforeAll(async () => {
+  test = await createTestDatabase();
+  receiver = await startReceiver((_, response) => {
+    setTimeout(() => response.end(), Math.random() * 20);
+  });
+});
+afterAll(async () => {
+  for (const worker of workers) worker.kill('SIGKILL');
+  await receiver.close();
+  await test.drop();
+});
+
+function startWorker(): ChildProcess {
+  const worker = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'worker.ts'), JSON.stringify(test.address)],
+    { stdio: ['pipe', 'ignore', 'inherit'] },
+  );
+  workers.push(worker);
+  return worker;
+}
+
+/** Both sides of the promise: at least once, and for each endpoint and resource never a step back. */
+function countAndCheckOrder(): { arrivals: Map<string, number> } {
+  const arrivals = new Map<string, number>();
+  const last = new Map<string, number>();
+  for (const { path, id, body } of receiver.hits) {
+    arrivals.set(`${path} ${id}`, (arrivals.get(`${path} ${id}`) ?? 0) + 1);
+    const key = `${path} ${body.resource_id}`;
+    const before = last.get(key) ?? 0;
+    expect(body.data.number).toBeGreaterThanOrEqual(before);
+    expect(body.data.number).toBeLessThanOrEqual(before + 1);
+    last.set(key, body.data.number);
+  }
+  return { arrivals };
+}
+
+it('processes killed at random during 10,000 deliveries: every event arrives, in order, duplicates with the same id', async () => {
+  const writePath = createTestWritePath(test.database);
+  const sealer = createSealer(Buffer.alloc(32, 7));
+  const customerId = newId();
+  const caller = {
+    customerId,
+    clientId: 'x',
+    scopes: new Set<string>(),
+    integration: 'FIRST_PARTY',
+  } as const;
+  for (let index = 0; index < ENDPOINTS; index += 1) {
+    const url = `${receiver.url}/${index}`;
+    await writePath.submit(createEndpointCommand(caller, { url }, sealer));
+  }
+  const resources = Array.from({ length: RESOURCES }, newId);
+  for (let number = 1; number <= STEPS; number += 1) {
+    const items = resources.map((resourceId) => ({ resourceId, data: { number } }));
+    await writePath.submit(emit(customerId, items));
+  }
+  await sequence(test.database, 10_000);
+
+  const running = Array.from({ length: WORKERS }, startWorker);
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    await sleep(500 + Math.random() * 800);
+    const victim = Math.floor(Math.random() * WORKERS);
+    running[victim]!.kill('SIGKILL');
+    running[victim] = startWorker();
+  }
+  const hitsAtLastKill = receiver.hits.length;
+  const total = ENDPOINTS * RESOURCES * STEPS;
+  await until(
+    'all are delivered',
+    async () => {
+      const [row] = await test.database.query<{ count: number }>(
+        `select count(*)::integer as count from webhook_deliveries where status = 'DELIVERED'`,
+      );
+      await sleep(100);
+      return row!.count === total;
+    },
+    60_000,
+  );
+  const { arrivals } = countAndCheckOrder();
+  expect(arrivals.size).toBe(total);
+  expect(hitsAtLastKill).toBeGreaterThan(100);
+  const duplicates = receiver.hits.length - total;
+  console.log(
+    `${receiver.hits.length} arrivals, ${duplicates} duplicates, ${hitsAtLastKill} at the last kill`,
+  );
+  // What was under way when a process died, not more: sixteen for each endpoint that it had.
+  expect(duplicates).toBeLessThan(KILLS * ENDPOINTS * 16);
+}, 120_000);

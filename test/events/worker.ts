@@ -1,0 +1,21 @@
+import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
+import { createDispatcher } from '../../src/events/webhooks/dispatcher.ts';
+import { createSealer } from '../../src/events/webhooks/secrets.ts';
+import { createSender } from '../../src/events/webhooks/sender.ts';
+
+/** A node reduced to its deliveries, as a process that can be killed. */
+const address = JSON.parse(process.argv[2]!) as DatabaseAddress;
+const log = { info: () => undefined, warn: () => undefined } as never;
+const dispatcher = createDispatcher({
+  database: connectDatabase(address, 4),
+  sealer: createSealer(Buffer.alloc(32, 7)),
+  sender: createSender({ reach: 'anywhere', timeoutMs: 1_000 }),
+  log,
+  disable: async () => undefined,
+  timing: { leaseMs: 2_500, renewMs: 400, attemptMs: 1_200, pollMs: 100, lingerMs: 200 },
+});
+dispatcher.start();
+process.stdout.write('started\n');
+// Ends with whoever started it, should that forget to end it.
+process.stdin.on('end', () => process.exit(0)).resume();
+setInterval(() => undefined, 1_000);
