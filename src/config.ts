@@ -140,7 +140,7 @@ function readConfigFile(env: Environment): ConfigFile {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-const FILE_NAMES = ['assets', 'fees', 'prices', 'external_issuer'];
+const FILE_NAMES = ['assets', 'fees', 'prices', 'external_issuer', 'rent_lamports_per_day_max'];
 
 /** The parts read their entries themselves; this is only what they take for granted. */
 function checkShape(content: unknown): ConfigFile {

@@ -269,6 +269,18 @@ describe('the configuration', () => {
     return { ...env, FERRY_CONFIG: path };
   };
 
+  it('sets fees of deposits and the bound for rent', () => {
+    const fees = { deposits: { fiat: { wire: '5' }, crypto: { BTC: { BITCOIN: '0.0001' } } } };
+    const config = readConfig(configOf({ fees, rent_lamports_per_day_max: '7' }));
+    expect(config.rentLamportsPerDayMax).toBe(7n);
+    expect(config.fees.deposit('wire', 'USD')).toBe(500n);
+    expect(config.fees.deposit('BITCOIN', 'BTC')).toBe(10_000n);
+    expect(config.fees.deposit('cubix', 'USD')).toBe(0n);
+    const rounded = configOf({ rent_lamports_per_day_max: 7 });
+    expect(() => readConfig(rounded)).toThrow('rent_lamports_per_day_max must be a text of digits');
+    expect(() => readConfig(configOf({ fees: { deposits: { wire: '5' } } }))).toThrow('fees.deposits.wire');
+  });
+
   it('changes the fees that it names and keeps the others; an asset without a price has no notional value', async () => {
     const fees = { fiat: { cubix: '1.5' }, crypto: { BTC: { BITCOIN: '0' } } };
     const other = await startTestService(configOf({ fees, prices: { ETH: '2000' } }));
