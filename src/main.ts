@@ -270,8 +270,8 @@ export async function assemble(parts: {
       rollUp.start();
       settlement.start();
       audits.start(LIMITS.auditFirstMs);
-      if (!config.workers) return;
       dispatcher?.start();
+      if (!config.workers) return;
       withdrawals.start();
       notices.start();
     },
@@ -286,7 +286,7 @@ export async function assemble(parts: {
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
       const workers = [settlement, withdrawals, notices, dispatcher];
-      await Promise.all([rollUp.stop(), auth.stop(), ...workers.map((worker) => worker?.stop())]);
+      await Promise.all([rollUp.stop(), auth.stop(), ...workers.map((one) => one?.stop())]);
       await writePath.stop();
       await sequencer.stop();
     },
