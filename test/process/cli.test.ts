@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import {
   databaseOf,
@@ -227,7 +227,7 @@ describe('beside a running service', () => {
     expect(claims).toMatchObject({ customer_id: demo().customer_id, scope: scopes.join(' ') });
   });
 
-  it('client create without scopes makes one that may do everything, and shows the secret as text', async () => {
+  it('client create without scopes makes one that may do all but what operators do, and shows the secret as text', async () => {
     const { code, stdout } = await ferry('client', 'create', '--customer', demo().name, '--name', 'all');
     const [, clientId, secret] = /^client_id +(\S+)\nclient_secret +(\S+)\n.*not shown again\.\n$/.exec(
       stdout,
@@ -235,7 +235,7 @@ describe('beside a running service', () => {
     expect(code).toBe(0);
     expect(await tokenStatus(clientId!, secret!)).toBe(200);
     const listed: any[] = await json('client', 'list', '--customer', demo().name);
-    expect(listed.find((one) => one.client_id === clientId).scopes).toEqual(SCOPE_NAMES);
+    expect(listed.find((one) => one.client_id === clientId).scopes).toEqual(CUSTOMER_SCOPES);
   });
 
   it('client list shows everything but secrets, and can be narrowed to a customer', async () => {
