@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
+import { CUSTOMER_SCOPES, SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import {
   databaseOf,
