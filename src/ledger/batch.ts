@@ -77,14 +77,13 @@ type Opened = {
  * every lock is held, so that "before the end of the window" is decided by a time at which nobody else can act.
  */
 async function open(connection: Connection, needs: Needs, assets: Assets, waits: boolean): Promise<Opened> {
-  const keys = [...needs.keys.values()];
   const balances = [...needs.balances.values()];
   // Tables that lock their rows are loaded in one order on every node, too.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
-  const [, , claimed, locked, loaded, clock] = await Promise.all([
+  const [, , claims, locked, loaded, clock] = await Promise.all([
     connection.query('begin'),
     waits ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
-    keys.length > 0 ? store.claimKeys(connection, keys) : new Set<string>(),
+    needs.keys.size > 0 ? store.claimKeys(connection, needs.keys) : store.NO_CLAIMS,
     balances.length > 0 ? store.lockBalances(connection, balances, waits) : [],
     Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),
     store.clockAndTransaction(connection),
@@ -94,11 +93,9 @@ async function open(connection: Connection, needs: Needs, assets: Assets, waits:
   const busy =
     waits || absent.length === 0 ? new Set<string>() : await store.presentBalances(connection, absent);
   const missing = absent.filter((row) => !busy.has(balanceKeyText(row.profileId, row.asset)));
-  const unclaimed = keys.filter((key) => !claimed.has(store.keyText(key)));
-  const existing = unclaimed.length > 0 ? await store.existingKeys(connection, unclaimed) : new Map();
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
   const book = createBook([...locked, ...missing], assets);
-  return { claimed, existing, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
+  return { ...claims, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
 }
 
 /**

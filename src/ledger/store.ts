@@ -15,27 +15,45 @@ export function keyText(key: IdempotencyKey): string {
   return joinKey(key.customerId, key.space, key.refId);
 }
 
+export type Claims = {
+  /** Texts of the keys that are ours now. */
+  readonly claimed: ReadonlySet<string>;
+  /** What the others were used for. */
+  readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
+};
+
+export const NO_CLAIMS: Claims = { claimed: new Set(), existing: new Map() };
+
 /**
  * Claims the keys of a batch. A key that another transaction is claiming right now is waited for. Sorted, so that two
- * nodes never wait for each other crosswise. Of those that existed, `existingKeys` tells the rest.
+ * nodes never wait for each other crosswise. Most batches get all their keys: then a count says so, and only otherwise
+ * are the rows read, and told apart by the transaction that wrote them.
  */
-export async function claimKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<Set<string>> {
-  const texts = new Map(keys.map((key) => [key, keyText(key)]));
-  const sorted = [...keys].sort((a, b) => (texts.get(a)! < texts.get(b)! ? -1 : 1));
-  const rows = await tx.query<{ customer_id: string; space: string; ref_id: string }>(
-    `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
-     select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::text[])
-     on conflict do nothing
-     returning customer_id, space, ref_id`,
+export async function claimKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<Claims> {
+  const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
+  const [row] = await tx.query<{ count: number }>(
+    `with claimed as (
+       insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
+       select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::text[])
+       on conflict do nothing
+       returning 1)
+     select count(*)::integer as count from claimed`,
     [
-      plainArray(sorted.map((key) => key.customerId)),
-      textArray(sorted.map((key) => key.space)),
-      textArray(sorted.map((key) => key.refId)),
+      ...keyColumns(sorted),
       plainArray(sorted.map((key) => key.resourceId)),
       textArray(sorted.map((key) => key.request)),
     ],
   );
-  return new Set(rows.map((row) => joinKey(row.customer_id, row.space, row.ref_id)));
+  if (row!.count === keys.size) return { claimed: new Set(keys.keys()), existing: new Map() };
+  const stored = await storedKeys(tx, sorted);
+  const claimed = new Set<string>();
+  const existing = new Map<string, StoredKey>();
+  for (const [text, key] of stored) {
+    // The transaction's number alone comes round again after four billion; never with the same resource.
+    if (key.isOurs && key.resourceId === keys.get(text)!.resourceId) claimed.add(text);
+    else existing.set(text, key);
+  }
+  return { claimed, existing };
 }
 
 function keyColumns(keys: readonly IdempotencyKey[]): string[] {
@@ -46,18 +64,19 @@ function keyColumns(keys: readonly IdempotencyKey[]): string[] {
   ];
 }
 
-export async function existingKeys(
-  tx: Queryable,
-  keys: readonly IdempotencyKey[],
-): Promise<Map<string, { resourceId: string; request: string }>> {
+type StoredKey = { readonly resourceId: string; readonly request: string; readonly isOurs: boolean };
+
+async function storedKeys(tx: Queryable, keys: readonly IdempotencyKey[]): Promise<Map<string, StoredKey>> {
   const rows = await tx.query<{
     customer_id: string;
     space: string;
     ref_id: string;
     resource_id: string;
     request: string;
+    ours: boolean;
   }>(
-    `select k.customer_id, k.space, k.ref_id, k.resource_id, k.request
+    `select k.customer_id, k.space, k.ref_id, k.resource_id, k.request,
+            k.xmin = pg_current_xact_id()::xid as ours
      from unnest($1::uuid[], $2::text[], $3::text[]) as wanted (customer_id, space, ref_id)
      join idempotency_keys k using (customer_id, space, ref_id)`,
     keyColumns(keys),
@@ -65,7 +84,7 @@ export async function existingKeys(
   return new Map(
     rows.map((row) => [
       joinKey(row.customer_id, row.space, row.ref_id),
-      { resourceId: row.resource_id, request: row.request },
+      { resourceId: row.resource_id, request: row.request, isOurs: row.ours },
     ]),
   );
 }

@@ -1,7 +1,17 @@
 import { Type } from 'typebox';
 import { CryptoNetworkName } from '../fees/schema.ts';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import {
+  Amount,
+  AmountOut,
+  AssetCode,
+  closed,
+  DateTime,
+  Id,
+  Metadata,
+  OPTIONAL_TEXT_PATTERN,
+  RefId,
+} from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { TRANSFER_TYPES } from './transfer.ts';
 
@@ -82,6 +92,8 @@ export const PlatformTransferRequest = Type.Object(
 
 const Memo = Type.String({
   maxLength: LIMITS.memoLengthMax,
+  // A line break could end a field of a bank's message, and begin another one.
+  pattern: OPTIONAL_TEXT_PATTERN,
   description: `At most ${LIMITS.memoLengthMax} characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140`,
 });
 

@@ -49,6 +49,10 @@ afterAll(() => service.stop());
 const withdraw = (changes: object = {}): Promise<Answer> => alice.call('POST', PATH, { ...base, ...changes });
 const refused = (changes: object): Promise<Answer> => expectNothingWritten(service, () => withdraw(changes));
 
+it('refuses a memo with a line break, which could end a field of a message to the bank', async () => {
+  expectInvalid(await refused({ memo: 'Invoice\n:59:/666' }), '/memo');
+});
+
 describe('what is created', () => {
   it('answers with the whole transfer, holds its total and appends its event', async () => {
     const own = await service.createProfile(alice, { USD: '500' });
