@@ -18,7 +18,9 @@ export type Verdict =
 
 /** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
 export class BatchFailure extends Error {
-  readonly inDoubt: { readonly xid: string; readonly verdicts: readonly Verdict[] } | undefined;
+  readonly inDoubt:
+    | { readonly xid: string; readonly verdicts: readonly Verdict[]; readonly evidence: store.Evidence }
+    | undefined;
   constructor(cause: unknown, inDoubt?: BatchFailure['inDoubt']) {
     super('the batch was not committed', { cause });
     this.inDoubt = inDoubt;
@@ -122,6 +124,7 @@ type Decided = {
   /** Accepted keys whose row was claimed for an earlier, refused command of this batch. */
   readonly rekeyed: IdempotencyKey[];
   readonly releasedKeys: IdempotencyKey[];
+  readonly acceptedKeys: readonly IdempotencyKey[];
   readonly lastInstant: Instant;
 };
 
@@ -193,7 +196,14 @@ function decideAll(
   const releasedKeys = [...needs.keys]
     .filter(([text]) => claimed.has(text) && !accepted.has(text))
     .map(([, key]) => key);
-  return { verdicts, writes, rekeyed, releasedKeys, lastInstant: cursor };
+  return {
+    verdicts,
+    writes,
+    rekeyed,
+    releasedKeys,
+    acceptedKeys: [...accepted.values()],
+    lastInstant: cursor,
+  };
 }
 
 export class KeyVanished extends Error {}
@@ -243,7 +253,8 @@ export async function runBatch(
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
       await writeAll(connection, opened.book, decided);
-      inDoubt = { xid: opened.xid, verdicts: decided.verdicts };
+      const evidence = { entry: opened.book.entries[0], key: decided.acceptedKeys[0] };
+      inDoubt = { xid: opened.xid, verdicts: decided.verdicts, evidence };
       await connection.commit();
     } else {
       await connection.query('rollback');

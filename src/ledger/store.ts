@@ -251,3 +251,23 @@ export async function reassignKeys(tx: Transaction, keys: readonly IdempotencyKe
     ],
   );
 }
+
+/** A row that only this batch can have written: after a crash the server may give its transaction id to another one. */
+export type Evidence = { readonly entry?: Entry | undefined; readonly key?: IdempotencyKey | undefined };
+
+/** Undefined when there is nothing to look for. */
+export async function isStored(database: Queryable, { entry, key }: Evidence): Promise<boolean | undefined> {
+  if (entry !== undefined) {
+    const rows = await database.query(
+      `select from entries where owner_id = $1 and asset = $2 and account = $3 and at_ns = $4 and line = $5 and cause_id = $6`,
+      [entry.ownerId, entry.asset, entry.account, entry.atNs, entry.line, entry.causeId],
+    );
+    return rows.length > 0;
+  }
+  if (key === undefined) return undefined;
+  const rows = await database.query(
+    'select from idempotency_keys where customer_id = $1 and space = $2 and ref_id = $3 and resource_id = $4',
+    [key.customerId, key.space, key.refId, key.resourceId],
+  );
+  return rows.length > 0;
+}

@@ -14,7 +14,7 @@ import {
   type Verdict,
 } from './batch.ts';
 import type { BalanceKey, Command, Outcome } from './command.ts';
-import { createMissingBalances, transactionOutcome } from './store.ts';
+import { createMissingBalances, isStored, type TransactionOutcome, transactionOutcome } from './store.ts';
 
 /**
  * The one way in: every change of value, and everything that must be consistent with one, is a command that waits
@@ -92,6 +92,18 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     for (const waiting of batch) waiting.reject(error);
   }
 
+  /**
+   * A server that crashed before the commit was on disk has forgotten the transaction, and gives its id out again: so
+   * "committed" counts only with a row of this very batch, and without one says that the batch was lost.
+   */
+  async function outcomeOf(doubt: NonNullable<BatchFailure['inDoubt']>): Promise<TransactionOutcome> {
+    const outcome = await transactionOutcome(database, doubt.xid);
+    if (outcome !== 'committed') return outcome;
+    const stored = await isStored(database, doubt.evidence);
+    if (stored === undefined) return null;
+    return stored ? 'committed' : 'aborted';
+  }
+
   /** The commit was cut off. Ask what became of it; never send the commands again before that is known. */
   async function resolveDoubt(
     batch: readonly Waiting[],
@@ -99,7 +111,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   ): Promise<void> {
     const deadline = Date.now() + LIMITS.commitInDoubtMs;
     while (Date.now() < deadline) {
-      const outcome = await transactionOutcome(database, doubt.xid).catch(() => 'in progress' as const);
+      const outcome = await outcomeOf(doubt).catch(() => 'in progress' as const);
       if (outcome === 'committed') return settle(batch, doubt.verdicts);
       if (outcome === 'aborted') {
         return rejectAll(
