@@ -1,0 +1,35 @@
+/** What the load process is told, and what it tells. */
+
+export type RequestPlan = {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Path and body are templates: `{ref}` is new each time, `{name}` any value of the list of that name. */
+  readonly path: string;
+  readonly body?: string;
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
+  readonly token: string;
+};
+
+export type LoadJob = {
+  readonly host: string;
+  readonly port: number;
+  readonly plan: RequestPlan;
+  readonly connections: number;
+  /** Run, but not counted. */
+  readonly warmUpMs: number;
+  readonly measureMs: number;
+  /** Requests a second that arrive whatever the service does. Without it, each connection sends as fast as it is answered. */
+  readonly ratePerSecond?: number;
+};
+
+export type LoadResult = {
+  /** Answers with status 200 within the measured time; any other answer fails the run. */
+  readonly count: number;
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly p999Ms: number;
+  /** All answers, warming up and finishing included: what must be in the database afterwards. */
+  readonly total: number;
+};
+
+export type LoadMessage = { readonly result: LoadResult } | { readonly phase: 'measuring' | 'measured' } | { readonly error: string };
