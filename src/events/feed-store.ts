@@ -69,7 +69,7 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
   return rows.map((row) => row.customer_id);
 }
 
-const COLUMNS = `e.id, e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource, g.position, e.line`;
+const COLUMNS = `e.id, e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json, g.position, e.line`;
 const FROM = 'event_groups g join events e on e.group_id = g.id';
 
 export type FeedFilter = {

@@ -1,4 +1,4 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { appendTo } from '../database/binary.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
@@ -16,51 +16,46 @@ export type EventRow = {
 
 type Group = { readonly id: string; readonly customerId: string; atNs: Instant; lines: number };
 
+type GroupedEvent = EventRow & { readonly group: Group; readonly line: number };
+
+const insertGroups = appendTo<Group>('event_groups', [
+  { name: 'id', type: 'uuid', value: (group) => group.id },
+  { name: 'customer_id', type: 'uuid', value: (group) => group.customerId },
+  { name: 'at_ns', type: 'bigint', value: (group) => group.atNs },
+]);
+
+const insertEvents = appendTo<GroupedEvent>('events', [
+  // Ids are made here and not by rules, which are pure and may run again.
+  { name: 'id', type: 'uuid', value: (event) => event.id ?? newId() },
+  { name: 'group_id', type: 'uuid', value: (event) => event.group.id },
+  { name: 'line', type: 'integer', value: (event) => event.line },
+  { name: 'customer_id', type: 'uuid', value: (event) => event.customerId },
+  { name: 'type', type: 'text', value: (event) => event.type },
+  { name: 'resource_id', type: 'uuid', value: (event) => event.resourceId },
+  { name: 'at_ns', type: 'bigint', value: (event) => event.atNs },
+  { name: 'resource', type: 'text', value: (event) => event.resource },
+]);
+
 /** One group per customer, with lines in the order in which the events were decided. */
-function groupsOf(rows: readonly EventRow[]): {
-  groups: Group[];
-  places: { groupId: string; line: number }[];
-} {
+function groupEvents(rows: readonly EventRow[]): { groups: Group[]; events: GroupedEvent[] } {
   const groups = new Map<string, Group>();
-  const places = rows.map(({ customerId, atNs }) => {
-    let group = groups.get(customerId);
+  const grouped = rows.map((row) => {
+    let group = groups.get(row.customerId);
     if (group === undefined) {
-      group = { id: newId(), customerId, atNs, lines: 0 };
-      groups.set(customerId, group);
+      group = { id: newId(), customerId: row.customerId, atNs: row.atNs, lines: 0 };
+      groups.set(row.customerId, group);
     }
-    if (atNs > group.atNs) group.atNs = atNs;
+    if (row.atNs > group.atNs) group.atNs = row.atNs;
     group.lines += 1;
-    return { groupId: group.id, line: group.lines };
+    return { ...row, group, line: group.lines };
   });
-  return { groups: [...groups.values()], places };
+  return { groups: [...groups.values()], events: grouped };
 }
 
 export const events: Table<EventRow> = {
   name: 'events',
   write(tx, rows) {
-    const { groups, places } = groupsOf(rows);
-    return tx.query(
-      `with new_groups as (
-         insert into event_groups (id, customer_id, at_ns)
-         select * from unnest($9::uuid[], $10::uuid[], $11::bigint[]))
-       insert into events (id, group_id, line, customer_id, type, resource_id, at_ns, resource)
-       select id, group_id, line, customer_id, type, resource_id, at_ns, resource::json
-       from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::uuid[], $5::text[], $6::uuid[], $7::bigint[], $8::text[])
-            as row (id, group_id, line, customer_id, type, resource_id, at_ns, resource)`,
-      [
-        // Ids are made here and not by rules, which are pure and may run again.
-        plainArray(rows.map((row) => row.id ?? newId())),
-        plainArray(places.map((place) => place.groupId)),
-        plainArray(places.map((place) => place.line)),
-        plainArray(rows.map((row) => row.customerId)),
-        textArray(rows.map((row) => row.type)),
-        plainArray(rows.map((row) => row.resourceId)),
-        plainArray(rows.map((row) => row.atNs)),
-        textArray(rows.map((row) => row.resource)),
-        plainArray(groups.map((group) => group.id)),
-        plainArray(groups.map((group) => group.customerId)),
-        plainArray(groups.map((group) => group.atNs)),
-      ],
-    );
+    const grouped = groupEvents(rows);
+    return Promise.all([insertGroups(tx, grouped.groups), insertEvents(tx, grouped.events)]);
   },
 };

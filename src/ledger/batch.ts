@@ -62,8 +62,7 @@ function needsOf(commands: readonly Command<unknown>[]): Needs {
 }
 
 type Opened = {
-  readonly claimed: ReadonlySet<string>;
-  readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
+  readonly usedKeys: ReadonlyMap<string, store.UsedKey>;
   readonly book: Book;
   /** Rows of the book that the database does not have: zero, and not locked. */
   readonly missing: readonly BalanceRow[];
@@ -74,20 +73,23 @@ type Opened = {
   readonly xid: string;
 };
 
+const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
+
 /**
- * One round trip: keys, then balances, then other rows, in the same order on every node; and the clock last, when
- * every lock is held, so that "before the end of the window" is decided by a time at which nobody else can act.
+ * One round trip: balances, then other rows, in the same order on every node. When every lock is held, the keys: what
+ * another node did under them to these balances is seen then; and the clock last, so that "before the end of the
+ * window" is decided by a time at which nobody else can act.
  */
 async function open(connection: Connection, needs: Needs, assets: Assets, waits: boolean): Promise<Opened> {
   const balances = [...needs.balances.values()];
   // Tables that lock their rows are loaded in one order on every node, too.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
-  const [, , claims, locked, loaded, clock] = await Promise.all([
+  const [, , locked, loaded, usedKeys, clock] = await Promise.all([
     connection.query('begin'),
     waits ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
-    needs.keys.size > 0 ? store.claimKeys(connection, needs.keys) : store.NO_CLAIMS,
     balances.length > 0 ? store.lockBalances(connection, balances, waits) : [],
     Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),
+    needs.keys.size > 0 ? store.usedKeys(connection, needs.keys) : NO_KEYS,
     store.clockAndTransaction(connection),
   ]);
   const absent = locked.length < balances.length ? missingRows(needs, locked) : [];
@@ -97,7 +99,7 @@ async function open(connection: Connection, needs: Needs, assets: Assets, waits:
   const missing = absent.filter((row) => !busy.has(balanceKeyText(row.profileId, row.asset)));
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
   const book = createBook([...locked, ...missing], assets);
-  return { ...claims, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
+  return { usedKeys, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
 }
 
 /**
@@ -121,24 +123,16 @@ function requireLocked(opened: Opened): void {
 type Decided = {
   readonly verdicts: Verdict[];
   readonly writes: Rows;
-  /** Accepted keys whose row was claimed for an earlier, refused command of this batch. */
-  readonly rekeyed: IdempotencyKey[];
-  readonly releasedKeys: IdempotencyKey[];
-  readonly acceptedKeys: readonly IdempotencyKey[];
+  /** A refused command does not use up its key. */
+  readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
   readonly lastInstant: Instant;
 };
 
 /** Each command in arrival order, on what the ones before it left. */
-function decideAll(
-  commands: readonly Command<unknown>[],
-  opened: Opened,
-  needs: Needs,
-  after: Instant,
-): Decided {
-  const { book, busy, rows, claimed, existing } = opened;
+function decideAll(commands: readonly Command<unknown>[], opened: Opened, after: Instant): Decided {
+  const { book, busy, rows, usedKeys } = opened;
   const writes: Rows = new Map();
   const accepted = new Map<string, IdempotencyKey>();
-  const rekeyed: IdempotencyKey[] = [];
   let cursor = after >= opened.nowNs ? after : opened.nowNs - 1n;
 
   const view = (now: Instant): View => ({
@@ -156,11 +150,9 @@ function decideAll(
   const decideOne = (command: Command<unknown>): Verdict => {
     const keyText = command.key === undefined ? undefined : store.keyText(command.key);
     if (keyText !== undefined) {
-      const first = accepted.get(keyText) ?? (claimed.has(keyText) ? undefined : existing.get(keyText));
+      const first = accepted.get(keyText) ?? usedKeys.get(keyText);
       if (first !== undefined)
         return { kind: 'replay', resourceId: first.resourceId, request: first.request };
-      // Not claimed, yet not there: the other transaction's claim was undone meanwhile. The batch starts anew.
-      if (!claimed.has(keyText)) throw new KeyVanished();
     }
     if (busy.size > 0 && command.balances.some((key) => busy.has(balanceKeyText(key.profileId, key.asset)))) {
       return { kind: 'refused', problem: unavailable('The balances are busy; nothing was done.') };
@@ -177,10 +169,7 @@ function decideAll(
       if (staged === undefined) writes.set(table, new Map([[key, row]]));
       else staged.set(key, row);
     }
-    if (keyText !== undefined) {
-      accepted.set(keyText, command.key!);
-      if (needs.keys.get(keyText) !== command.key) rekeyed.push(command.key!);
-    }
+    if (keyText !== undefined) accepted.set(keyText, command.key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
   };
@@ -189,30 +178,17 @@ function decideAll(
     try {
       return decideOne(command);
     } catch (error) {
-      if (error instanceof KeyVanished) throw error;
       return { kind: 'faulty', error };
     }
   });
-  const releasedKeys = [...needs.keys]
-    .filter(([text]) => claimed.has(text) && !accepted.has(text))
-    .map(([, key]) => key);
-  return {
-    verdicts,
-    writes,
-    rekeyed,
-    releasedKeys,
-    acceptedKeys: [...accepted.values()],
-    lastInstant: cursor,
-  };
+  return { verdicts, writes, acceptedKeys: accepted, lastInstant: cursor };
 }
-
-export class KeyVanished extends Error {}
 
 /** All rows of all accepted commands: one statement per table, sent together. */
 async function writeAll(connection: Connection, book: Book, decided: Decided): Promise<void> {
   const statements: Promise<unknown>[] = [];
-  if (decided.releasedKeys.length > 0) statements.push(store.releaseKeys(connection, decided.releasedKeys));
-  if (decided.rekeyed.length > 0) statements.push(store.reassignKeys(connection, decided.rekeyed));
+  // First on every node: whoever waits for a key of another batch has written nothing that others wait for.
+  if (decided.acceptedKeys.size > 0) statements.push(store.useKeys(connection, decided.acceptedKeys));
   if (book.entries.length > 0) {
     statements.push(store.insertEntries(connection, book.entries));
     statements.push(store.updateBalances(connection, book.changedRows()));
@@ -232,7 +208,12 @@ export type BatchResult = {
   readonly changed: readonly BalanceKey[];
 };
 
-/** One transaction for all the commands. Throws MissingBalances, KeyVanished or BatchFailure; then nothing is committed, or in doubt. */
+function firstOf<Value>(map: ReadonlyMap<string, Value>): Value | undefined {
+  for (const value of map.values()) return value;
+  return undefined;
+}
+
+/** One transaction for all the commands. Throws MissingBalances or BatchFailure; then nothing is committed, or in doubt. */
 export async function runBatch(
   database: Database,
   assets: Assets,
@@ -247,13 +228,13 @@ export async function runBatch(
   let inDoubt: BatchFailure['inDoubt'];
   try {
     const opened = await open(connection, needs, assets, waits);
-    const decided = decideAll(commands, opened, needs, after);
+    const decided = decideAll(commands, opened, after);
     requireLocked(opened);
     if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
       await writeAll(connection, opened.book, decided);
-      const evidence = { entry: opened.book.entries[0], key: decided.acceptedKeys[0] };
+      const evidence = { entry: opened.book.entries[0], key: firstOf(decided.acceptedKeys) };
       inDoubt = { xid: opened.xid, verdicts: decided.verdicts, evidence };
       await connection.commit();
     } else {
@@ -268,7 +249,7 @@ export async function runBatch(
       () => true,
       () => false,
     );
-    if (error instanceof MissingBalances || error instanceof KeyVanished) throw error;
+    if (error instanceof MissingBalances) throw error;
     throw new BatchFailure(answers ? error : new DatabaseAway(error), inDoubt);
   } finally {
     connection.release();

@@ -1,5 +1,7 @@
 import { plainArray, textArray } from '../database/array.ts';
+import { appendTo, binaryArray } from '../database/binary.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
+import { StaleRead } from '../database/failure.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type BalanceRow, balanceKeyText, type Entry } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
@@ -15,88 +17,73 @@ export function keyText(key: IdempotencyKey): string {
   return joinKey(key.customerId, key.space, key.refId);
 }
 
-export type Claims = {
-  /** Texts of the keys that are ours now. */
-  readonly claimed: ReadonlySet<string>;
-  /** What the others were used for. */
-  readonly existing: ReadonlyMap<string, { resourceId: string; request: string }>;
-};
+export type UsedKey = { readonly resourceId: string; readonly request: string };
 
-export const NO_CLAIMS: Claims = { claimed: new Set(), existing: new Map() };
-
-/**
- * Claims the keys of a batch. A key that another transaction is claiming right now is waited for. Sorted, so that two
- * nodes never wait for each other crosswise. Most batches get all their keys: then a count says so, and only otherwise
- * are the rows read, and told apart by the transaction that wrote them.
- */
-export async function claimKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<Claims> {
-  const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
-  const [row] = await tx.query<{ count: number }>(
-    `with claimed as (
-       insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
-       select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::text[])
-       on conflict do nothing
-       returning 1)
-     select count(*)::integer as count from claimed`,
-    [
-      ...keyColumns(sorted),
-      plainArray(sorted.map((key) => key.resourceId)),
-      textArray(sorted.map((key) => key.request)),
-    ],
-  );
-  if (row!.count === keys.size) return { claimed: new Set(keys.keys()), existing: new Map() };
-  const stored = await storedKeys(tx, sorted);
-  const claimed = new Set<string>();
-  const existing = new Map<string, StoredKey>();
-  for (const [text, key] of stored) {
-    // The transaction's number alone comes round again after four billion; never with the same resource.
-    if (key.isOurs && key.resourceId === keys.get(text)!.resourceId) claimed.add(text);
-    else existing.set(text, key);
-  }
-  return { claimed, existing };
-}
-
-function keyColumns(keys: readonly IdempotencyKey[]): string[] {
+function keyColumns(keys: readonly IdempotencyKey[]): Buffer[] {
   return [
-    plainArray(keys.map((key) => key.customerId)),
-    textArray(keys.map((key) => key.space)),
-    textArray(keys.map((key) => key.refId)),
+    binaryArray(
+      'uuid',
+      keys.map((key) => key.customerId),
+    ),
+    binaryArray(
+      'text',
+      keys.map((key) => key.space),
+    ),
+    binaryArray(
+      'text',
+      keys.map((key) => key.refId),
+    ),
   ];
 }
 
-type StoredKey = { readonly resourceId: string; readonly request: string; readonly isOurs: boolean };
-
-async function storedKeys(tx: Queryable, keys: readonly IdempotencyKey[]): Promise<Map<string, StoredKey>> {
+/** Which of the keys of a batch were used before, and what for. Hardly any: then no row comes back. */
+export async function usedKeys(
+  tx: Queryable,
+  keys: ReadonlyMap<string, IdempotencyKey>,
+): Promise<Map<string, UsedKey>> {
   const rows = await tx.query<{
     customer_id: string;
     space: string;
     ref_id: string;
     resource_id: string;
     request: string;
-    ours: boolean;
   }>(
-    `select k.customer_id, k.space, k.ref_id, k.resource_id, k.request,
-            k.xmin = pg_current_xact_id()::xid as ours
-     from unnest($1::uuid[], $2::text[], $3::text[]) as wanted (customer_id, space, ref_id)
-     join idempotency_keys k using (customer_id, space, ref_id)`,
-    keyColumns(keys),
+    `select k.* from
+       (select unnest($1::uuid[]) as customer_id, unnest($2::text[]) as space, unnest($3::text[]) as ref_id) as wanted,
+       lateral (select * from idempotency_keys
+                where customer_id = wanted.customer_id and space = wanted.space and ref_id = wanted.ref_id
+                offset 0) as k`,
+    keyColumns([...keys.values()]),
   );
   return new Map(
     rows.map((row) => [
       joinKey(row.customer_id, row.space, row.ref_id),
-      { resourceId: row.resource_id, request: row.request, isOurs: row.ours },
+      { resourceId: row.resource_id, request: row.request },
     ]),
   );
 }
 
-/** A refused command does not use up its key. */
-export async function releaseKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<void> {
-  await tx.query(
-    `delete from idempotency_keys k
-     using unnest($1::uuid[], $2::text[], $3::text[]) as refused (customer_id, space, ref_id)
-     where k.customer_id = refused.customer_id and k.space = refused.space and k.ref_id = refused.ref_id`,
-    keyColumns(keys),
-  );
+const appendKeys = appendTo<IdempotencyKey>('idempotency_keys', [
+  { name: 'customer_id', type: 'uuid', value: (key) => key.customerId },
+  { name: 'space', type: 'text', value: (key) => key.space },
+  { name: 'ref_id', type: 'text', value: (key) => key.refId },
+  { name: 'resource_id', type: 'uuid', value: (key) => key.resourceId },
+  { name: 'request', type: 'text', value: (key) => key.request },
+]);
+
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * Uses the keys of the accepted commands. A key that another transaction is using right now is waited for; when that
+ * one commits, this batch starts anew, and finds the key used. Sorted, so that two nodes never wait crosswise.
+ */
+export async function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
+  const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
+  await appendKeys(tx, sorted).catch((error: unknown) => {
+    throw (error as { code?: unknown }).code === UNIQUE_VIOLATION
+      ? new StaleRead('an idempotency key')
+      : error;
+  });
 }
 
 /**
@@ -120,8 +107,14 @@ export async function lockBalances(
                    where profile_id = wanted.profile_id and asset = wanted.asset
                    for update${waits ? '' : ' skip locked'}) as b`,
     [
-      plainArray(sorted.map((key) => key.profileId)),
-      textArray(sorted.map((key) => key.asset)),
+      binaryArray(
+        'uuid',
+        sorted.map((key) => key.profileId),
+      ),
+      binaryArray(
+        'text',
+        sorted.map((key) => key.asset),
+      ),
       sorted.length,
     ],
   );
@@ -167,24 +160,17 @@ export async function presentBalances(tx: Transaction, keys: readonly BalanceKey
   return new Set(rows.map((row) => balanceKeyText(row.profile_id, row.asset)));
 }
 
-export async function insertEntries(tx: Transaction, entries: readonly Entry[]): Promise<void> {
-  await tx.query(
-    `insert into entries (owner_id, asset, account, at_ns, line, posting, cause_id, delta, balance_after)
-     select unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::smallint[]),
-            unnest($6::smallint[]), unnest($7::uuid[]), unnest($8::numeric[]), unnest($9::numeric[])`,
-    [
-      plainArray(entries.map((entry) => entry.ownerId)),
-      textArray(entries.map((entry) => entry.asset)),
-      textArray(entries.map((entry) => entry.account)),
-      plainArray(entries.map((entry) => entry.atNs)),
-      plainArray(entries.map((entry) => entry.line)),
-      plainArray(entries.map((entry) => entry.posting)),
-      plainArray(entries.map((entry) => entry.causeId)),
-      plainArray(entries.map((entry) => entry.delta)),
-      plainArray(entries.map((entry) => entry.balanceAfter)),
-    ],
-  );
-}
+export const insertEntries = appendTo<Entry>('entries', [
+  { name: 'owner_id', type: 'uuid', value: (entry) => entry.ownerId },
+  { name: 'asset', type: 'text', value: (entry) => entry.asset },
+  { name: 'account', type: 'text', value: (entry) => entry.account },
+  { name: 'at_ns', type: 'bigint', value: (entry) => entry.atNs },
+  { name: 'line', type: 'smallint', value: (entry) => entry.line },
+  { name: 'posting', type: 'smallint', value: (entry) => entry.posting },
+  { name: 'cause_id', type: 'uuid', value: (entry) => entry.causeId },
+  { name: 'delta', type: 'numeric', value: (entry) => entry.delta },
+  { name: 'balance_after', type: 'numeric', value: (entry) => entry.balanceAfter },
+]);
 
 export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[]): Promise<void> {
   await tx.query(
@@ -194,11 +180,26 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
           as changed (profile_id, asset, available, held, moved_at_ns)
      where b.profile_id = any ($1::uuid[]) and b.profile_id = changed.profile_id and b.asset = changed.asset`,
     [
-      plainArray(rows.map((row) => row.profileId)),
-      textArray(rows.map((row) => row.asset)),
-      plainArray(rows.map((row) => row.available)),
-      plainArray(rows.map((row) => row.held)),
-      plainArray(rows.map((row) => row.movedAtNs)),
+      binaryArray(
+        'uuid',
+        rows.map((row) => row.profileId),
+      ),
+      binaryArray(
+        'text',
+        rows.map((row) => row.asset),
+      ),
+      binaryArray(
+        'numeric',
+        rows.map((row) => row.available),
+      ),
+      binaryArray(
+        'numeric',
+        rows.map((row) => row.held),
+      ),
+      binaryArray(
+        'bigint',
+        rows.map((row) => row.movedAtNs),
+      ),
     ],
   );
 }
@@ -235,21 +236,6 @@ export async function transactionOutcome(database: Queryable, xid: string): Prom
     [xid],
   );
   return row!.status;
-}
-
-/** A key that was claimed for a command which was then refused goes to the next one of the batch that wants it. */
-export async function reassignKeys(tx: Transaction, keys: readonly IdempotencyKey[]): Promise<void> {
-  await tx.query(
-    `update idempotency_keys k set resource_id = accepted.resource_id, request = accepted.request
-     from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::text[])
-          as accepted (customer_id, space, ref_id, resource_id, request)
-     where k.customer_id = accepted.customer_id and k.space = accepted.space and k.ref_id = accepted.ref_id`,
-    [
-      ...keyColumns(keys),
-      plainArray(keys.map((key) => key.resourceId)),
-      textArray(keys.map((key) => key.request)),
-    ],
-  );
 }
 
 /** A row that only this batch can have written: after a crash the server may give its transaction id to another one. */

@@ -5,14 +5,7 @@ import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { Problem, unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  BatchFailure,
-  type BatchResult,
-  KeyVanished,
-  MissingBalances,
-  runBatch,
-  type Verdict,
-} from './batch.ts';
+import { BatchFailure, type BatchResult, MissingBalances, runBatch, type Verdict } from './batch.ts';
 import type { BalanceKey, Command, Outcome } from './command.ts';
 import { createMissingBalances, isStored, type TransactionOutcome, transactionOutcome } from './store.ts';
 
@@ -159,8 +152,6 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {
           await createMissingBalances(database, error.keys).catch(() => undefined);
-        } else if (error instanceof KeyVanished && !last) {
-          observer.trouble('conflict', error);
         } else if (error instanceof BatchFailure && failureOf(error.cause) === 'conflict' && !last) {
           observer.trouble('conflict', error.cause);
           await sleep(Math.random() * 10 * attempt);

@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../database/array.ts';
+import { binaryArray } from '../database/binary.ts';
 import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import { selectPage } from '../database/select.ts';
@@ -15,7 +16,7 @@ export const profileTable: Table<Profile> = {
   name: 'profiles',
   async load(tx, ids) {
     const rows = await tx.query<Profile>(`select ${COLUMNS} from profiles p where p.id = any ($1::uuid[])`, [
-      plainArray(ids),
+      binaryArray('uuid', ids),
     ]);
     return new Map(rows.map((row) => [row.id, row]));
   },

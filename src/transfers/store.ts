@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../database/array.ts';
+import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectPage } from '../database/select.ts';
 import type { Page } from '../kernel/paging.ts';
@@ -6,16 +7,10 @@ import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
 
-type Column = {
-  readonly name: string;
-  readonly type: 'uuid' | 'text' | 'numeric' | 'bigint' | 'jsonb';
-  value(transfer: Transfer): string | bigint | null | undefined;
-};
-
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
 /** One list for inserting and for reading, so that the two cannot drift apart. */
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly BinaryColumn<Transfer>[] = [
   { name: 'id', type: 'uuid', value: (one) => one.id },
   { name: 'customer_id', type: 'uuid', value: (one) => one.customerId },
   { name: 'profile_id', type: 'uuid', value: (one) => one.profileId },
@@ -52,27 +47,10 @@ const camelCase = (name: string): string =>
 
 export const TRANSFER_COLUMNS = COLUMNS.map(({ name }) => `t.${name} as "${camelCase(name)}"`).join(', ');
 
-const INSERT = `insert into transfers (${COLUMNS.map(({ name }) => name).join(', ')})
-  select ${COLUMNS.map(({ name, type }) => (type === 'jsonb' ? `${name}::jsonb` : name)).join(', ')}
-  from unnest(${COLUMNS.map(({ type }, index) => `$${index + 1}::${type === 'jsonb' ? 'text' : type}[]`).join(', ')})
-       as row (${COLUMNS.map(({ name }) => name).join(', ')})`;
-
-/** A column that no row of the batch uses goes as an empty array: unnest fills it up with nulls. */
-function columnArray(column: Column, transfers: readonly Transfer[]): string {
-  const values = transfers.map((transfer) => column.value(transfer) ?? null);
-  if (values.every((value) => value === null)) return '{}';
-  if (column.type === 'text' || column.type === 'jsonb') return textArray(values as (string | null)[]);
-  return plainArray(values);
-}
-
 /** Transfers that are new. */
 export const newTransfers: Table<Transfer> = {
   name: 'transfers',
-  write: (tx, transfers) =>
-    tx.query(
-      INSERT,
-      COLUMNS.map((column) => columnArray(column, transfers)),
-    ),
+  write: appendTo('transfers', COLUMNS),
 };
 
 /** Transfers that change. Whoever names one in its reads has it to itself until commit. */

@@ -61,7 +61,7 @@ const membersOf = async (accountId: string): Promise<any[]> =>
 
 const eventsOf = (memberId: string): Promise<any[]> =>
   service.database.query(
-    'select type, customer_id, resource from events where resource_id = $1 order by at_ns',
+    'select type, customer_id, resource::json from events where resource_id = $1 order by at_ns',
     [memberId],
   );
 

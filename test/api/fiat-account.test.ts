@@ -124,7 +124,7 @@ describe('what is accepted', () => {
     const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [body.id]);
     expect(row).toMatchObject({ customer_id: alice.id, kind: 'wire', fiat_network_instructions: { wire } });
     const [first] = await service.database.query<any>(
-      'select type, resource from events where resource_id = $1 order by at_ns',
+      'select type, resource::json from events where resource_id = $1 order by at_ns',
       [body.id],
     );
     expect(first).toEqual({ type: 'fiat_account.pending', resource: body });

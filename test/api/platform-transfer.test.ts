@@ -116,7 +116,7 @@ describe('what is created', () => {
     expect((await alice.call('GET', group)).body.items).toEqual([debit.body]);
     expectProblem(await alice.call('GET', `/v2/transfer/transfers/${credit.id}`), 404, 'not-found');
     const events = await service.database.query(
-      'select customer_id, type, resource from events where resource_id in ($1, $2) order by type',
+      'select customer_id, type, resource::json from events where resource_id in ($1, $2) order by type',
       [debit.body.id, credit.id],
     );
     expect(events).toEqual([

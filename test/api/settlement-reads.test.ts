@@ -274,7 +274,7 @@ describe('affirming and cancelling', () => {
       expect(updated_at > before.body.updated_at).toBe(true);
       expect((await get(alice, id)).body).toEqual(answer.body);
       const told = await service.database.query<{ customer_id: string; type: string; resource: object }>(
-        'select customer_id, type, resource from events where resource_id = $1 order by id',
+        'select customer_id, type, resource::json from events where resource_id = $1 order by id',
         [id],
       );
       const moves = told.filter((one) => one.type === `settlement.transaction.${next.toLowerCase()}`);

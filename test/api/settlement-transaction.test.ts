@@ -50,7 +50,7 @@ async function refused(call: () => Promise<Answer>): Promise<Answer> {
 
 async function eventsOf(id: string): Promise<{ customer_id: string; type: string; resource: unknown }[]> {
   return service.database.query(
-    'select customer_id, type, resource from events where resource_id = $1 order by id',
+    'select customer_id, type, resource::json from events where resource_id = $1 order by id',
     [id],
   );
 }

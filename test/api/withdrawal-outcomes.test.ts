@@ -67,7 +67,7 @@ describe('the user of the sandbox', () => {
     expect(answer.body).toMatchObject({ status: 'FAILED', secondary_status: { name: 'FAILED_BY_RAIL' } });
     expect(await balanceOf(service, profile, 'BTC')).toEqual({ available: '2', held: '0' });
     const events = await service.database.query<{ type: string; resource: object }>(
-      'select type, resource from events where resource_id = $1 order by at_ns',
+      'select type, resource::json from events where resource_id = $1 order by at_ns',
       [id],
     );
     expect(events.map(({ type }) => type)).toEqual([

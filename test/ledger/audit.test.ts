@@ -162,11 +162,13 @@ describe('the audit', () => {
   it('finds a pending withdrawal for which nothing is held, and a hold that nothing needs', async () => {
     const path = createTestWritePath(test.database);
     await path.submit(move([{ asset: 'USD', from: available(bob), to: held(bob), units: 5n }]));
-    await HOLDS.write(test.database, [
-      { id: newId(), profileId: alice, asset: 'USD', units: 250n, status: 'PENDING' },
-      { id: newId(), profileId: alice, asset: 'USD', units: 999n, status: 'COMPLETED' },
-      { id: newId(), profileId: alice, asset: 'ETH', units: 10n ** 17n, status: 'PENDING' },
-    ]);
+    await test.database.transaction((tx) =>
+      HOLDS.write(tx, [
+        { id: newId(), profileId: alice, asset: 'USD', units: 250n, status: 'PENDING' },
+        { id: newId(), profileId: alice, asset: 'USD', units: 999n, status: 'COMPLETED' },
+        { id: newId(), profileId: alice, asset: 'ETH', units: 10n ** 17n, status: 'PENDING' },
+      ]),
+    );
     expect((await auditLines(test.database)).sort()).toEqual(
       [
         `held-equals-pending: profile ${alice} holds 0 ETH, its pending withdrawals need 0.1`,

@@ -84,7 +84,7 @@ async function make(state: State, both: boolean): Promise<Made> {
 
 async function eventsOf(id: string): Promise<{ type: string; customer_id: string; resource: any }[]> {
   return service.database.query(
-    'select type, customer_id, resource from events where resource_id = $1 order by at_ns, customer_id',
+    'select type, customer_id, resource::json from events where resource_id = $1 order by at_ns, customer_id',
     [id],
   );
 }

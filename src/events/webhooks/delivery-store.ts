@@ -86,7 +86,7 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
 
 const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.trigger, d.status, d.attempts, d.due_at_ms as "dueAtMs",
   d.request, d.response, d.error, d.created_at_ns as "createdAtNs", d.updated_at_ns as "updatedAtNs",
-  d.event_id as "eventId", e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource`;
+  d.event_id as "eventId", e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json`;
 const FROM = 'webhook_deliveries d join events e on e.id = d.event_id';
 
 export function listDeliveries(

@@ -125,7 +125,7 @@ export async function pendingDeliveries(database: Queryable, endpointId: string)
 
 export async function eventPayload(database: Queryable, eventId: string): Promise<string> {
   const [event] = await database.query<FeedEvent>(
-    `select id, type, resource_id as "resourceId", at_ns as "atNs", resource from events where id = $1`,
+    `select id, type, resource_id as "resourceId", at_ns as "atNs", resource::json from events where id = $1`,
     [eventId],
   );
   if (event === undefined) throw new Error(`the event ${eventId} of a delivery is missing`);

@@ -1,0 +1,239 @@
+/**
+ * Rows and arrays in PostgreSQL's binary format. The write path sends thousands of values per batch: as text the server
+ * would parse each of them, which costs it more than storing them does (for the two transfers and two events of a
+ * platform transfer 69 µs as text, 41 in binary).
+ *
+ * All writing goes into one buffer of this module, synchronously, and is copied out at the end.
+ */
+import type { Transaction } from './database.ts';
+
+type BinaryType = 'uuid' | 'text' | 'jsonb' | 'numeric' | 'bigint' | 'integer' | 'smallint';
+export type BinaryValue = string | bigint | number | null | undefined;
+
+const ELEMENT_OID = {
+  uuid: 2950,
+  text: 25,
+  jsonb: 3802,
+  numeric: 1700,
+  bigint: 20,
+  integer: 23,
+  smallint: 21,
+} as const;
+
+/** A text is at most three bytes per unit in UTF-8; everything else is far smaller. */
+const UTF8_BYTES_MAX = 3;
+const VALUE_BYTES_MAX = 128;
+/** What a batch of ordinary size needs. A larger one grows the buffer, which is then let go again. */
+const KEPT_BYTES_MAX = 1024 * 1024;
+
+let bytes = Buffer.allocUnsafe(64 * 1024);
+let offset = 0;
+
+function reserve(count: number): void {
+  if (offset + count <= bytes.length) return;
+  const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, offset + count));
+  bytes.copy(larger, 0, 0, offset);
+  bytes = larger;
+}
+
+function start(): void {
+  offset = 0;
+  if (bytes.length > KEPT_BYTES_MAX) bytes = Buffer.allocUnsafe(KEPT_BYTES_MAX);
+}
+
+/** Callers reserve first. */
+function putInt32(value: number): void {
+  bytes[offset] = value >>> 24;
+  bytes[offset + 1] = value >>> 16;
+  bytes[offset + 2] = value >>> 8;
+  bytes[offset + 3] = value;
+  offset += 4;
+}
+
+function putInt16(value: number): void {
+  bytes[offset] = value >>> 8;
+  bytes[offset + 1] = value;
+  offset += 2;
+}
+
+const NOT_HEX = 255;
+const HEX_DIGIT = new Uint8Array(128).fill(NOT_HEX);
+for (let digit = 0; digit < 16; digit += 1) {
+  HEX_DIGIT[digit.toString(16).charCodeAt(0)] = digit;
+  HEX_DIGIT[digit.toString(16).toUpperCase().charCodeAt(0)] = digit;
+}
+/** Where the pairs of digits of a UUID begin. */
+const UUID_PAIRS = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
+const UUID_LENGTH = 36;
+
+function putUuid(value: string): void {
+  putInt32(16);
+  let wrong = value.length === UUID_LENGTH ? 0 : NOT_HEX;
+  for (let index = 0; index < 16; index += 1) {
+    const at = UUID_PAIRS[index]!;
+    const high = HEX_DIGIT[value.charCodeAt(at)] ?? NOT_HEX;
+    const low = HEX_DIGIT[value.charCodeAt(at + 1)] ?? NOT_HEX;
+    wrong |= high | low;
+    bytes[offset + index] = (high << 4) | low;
+  }
+  if (wrong > 15) throw new TypeError('not a UUID');
+  offset += 16;
+}
+
+/** Below it a loop is cheaper than the call into the runtime. */
+const SHORT_TEXT = 32;
+
+function putText(value: string, prefix: number): void {
+  const from = offset;
+  let at = offset + 4 + prefix;
+  let index = 0;
+  if (value.length <= SHORT_TEXT) {
+    for (; index < value.length; index += 1) {
+      const unit = value.charCodeAt(index);
+      if (unit > 127) break;
+      bytes[at] = unit;
+      at += 1;
+    }
+  }
+  if (index < value.length) at = from + 4 + prefix + bytes.write(value, from + 4 + prefix, 'utf8');
+  putInt32(at - from - 4);
+  offset = at;
+}
+
+/** Digits of base 10,000, the most significant first, without zeros at the end. */
+const numericDigits = new Uint16Array(16);
+const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+function putNumeric(value: bigint): void {
+  const negative = value < 0n;
+  const magnitude = negative ? -value : value;
+  let count = 0;
+  if (magnitude <= SAFE_MAX) {
+    for (let rest = Number(magnitude); rest > 0; rest = Math.floor(rest / 10_000)) {
+      numericDigits[count] = rest % 10_000;
+      count += 1;
+    }
+  } else {
+    for (let rest = magnitude; rest > 0n; rest /= 10_000n) {
+      if (count === numericDigits.length) throw new RangeError('a numeric with more than 64 digits');
+      numericDigits[count] = Number(rest % 10_000n);
+      count += 1;
+    }
+  }
+  let zeros = 0;
+  while (zeros < count && numericDigits[zeros] === 0) zeros += 1;
+  putInt32(8 + 2 * (count - zeros));
+  putInt16(count - zeros);
+  putInt16(count === 0 ? 0 : count - 1);
+  putInt16(negative ? 0x4000 : 0);
+  putInt16(0);
+  for (let index = count - 1; index >= zeros; index -= 1) putInt16(numericDigits[index]!);
+}
+
+function putBigint(value: bigint): void {
+  putInt32(8);
+  offset = bytes.writeBigInt64BE(value, offset);
+}
+
+function putInteger(value: number): void {
+  putInt32(4);
+  offset = bytes.writeInt32BE(value, offset);
+}
+
+function putSmallint(value: number): void {
+  putInt32(2);
+  offset = bytes.writeInt16BE(value, offset);
+}
+
+const JSONB_VERSION = 1;
+
+/** The length and the value, as in a row and in an array alike. */
+function put(type: BinaryType, value: BinaryValue): void {
+  reserve(VALUE_BYTES_MAX + (typeof value === 'string' ? value.length * UTF8_BYTES_MAX : 0));
+  if (value === null || value === undefined) putInt32(-1);
+  else if (type === 'uuid') putUuid(value as string);
+  else if (type === 'text') putText(value as string, 0);
+  else if (type === 'jsonb') {
+    bytes[offset + 4] = JSONB_VERSION;
+    putText(value as string, 1);
+  } else if (type === 'numeric') putNumeric(value as bigint);
+  else if (type === 'bigint') putBigint(value as bigint);
+  else if (type === 'integer') putInteger(value as number);
+  else putSmallint(value as number);
+}
+
+/** An array parameter. */
+export function binaryArray(type: BinaryType, values: readonly BinaryValue[]): Buffer {
+  start();
+  reserve(VALUE_BYTES_MAX);
+  const isEmpty = values.length === 0;
+  putInt32(isEmpty ? 0 : 1);
+  // "Has nulls" is only a hint: the server looks for itself.
+  putInt32(0);
+  putInt32(ELEMENT_OID[type]);
+  if (!isEmpty) {
+    putInt32(values.length);
+    putInt32(1);
+    for (let index = 0; index < values.length; index += 1) put(type, values[index]);
+  }
+  return Buffer.from(bytes.subarray(0, offset));
+}
+
+export type BinaryColumn<Row> = {
+  readonly name: string;
+  readonly type: BinaryType;
+  value(row: Row): BinaryValue;
+};
+
+const QUERY = 'Q'.charCodeAt(0);
+const COPY_DATA = 'd'.charCodeAt(0);
+const COPY_DONE = 'c'.charCodeAt(0);
+const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+
+/** The length of a message counts itself, but not the letter before it. */
+function endMessage(from: number): void {
+  bytes.writeInt32BE(offset - from - 1, from + 1);
+}
+
+/**
+ * A whole COPY as it goes over the wire: statement, rows and end in one piece. There is no need to wait for the server
+ * to say that it is ready for the rows; if it refuses the statement it skips them.
+ */
+export function copyMessages<Row>(
+  statement: string,
+  columns: readonly BinaryColumn<Row>[],
+  rows: readonly Row[],
+): Buffer {
+  start();
+  reserve(VALUE_BYTES_MAX + statement.length);
+  bytes[0] = QUERY;
+  offset = 5 + bytes.write(statement, 5, 'latin1');
+  bytes[offset] = 0;
+  offset += 1;
+  endMessage(0);
+  const data = offset;
+  bytes[data] = COPY_DATA;
+  offset = data + 5 + COPY_SIGNATURE.copy(bytes, data + 5);
+  for (const row of rows) {
+    reserve(VALUE_BYTES_MAX);
+    putInt16(columns.length);
+    for (let index = 0; index < columns.length; index += 1) {
+      const column = columns[index]!;
+      put(column.type, column.value(row));
+    }
+  }
+  reserve(VALUE_BYTES_MAX);
+  putInt16(-1);
+  endMessage(data);
+  bytes[offset] = COPY_DONE;
+  offset += 5;
+  endMessage(offset - 5);
+  return Buffer.from(bytes.subarray(0, offset));
+}
+
+/** Appends rows with COPY: all of them, or none and an error. The quickest way in there is. */
+export function appendTo<Row>(table: string, columns: readonly BinaryColumn<Row>[]) {
+  const statement = `copy ${table} (${columns.map(({ name }) => name).join(', ')}) from stdin (format binary)`;
+  return (tx: Transaction, rows: readonly Row[]): Promise<void> =>
+    tx.copy(copyMessages(statement, columns, rows));
+}
