@@ -3,7 +3,7 @@
  * would parse each of them, which costs it more than storing them does (for the two transfers and two events of a
  * platform transfer 69 µs as text, 41 in binary).
  *
- * All writing goes into one buffer of this module, synchronously, and is copied out at the end.
+ * All writing goes into one buffer at a time, synchronously.
  */
 import type { Transaction } from './database.ts';
 
@@ -23,22 +23,20 @@ const ELEMENT_OID = {
 /** A text is at most three bytes per unit in UTF-8; everything else is far smaller. */
 const UTF8_BYTES_MAX = 3;
 const VALUE_BYTES_MAX = 128;
-/** What a batch of ordinary size needs. A larger one grows the buffer, which is then let go again. */
-const KEPT_BYTES_MAX = 1024 * 1024;
+/** What the statements of an ordinary batch need. A larger buffer is not kept. */
+const BUFFER_BYTES = 1024 * 1024;
+const KEPT_BUFFERS_MAX = 8;
 
-let bytes = Buffer.allocUnsafe(64 * 1024);
+/** Buffers that nobody uses: fresh memory for each batch would cost the kernel's time, page by page. */
+const kept: Buffer[] = [];
+let bytes: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
 let offset = 0;
 
 function reserve(count: number): void {
   if (offset + count <= bytes.length) return;
-  const larger = Buffer.allocUnsafe(Math.max(bytes.length * 2, offset + count));
+  const larger = Buffer.allocUnsafeSlow(Math.max(bytes.length * 2, offset + count));
   bytes.copy(larger, 0, 0, offset);
   bytes = larger;
-}
-
-function start(): void {
-  offset = 0;
-  if (bytes.length > KEPT_BYTES_MAX) bytes = Buffer.allocUnsafe(KEPT_BYTES_MAX);
 }
 
 /** Callers reserve first. */
@@ -105,6 +103,8 @@ const numericDigits = new Uint16Array(16);
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 function putNumeric(value: bigint): void {
+  // A number would pass as well, and may have lost what it was.
+  if (typeof value !== 'bigint') throw new TypeError('a numeric must be a BigInt');
   const negative = value < 0n;
   const magnitude = negative ? -value : value;
   let count = 0;
@@ -164,7 +164,7 @@ function put(type: BinaryType, value: BinaryValue): void {
 
 /** An array parameter. */
 export function binaryArray(type: BinaryType, values: readonly BinaryValue[]): Buffer {
-  start();
+  offset = 0;
   reserve(VALUE_BYTES_MAX);
   const isEmpty = values.length === 0;
   putInt32(isEmpty ? 0 : 1);
@@ -195,16 +195,44 @@ function endMessage(from: number): void {
   bytes.writeInt32BE(offset - from - 1, from + 1);
 }
 
+/** A whole COPY as it goes over the wire. */
+export type CopyMessages = {
+  readonly bytes: Buffer;
+  /** To be called when the bytes were sent; they are overwritten then. */
+  sent(): void;
+};
+
 /**
- * A whole COPY as it goes over the wire: statement, rows and end in one piece. There is no need to wait for the server
- * to say that it is ready for the rows; if it refuses the statement it skips them.
+ * Statement, rows and end in one piece. There is no need to wait for the server to say that it is ready for the rows;
+ * if it refuses the statement it skips them.
  */
-export function copyMessages<Row>(
+function copyMessages<Row>(
   statement: string,
   columns: readonly BinaryColumn<Row>[],
   rows: readonly Row[],
-): Buffer {
-  start();
+): CopyMessages {
+  const aside = bytes;
+  bytes = kept.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  offset = 0;
+  try {
+    writeCopy(statement, columns, rows);
+    const used = bytes;
+    return {
+      bytes: used.subarray(0, offset),
+      sent() {
+        if (used.length === BUFFER_BYTES && kept.length < KEPT_BUFFERS_MAX) kept.push(used);
+      },
+    };
+  } finally {
+    bytes = aside;
+  }
+}
+
+function writeCopy<Row>(
+  statement: string,
+  columns: readonly BinaryColumn<Row>[],
+  rows: readonly Row[],
+): void {
   reserve(VALUE_BYTES_MAX + statement.length);
   bytes[0] = QUERY;
   offset = 5 + bytes.write(statement, 5, 'latin1');
@@ -228,7 +256,6 @@ export function copyMessages<Row>(
   bytes[offset] = COPY_DONE;
   offset += 5;
   endMessage(offset - 5);
-  return Buffer.from(bytes.subarray(0, offset));
 }
 
 /** Appends rows with COPY: all of them, or none and an error. The quickest way in there is. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { LIMITS } from '../limits.ts';
+import type { CopyMessages } from './binary.ts';
 import { DatabaseAway } from './failure.ts';
 
 /** What goes to the server as a parameter. Arrays go as literals (`array.ts`) or, where speed counts, in binary (`binary.ts`). */
@@ -13,7 +14,7 @@ export type Queryable = {
 /** Statements that are not awaited one by one go to the server together and answer in order. */
 export type Transaction = Queryable & {
   /** A COPY with its rows, see `appendTo`. */
-  copy(messages: Buffer): Promise<void>;
+  copy(messages: CopyMessages): Promise<void>;
 };
 
 /** One connection, for those who need several statements on the same one. */
@@ -90,13 +91,14 @@ function translate(error: unknown): unknown {
 
 /** The driver has no COPY of its own, but lets a query write its messages itself. */
 class CopyQuery extends pg.Query {
-  readonly #messages: Buffer;
-  constructor(messages: Buffer, callback: (error: Error | null) => void) {
+  readonly #messages: CopyMessages;
+  constructor(messages: CopyMessages, callback: (error: Error | null) => void) {
     super('copy', callback as never);
     this.#messages = messages;
   }
   override submit = (connection: pg.Connection): void => {
-    connection.stream.write(this.#messages);
+    const { bytes, sent } = this.#messages;
+    connection.stream.write(bytes, sent);
   };
   /** The rows are on their way already. */
   handleCopyInResponse(): void {}

@@ -16,7 +16,7 @@ export type EventRow = {
 
 type Group = { readonly id: string; readonly customerId: string; atNs: Instant; lines: number };
 
-type GroupedEvent = EventRow & { readonly group: Group; readonly line: number };
+type GroupedEvent = { readonly event: EventRow; readonly group: Group; readonly line: number };
 
 const insertGroups = appendTo<Group>('event_groups', [
   { name: 'id', type: 'uuid', value: (group) => group.id },
@@ -26,28 +26,28 @@ const insertGroups = appendTo<Group>('event_groups', [
 
 const insertEvents = appendTo<GroupedEvent>('events', [
   // Ids are made here and not by rules, which are pure and may run again.
-  { name: 'id', type: 'uuid', value: (event) => event.id ?? newId() },
-  { name: 'group_id', type: 'uuid', value: (event) => event.group.id },
-  { name: 'line', type: 'integer', value: (event) => event.line },
-  { name: 'customer_id', type: 'uuid', value: (event) => event.customerId },
-  { name: 'type', type: 'text', value: (event) => event.type },
-  { name: 'resource_id', type: 'uuid', value: (event) => event.resourceId },
-  { name: 'at_ns', type: 'bigint', value: (event) => event.atNs },
-  { name: 'resource', type: 'text', value: (event) => event.resource },
+  { name: 'id', type: 'uuid', value: ({ event }) => event.id ?? newId() },
+  { name: 'group_id', type: 'uuid', value: ({ group }) => group.id },
+  { name: 'line', type: 'integer', value: ({ line }) => line },
+  { name: 'customer_id', type: 'uuid', value: ({ event }) => event.customerId },
+  { name: 'type', type: 'text', value: ({ event }) => event.type },
+  { name: 'resource_id', type: 'uuid', value: ({ event }) => event.resourceId },
+  { name: 'at_ns', type: 'bigint', value: ({ event }) => event.atNs },
+  { name: 'resource', type: 'text', value: ({ event }) => event.resource },
 ]);
 
 /** One group per customer, with lines in the order in which the events were decided. */
 function groupEvents(rows: readonly EventRow[]): { groups: Group[]; events: GroupedEvent[] } {
   const groups = new Map<string, Group>();
-  const grouped = rows.map((row) => {
-    let group = groups.get(row.customerId);
+  const grouped = rows.map((event) => {
+    let group = groups.get(event.customerId);
     if (group === undefined) {
-      group = { id: newId(), customerId: row.customerId, atNs: row.atNs, lines: 0 };
-      groups.set(row.customerId, group);
+      group = { id: newId(), customerId: event.customerId, atNs: event.atNs, lines: 0 };
+      groups.set(event.customerId, group);
     }
-    if (row.atNs > group.atNs) group.atNs = row.atNs;
+    if (event.atNs > group.atNs) group.atNs = event.atNs;
     group.lines += 1;
-    return { ...row, group, line: group.lines };
+    return { event, group, line: group.lines };
   });
   return { groups: [...groups.values()], events: grouped };
 }

@@ -51,7 +51,8 @@ type Dependencies = {
 
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
   const queue: Waiting[] = [];
-  let running = false;
+  let batches = 0;
+  let isScheduled = false;
   let stopping = false;
   let lastInstant: Instant = 0n;
   const whenIdle: (() => void)[] = [];
@@ -72,7 +73,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
 
   /** Never throws: what is committed must not reach the code that runs failed batches again. */
   function finish(batch: readonly Waiting[], result: BatchResult): void {
-    lastInstant = result.lastInstant;
+    if (result.lastInstant > lastInstant) lastInstant = result.lastInstant;
     try {
       settle(batch, result.verdicts);
       observer.committed?.(result.changed);
@@ -174,21 +175,37 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     return queue.splice(0, count);
   }
 
-  async function run(): Promise<void> {
-    while (queue.length > 0) {
-      const batch = take();
-      observer.queue(queue.length);
-      const started = performance.now();
-      try {
-        await execute(batch, true);
-      } catch (error) {
-        // Not reached by design; but a caller must never be left waiting.
-        rejectAll(batch, error);
-      }
-      observer.batch(batch.length, performance.now() - started);
+  async function run(batch: readonly Waiting[]): Promise<void> {
+    const started = performance.now();
+    try {
+      await execute(batch, true);
+    } catch (error) {
+      // Not reached by design; but a caller must never be left waiting.
+      rejectAll(batch, error);
     }
-    running = false;
-    for (const idle of whenIdle.splice(0)) idle();
+    batches -= 1;
+    observer.batch(batch.length, performance.now() - started);
+    startBatches();
+    if (isIdle()) for (const idle of whenIdle.splice(0)) idle();
+  }
+
+  const isIdle = (): boolean => batches === 0 && queue.length === 0;
+
+  /**
+   * While the database works on one batch, a second one is prepared and sent: so neither waits for the other. It starts
+   * only when enough commands wait, since what a batch costs by itself is shared by those that are in it.
+   */
+  function startBatches(): void {
+    isScheduled = false;
+    while (
+      queue.length >= (batches === 0 ? 1 : LIMITS.secondBatchCommandsMin) &&
+      batches < LIMITS.batchesMax
+    ) {
+      const batch = take();
+      batches += 1;
+      observer.queue(queue.length);
+      void run(batch);
+    }
   }
 
   return {
@@ -199,15 +216,15 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       }
       return new Promise((resolve, reject) => {
         queue.push({ command, resolve: resolve as Waiting['resolve'], reject });
-        if (running) return;
-        running = true;
+        if (isScheduled || batches === LIMITS.batchesMax) return;
+        isScheduled = true;
         // After the events of this turn: requests that arrived together make one batch.
-        setImmediate(() => void run());
+        setImmediate(startBatches);
       });
     },
     stop() {
       stopping = true;
-      return running ? new Promise((resolve) => whenIdle.push(resolve)) : Promise.resolve();
+      return isIdle() ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve));
     },
   };
 }

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { appendTo, type BinaryColumn, binaryArray } from '../../src/database/binary.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** The server itself says what it understood. */
+let test: TestDatabase;
+
+type Row = {
+  readonly id: string | null;
+  readonly words: string | null;
+  readonly facts: string | null;
+  readonly amount: bigint | null;
+  readonly at: bigint | null;
+  readonly count: number | null;
+  readonly line: number | null;
+};
+
+const COLUMNS: readonly BinaryColumn<Row>[] = [
+  { name: 'id', type: 'uuid', value: (row) => row.id },
+  { name: 'words', type: 'text', value: (row) => row.words },
+  { name: 'facts', type: 'jsonb', value: (row) => row.facts },
+  { name: 'amount', type: 'numeric', value: (row) => row.amount },
+  { name: 'at', type: 'bigint', value: (row) => row.at },
+  { name: 'count', type: 'integer', value: (row) => row.count },
+  { name: 'line', type: 'smallint', value: (row) => row.line },
+];
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await test.database.query(
+    'create table things (place serial, id uuid, words text, facts jsonb, amount numeric, at bigint, count integer, line smallint)',
+  );
+});
+afterAll(() => test.drop());
+
+/** What PostgreSQL can keep: no zero character, no half of a surrogate pair. */
+const storable = fc.string({ unit: 'grapheme', maxLength: 80 }).filter((text) => !text.includes('\0'));
+const LARGEST = 10n ** 38n - 1n;
+const rows: fc.Arbitrary<Row> = fc.record({
+  id: fc.option(fc.uuid()),
+  words: fc.option(
+    fc.oneof(
+      storable,
+      fc.string({ maxLength: 40 }).filter((text) => !text.includes('\0')),
+    ),
+  ),
+  facts: fc.option(fc.dictionary(storable, storable, { maxKeys: 3 }).map((facts) => JSON.stringify(facts))),
+  amount: fc.option(
+    fc.oneof(
+      fc.bigInt({ min: -LARGEST, max: LARGEST }),
+      fc.bigInt({ min: -20_000n, max: 20_000n }),
+      fc.bigInt({ min: 0n, max: 30n }).map((zeros) => 10n ** zeros),
+    ),
+  ),
+  at: fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+  count: fc.option(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
+  line: fc.option(fc.integer({ min: -(2 ** 15), max: 2 ** 15 - 1 })),
+});
+
+describe('rows', () => {
+  const append = appendTo('things', COLUMNS);
+
+  it('arrive as they were sent, whatever they hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(rows, { maxLength: 20 }), async (sent) => {
+        await test.database.query('truncate things restart identity');
+        await test.database.transaction((tx) => append(tx, sent));
+        const stored = await test.database.query(
+          'select id, words, facts, amount, at, count, line from things order by place',
+        );
+        expect(stored).toEqual(sent.map((row) => ({ ...row, facts: row.facts && JSON.parse(row.facts) })));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('may be many and large', async () => {
+    await test.database.query('truncate things restart identity');
+    const words = 'ä'.repeat(5_000);
+    const blank = { id: null, facts: null, amount: null, at: null, line: null };
+    const sent = Array.from({ length: 500 }, (_, count): Row => ({ ...blank, words, count }));
+    await test.database.transaction((tx) => append(tx, sent));
+    const [stored] = await test.database.query(
+      'select count(*)::integer as rows, min(length(words)) as shortest, sum(count)::integer as sum from things',
+    );
+    expect(stored).toEqual({ rows: 500, shortest: 5_000, sum: (499 * 500) / 2 });
+  });
+
+  it('that the table refuses fail together with their transaction, and the connection works on', async () => {
+    await test.database.query('truncate things restart identity');
+    const bad = { id: null, words: 'zero \0', facts: null, amount: null, at: null, count: 1, line: null };
+    const outcome = test.database.transaction(async (tx) => {
+      // All on their way before the first one answers, as in the write path.
+      await Promise.all([append(tx, [{ ...bad, words: 'fine' }]), append(tx, [bad]), tx.query('select 1')]);
+    });
+    await expect(outcome).rejects.toMatchObject({ code: '22021' });
+    expect(await test.database.query('select from things')).toEqual([]);
+    await test.database.transaction((tx) => append(tx, [{ ...bad, words: 'fine' }]));
+    expect(await test.database.query('select words from things')).toEqual([{ words: 'fine' }]);
+  });
+
+  it.each([
+    ['a text that is no UUID', { id: 'not-a-uuid' }],
+    ['a UUID with a letter that is no digit', { id: newId().replace(/.$/, 'ü') }],
+    ['a number beyond its type', { line: 40_000 }],
+    ['an instant beyond its type', { at: 2n ** 63n }],
+    ['an amount of a hundred digits', { amount: 10n ** 100n - 1n }],
+    ['an amount that is a number', { amount: 5 as unknown as bigint }],
+  ])('%s is refused before it is sent', async (_, fault) => {
+    const row = { id: null, words: null, facts: null, amount: null, at: null, count: null, line: null };
+    const outcome = test.database.transaction(async (tx) => append(tx, [{ ...row, ...fault }]));
+    await expect(outcome).rejects.toThrow(/UUID|range|digits|BigInt/);
+    expect(await test.database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('arrays', () => {
+  it('arrive as they were sent', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(rows, { maxLength: 20 }), async (sent) => {
+        const stored = await test.database.query(
+          `select * from unnest($1::uuid[], $2::text[], $3::jsonb[], $4::numeric[], $5::bigint[], $6::integer[],
+                                $7::smallint[]) as row (id, words, facts, amount, at, count, line)`,
+          COLUMNS.map((column) => binaryArray(column.type, sent.map(column.value))),
+        );
+        expect(stored).toEqual(sent.map((row) => ({ ...row, facts: row.facts && JSON.parse(row.facts) })));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
