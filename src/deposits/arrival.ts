@@ -13,7 +13,7 @@ import {
   type Table,
   write,
 } from '../ledger/command.ts';
-import type { Profile } from '../profiles/profile.ts';
+import type { ProfileFacts } from '../profiles/profile.ts';
 import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
 import { notionalValue, type PriceSource } from '../transfers/prices.ts';
@@ -39,7 +39,7 @@ export type ArrivalTables = {
   readonly assets: Assets;
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
-  readonly profiles: Table<Profile>;
+  readonly profiles: Table<ProfileFacts>;
   readonly newTransfers: Table<Transfer>;
   readonly suspenseDeposits: Table<SuspenseDeposit>;
 };

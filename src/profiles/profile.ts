@@ -13,6 +13,9 @@ export type Profile = {
   readonly createdAtNs: bigint;
 };
 
+/** What rules about value look at. */
+export type ProfileFacts = Pick<Profile, 'id' | 'customerId' | 'status'>;
+
 /** Nicknames are unique for each customer. */
 export function nicknameKey(customerId: string, nickname: string): string {
   return `${customerId}/${nickname}`;

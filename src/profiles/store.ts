@@ -6,18 +6,19 @@ import { selectPage } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
-import { nicknameKey, type Profile } from './profile.ts';
+import { nicknameKey, type Profile, type ProfileFacts } from './profile.ts';
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
   p.account_id as "accountId", p.status, p.created_at_ns as "createdAtNs"`;
 
 /** Profiles by id, whoever owns them: rules decide who may do what with which. */
-export const profileTable: Table<Profile> = {
+export const profileTable: Table<ProfileFacts> = {
   name: 'profiles',
   async load(tx, ids) {
-    const rows = await tx.query<Profile>(`select ${COLUMNS} from profiles p where p.id = any ($1::uuid[])`, [
-      binaryArray('uuid', ids),
-    ]);
+    const rows = await tx.query<ProfileFacts>(
+      'select id, customer_id as "customerId", status from profiles where id = any ($1::uuid[])',
+      [binaryArray('uuid', ids)],
+    );
     return new Map(rows.map((row) => [row.id, row]));
   },
 };

@@ -7,7 +7,7 @@ import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
-import type { Profile } from '../profiles/profile.ts';
+import type { ProfileFacts } from '../profiles/profile.ts';
 import {
   type AskedWindow,
   callerFault,
@@ -23,7 +23,7 @@ import { type Leg, presentSettlement, type Settlement } from './transaction.ts';
 
 export type SettlementTables = {
   readonly assets: Assets;
-  readonly profiles: Table<Profile>;
+  readonly profiles: Table<ProfileFacts>;
   readonly newSettlements: Table<Settlement>;
   readonly settlements: Table<Settlement>;
 };

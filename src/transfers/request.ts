@@ -5,13 +5,13 @@ import type { Fields } from '../kernel/fields.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type IdempotencyKey, type Read, read, type Table, type View } from '../ledger/command.ts';
-import type { Profile } from '../profiles/profile.ts';
+import type { ProfileFacts } from '../profiles/profile.ts';
 import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
 
 /** What requests for transfers of every kind have in common. */
 export type TransferTables = {
   readonly assets: Assets;
-  readonly profiles: Table<Profile>;
+  readonly profiles: Table<ProfileFacts>;
   readonly actors: Table<ActorFacts>;
   readonly newTransfers: Table<Transfer>;
 };
@@ -72,7 +72,7 @@ export function actorProblem(
   return actorFault(actor, view.row(actors, actorKey(actor)), customerId, pointers);
 }
 
-export function disabledProblem(profile: Profile): Problem | undefined {
+export function disabledProblem(profile: ProfileFacts): Problem | undefined {
   if (profile.status === 'ACTIVE') return undefined;
   return new Problem('forbidden', `Profile ${profile.id} is disabled.`, { profile_id: profile.id });
 }
@@ -80,7 +80,7 @@ export function disabledProblem(profile: Profile): Problem | undefined {
 /** The profile must be the customer's, and active; another customer's is as if it were not there. */
 export function ownProfileProblem(
   view: View,
-  profiles: Table<Profile>,
+  profiles: Table<ProfileFacts>,
   id: string,
   customerId: string,
 ): Problem | undefined {
