@@ -37,7 +37,8 @@ function sendAtRate(idle: Connection[], waiting: number[], ratePerSecond: number
     const due = Math.floor(((performance.now() - startedMs) / 1_000) * ratePerSecond);
     for (; sent < due; sent += 1) {
       const dueMs = startedMs + ((sent + 1) / ratePerSecond) * 1_000;
-      const connection = idle.pop();
+      // The one that was idle for longest: the service closes connections that are not used.
+      const connection = idle.shift();
       if (connection === undefined) waiting.push(dueMs);
       else connection.send(dueMs);
     }
