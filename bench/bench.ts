@@ -40,6 +40,7 @@ import {
   type Stage,
   startService,
   stopServices,
+  untilAudited,
 } from './http/stage.ts';
 import { judge, summarise, targetsOf } from './http/targets.ts';
 import { FULL, QUICK } from './http/variants.ts';
@@ -70,6 +71,7 @@ async function comparison(stage: Stage, load: Load, machine: Machine, program: s
   await stage.administrate('checkpoint');
   await stage.using(NAIVE, requireDurability);
   const service = await startService(stage, FERRY);
+  await untilAudited(service);
   const memoryAtRestMb = residentMb(service.pid);
   const othersShare = watchOthers(stage.server.pid, () => [service.pid, load.pid]);
 

@@ -96,11 +96,18 @@ export async function compare(
     for (const variant of order) await runOne(sides, variant, `round ${round}`);
   }
 
-  const { spread, hotSource, hotDestination } = atBestConnections(ferry);
-  const deciding = [spread, bestOf(naive, 'spread'), hotSource, bestOf(naive, 'hot source'), hotDestination];
-  const ratePerSecond = Math.round(rateOf(spread) / 2);
+  const ratePerSecond = Math.round(rateOf(bestOf(ferry, 'spread')) / 2);
   for (let extra = 1; extra <= extent.decidingRounds; extra += 1) {
     const label = `round ${extent.surveyRounds + extra}`;
+    // Chosen anew each time: one that was best by chance is measured again, and falls back.
+    const { spread, hotSource, hotDestination } = atBestConnections(ferry);
+    const deciding = [
+      spread,
+      bestOf(naive, 'spread'),
+      hotSource,
+      bestOf(naive, 'hot source'),
+      hotDestination,
+    ];
     const order = extra % 2 === 1 ? deciding : deciding.toReversed();
     for (const variant of order) await runOne(sides, variant, label);
     const measured = await sides.ferry('spread', { connections: CONNECTIONS_AT_RATE, ratePerSecond });

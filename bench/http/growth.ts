@@ -4,7 +4,6 @@
  * happens to both.
  */
 import { statfs } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { integer, median } from '../figures.ts';
 import { checkFerry } from './check.ts';
 import { TIMES } from './comparison.ts';
@@ -12,16 +11,15 @@ import { loadTransfers } from './growth-load.ts';
 import type { Load, Measurement } from './measure.ts';
 import { measureReads, type Operation } from './operations.ts';
 import { transferPlan, type Workload } from './plans.ts';
-import { FERRY, PROFILE_IDS, type Service, type Stage, startService } from './stage.ts';
+import { FERRY, PROFILE_IDS, type Service, type Stage, startService, untilAudited } from './stage.ts';
 
-const CONNECTIONS = 256;
+export const GROWTH_CONNECTIONS = 256;
 const ROUNDS = 5;
-/** Tables, indexes and the write-ahead log, generously. */
-const BYTES_PER_TRANSFER = 5_000;
+/** Tables and indexes take 3,300, and some gigabytes go to the write-ahead log, copies and sorting. */
+const BYTES_PER_TRANSFER = 4_500;
 /** A copy of the first size that is never measured itself, and the copy of it that is. */
 const FIRST_SIZE = 'first_size';
 const BASELINE = 'baseline';
-const AUDIT_MS_MAX = 30 * 60_000;
 
 export type GrowthStage = {
   readonly stored: number;
@@ -45,20 +43,6 @@ async function requireDisk(stage: Stage, transfers: number): Promise<void> {
 
 export function gigabytes(bytes: number): string {
   return (bytes / 1e9).toFixed(1);
-}
-
-/** The service audits its ledger soon after the start, which takes a while when there is a lot. */
-async function untilAudited(service: Service): Promise<void> {
-  const deadline = performance.now() + AUDIT_MS_MAX;
-  for (let waited = 0; ; waited += 1) {
-    const metrics = await (await fetch(`${service.url}/metrics`)).text();
-    const violations = Number(/^ferry_audit_violations (\S+)$/m.exec(metrics)?.[1]);
-    if (violations === 0) return;
-    if (violations > 0) throw new Error(`the audit of the service found ${violations} violations`);
-    if (performance.now() > deadline) throw new Error('the audit of the service does not end');
-    if (waited % 20 === 0) console.log('waiting for the audit that the service does after its start …');
-    await sleep(500);
-  }
 }
 
 function databaseBytes(stage: Stage): Promise<number> {
@@ -89,11 +73,11 @@ async function measureInTurns(load: Load, large: Service, baseline: Service): Pr
       : (['baseline', 'large'] as const)) {
       const { service, rounds } = sides[name];
       const plan = transferPlan('spread', PROFILE_IDS, service.token);
-      const measured = await load.run(service, { plan, connections: CONNECTIONS, ...TIMES });
+      const measured = await load.run(service, { plan, connections: GROWTH_CONNECTIONS, ...TIMES });
       rounds.push(measured);
       const label = round === 0 ? 'warm-up' : `round ${round}`;
       console.log(
-        `${label}: ${name}, ${CONNECTIONS} connections: ${integer(measured.perSecond)} transfers/s`,
+        `${label}: ${name}, ${GROWTH_CONNECTIONS} connections: ${integer(measured.perSecond)} transfers/s`,
       );
     }
   }
@@ -106,9 +90,9 @@ async function measureOthers(stage: Stage, load: Load, large: Service): Promise<
   const others: Operation[] = [];
   for (const workload of ['hot source', 'hot destination'] satisfies Workload[]) {
     const plan = transferPlan(workload, PROFILE_IDS, large.token);
-    const measured = await load.run(large, { plan, connections: CONNECTIONS, ...TIMES });
-    console.log(`${workload}, ${CONNECTIONS} connections: ${integer(measured.perSecond)} transfers/s`);
-    others.push({ name: workload, connections: CONNECTIONS, measured });
+    const measured = await load.run(large, { plan, connections: GROWTH_CONNECTIONS, ...TIMES });
+    console.log(`${workload}, ${GROWTH_CONNECTIONS} connections: ${integer(measured.perSecond)} transfers/s`);
+    others.push({ name: workload, connections: GROWTH_CONNECTIONS, measured });
   }
   const reads = await stage.using(FERRY, (database) => measureReads(stage, database, large, load));
   return [...others, ...reads];

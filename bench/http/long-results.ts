@@ -1,7 +1,7 @@
 // Growth and soak, for programs and for people.
 import { integer, median } from '../figures.ts';
 import type { Machine } from '../machine.ts';
-import { type GrowthStage, gigabytes } from './growth.ts';
+import { GROWTH_CONNECTIONS, type GrowthStage, gigabytes } from './growth.ts';
 import { figuresOf, formatRows, onConnections } from './results.ts';
 import type { Soak } from './soak.ts';
 import { round, type Target } from './targets.ts';
@@ -33,8 +33,12 @@ export function printGrowth({ sizes }: ReturnType<typeof growthResults>): void {
     const stored = `${integer(size.stored_transfers)} stored`;
     console.log(
       `\n${formatRows([
-        [`spread, ${stored}`, onConnections(256), size.transfers],
-        ['spread, first size, in turns with it', onConnections(256), size.transfers_at_first_size],
+        [`spread, ${stored}`, onConnections(GROWTH_CONNECTIONS), size.transfers],
+        [
+          'spread, first size, in turns with it',
+          onConnections(GROWTH_CONNECTIONS),
+          size.transfers_at_first_size,
+        ],
         ...size.operations.map(
           (one) => [`${one.name}, ${stored}`, onConnections(one.connections), one] as const,
         ),

@@ -4,7 +4,7 @@ import { checkFerry } from './check.ts';
 import { TIMES } from './comparison.ts';
 import type { Load, Measurement } from './measure.ts';
 import { transferPlan } from './plans.ts';
-import { FERRY, PROFILE_IDS, type Stage, startService } from './stage.ts';
+import { FERRY, PROFILE_IDS, type Stage, startService, untilAudited } from './stage.ts';
 
 const CONNECTIONS = 256;
 const PROGRESS_MS = 30_000;
@@ -26,6 +26,7 @@ function growthOf(samples: readonly number[]): number {
 
 export async function soak(stage: Stage, load: Load, minutes: number): Promise<Soak> {
   const service = await startService(stage, FERRY);
+  await untilAudited(service);
   const job = { plan: transferPlan('spread', PROFILE_IDS, service.token), connections: CONNECTIONS };
   const warmUp = await load.run(service, { ...job, ...TIMES });
   const peak = await load.run(service, { ...job, ...TIMES });

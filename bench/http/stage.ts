@@ -1,5 +1,6 @@
 // Where everything is measured: one embedded server, the service's database on it, and whatever is compared with it.
 import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
@@ -103,6 +104,22 @@ export async function startService(stage: Stage, database: string): Promise<Serv
       if (code !== 0) throw new Error(`the service ended with ${code}`);
     },
   };
+}
+
+const AUDIT_MS_MAX = 30 * 60_000;
+
+/** The service audits its ledger soon after the start, which takes a while when there is a lot: not while it is measured. */
+export async function untilAudited(service: Service): Promise<void> {
+  const deadline = performance.now() + AUDIT_MS_MAX;
+  for (let waited = 0; ; waited += 1) {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const violations = Number(/^ferry_audit_violations (\S+)$/m.exec(metrics)?.[1]);
+    if (violations === 0) return;
+    if (violations > 0) throw new Error(`the audit of the service found ${violations} violations`);
+    if (performance.now() > deadline) throw new Error('the audit of the service does not end');
+    if (waited % 20 === 0) console.log('waiting for the audit that the service does after its start …');
+    await sleep(500);
+  }
 }
 
 /** A run that fails, or is interrupted, leaves no service behind. */
