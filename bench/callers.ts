@@ -1,22 +1,16 @@
 // Ferry's side of the comparison: callers in this process, each of which waits for its answer before it asks again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/database/database.ts';
-import { createAssets, DEFAULT_ASSETS } from '../src/kernel/asset.ts';
 import { newId } from '../src/kernel/id.ts';
 import type { Command } from '../src/ledger/command.ts';
 import { createWritePath, type WritePath } from '../src/ledger/write-path.ts';
 import { serverCpuUs } from './cpu.ts';
 import { type Figures, MEASURED_SECONDS, PROFILES, WARM_UP_SECONDS, type Workload } from './figures.ts';
+import { assets, profileIds } from './profiles.ts';
 
-export const assets = createAssets(DEFAULT_ASSETS);
 const ASSET = 'USD';
 
-/** The same ids in both databases: the number in the last digits, one account's being the lowest of all. */
-const IDS = Array.from({ length: PROFILES }, (_, index) =>
-  String(index + 1)
-    .padStart(32, '0')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-);
+const IDS = profileIds(PROFILES);
 
 function transfer(debtors: number): Command<string> {
   const fromIndex = Math.floor(Math.random() * debtors);
@@ -51,33 +45,6 @@ function transfer(debtors: number): Command<string> {
       answer: id,
     }),
   };
-}
-
-/** More than any run can debit from one account. */
-const FUNDS_UNITS = 10n ** 12n;
-
-export async function fundAll(writePath: WritePath): Promise<void> {
-  const commands = IDS.map((profileId): Command<string> => {
-    const causeId = newId();
-    return {
-      balances: [{ profileId, asset: ASSET }],
-      decide: () => ({
-        accepted: true,
-        causeId,
-        postings: [
-          {
-            asset: ASSET,
-            from: { account: 'clearing:bench' },
-            to: { profileId, account: 'available' },
-            units: FUNDS_UNITS,
-          },
-        ],
-        writes: [],
-        answer: causeId,
-      }),
-    };
-  });
-  await Promise.all(commands.map((command) => writePath.submit(command)));
 }
 
 function nodeCpuUs(): number {

@@ -1,4 +1,4 @@
-// CPU time of processes, from Linux's /proc; elsewhere the figures stay empty.
+// CPU time and memory of processes, from Linux's /proc; elsewhere the figures stay empty.
 import { readFileSync } from 'node:fs';
 
 /** The kernel reports in ticks of 10 ms on every platform that Node runs on. */
@@ -49,9 +49,20 @@ function machineBusyUs(): number {
   }
 }
 
-/** The CPU time that went to others: everybody but this process, its ended children and the server. */
-export function othersCpuUs(postmasterPid: number): number {
+/** The CPU time that went to others: everybody but this process, its children, living or ended, and the server. */
+export function othersCpuUs(postmasterPid: number, childPids: readonly number[] = []): number {
   const ours = timesOf(process.pid);
   if (ours === undefined) return Number.NaN;
-  return machineBusyUs() - ours.ownUs - ours.reapedChildrenUs - serverCpuUs(postmasterPid);
+  const children = childPids.reduce((sum, pid) => sum + (timesOf(pid)?.ownUs ?? 0), 0);
+  return machineBusyUs() - ours.ownUs - ours.reapedChildrenUs - children - serverCpuUs(postmasterPid);
+}
+
+/** What the process has in memory. */
+export function residentMb(pid: number): number {
+  try {
+    const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))!;
+    return Number(kilobytes) / 1024;
+  } catch {
+    return Number.NaN;
+  }
 }

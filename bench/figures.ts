@@ -27,13 +27,11 @@ export function median(values: readonly number[]): number {
 }
 
 /** Each figure by itself: a round disturbed by something else on the machine drops out. */
-export function medians(rounds: readonly Figures[]): Figures {
-  return {
-    perSecond: median(rounds.map((round) => round.perSecond)),
-    clientCpuUs: median(rounds.map((round) => round.clientCpuUs)),
-    serverCpuUs: median(rounds.map((round) => round.serverCpuUs)),
-    batchSize: median(rounds.map((round) => round.batchSize)),
-  };
+export function medians<Round extends Readonly<Record<string, number>>>(rounds: readonly Round[]): Round {
+  const names = Object.keys(rounds[0]!);
+  return Object.fromEntries(
+    names.map((name) => [name, median(rounds.map((round) => round[name]!))]),
+  ) as Round;
 }
 
 export function integer(value: number): string {

@@ -12,22 +12,20 @@
  * - Measurements alternate in rounds, the order turning round each time; medians count. The first second of each is
  *   left out, on both sides.
  */
-import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { connectDatabase, type Database } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { audit } from '../src/ledger/audit.ts';
-import { assets, createCallers, fundAll } from './callers.ts';
-import { othersCpuUs } from './cpu.ts';
+import { createCallers } from './callers.ts';
 import {
   type Figures,
   formatTable,
   HOT,
   integer,
   MEASURED_SECONDS,
-  median,
   medians,
   PROFILES,
   ROUNDS,
@@ -35,14 +33,22 @@ import {
   WARM_UP_SECONDS,
   type Workload,
 } from './figures.ts';
-import { findPgbench, runPgbench } from './pgbench.ts';
+import {
+  cleanUpWhenInterrupted,
+  describeMachine,
+  machineLine,
+  requireDurability,
+  scratchDirectory,
+  watchOthers,
+} from './machine.ts';
+import { findPgbench, PGBENCH_MISSING, type PgbenchScript, runPgbench } from './pgbench.ts';
+import { assets, fund, profileIds } from './profiles.ts';
 
 const CALLERS_MANY = 256;
 const CLIENTS_MANY = [8, 16, 32, 64];
 const SPEEDUP_MIN = 3;
 const HOT_SHARE_MIN = 0.9;
-/** Of all cores. Above it the figures say more about the neighbours: pgbench's many processes get many shares. */
-const OTHERS_SHARE_MAX = 0.1;
+const SCRIPT = fileURLToPath(new URL('naive.sql', import.meta.url));
 
 type Variant = {
   readonly side: 'write path' | 'pgbench';
@@ -65,35 +71,6 @@ function variantsOf(): Variant[] {
   return variants;
 }
 
-/** A sync costs nothing in memory, and a comparison of commits nothing either: then the other usual place. */
-async function scratchDirectory(): Promise<string> {
-  const TMPFS = 0x01021994;
-  const inMemory = (await statfs(tmpdir())).type === TMPFS;
-  return mkdtemp(join(inMemory ? '/var/tmp' : tmpdir(), 'ferry-bench-'));
-}
-
-async function syncMs(directory: string): Promise<number> {
-  const file = await open(join(directory, 'sync-probe'), 'w');
-  const page = Buffer.alloc(8192);
-  const times: number[] = [];
-  for (let index = 0; index < 100; index += 1) {
-    const started = performance.now();
-    await file.write(page, 0, page.length, 0);
-    await file.datasync();
-    times.push(performance.now() - started);
-  }
-  await file.close();
-  return median(times);
-}
-
-async function requireDurability(database: Database): Promise<void> {
-  for (const setting of ['fsync', 'synchronous_commit', 'full_page_writes']) {
-    const [row] = await database.query<Record<string, string>>(`show ${setting}`);
-    if (row?.[setting] !== 'on')
-      throw new Error(`${setting} is ${row?.[setting]}: only durable commits count.`);
-  }
-}
-
 type Sides = { readonly ferry: Database; readonly naive: Database };
 
 async function prepare(server: EmbeddedServer): Promise<Sides> {
@@ -107,7 +84,7 @@ async function prepare(server: EmbeddedServer): Promise<Sides> {
   const template = connect('bench_template');
   await migrate(template);
   const { writePath } = createCallers(template, server.pid);
-  await fundAll(writePath);
+  await fund(writePath, profileIds(PROFILES), 'USD');
   await writePath.stop();
   await template.query('vacuum analyze');
   await template.close();
@@ -129,6 +106,10 @@ async function verify(database: Database, name: string, postings: number): Promi
   console.log(`Audit of ${name}: clean, ${integer(Number(report.entryCount))} entries.`);
 }
 
+function scriptFor({ debtors }: Workload): PgbenchScript {
+  return { path: SCRIPT, variables: { profiles: PROFILES, debtors } };
+}
+
 async function measure(server: EmbeddedServer, sides: Sides, program: string): Promise<Variant[]> {
   const variants = variantsOf();
   const callers = createCallers(sides.ferry, server.pid);
@@ -145,7 +126,7 @@ async function measure(server: EmbeddedServer, sides: Sides, program: string): P
   const runOne = async ({ side, workload, concurrency }: Variant, label: string): Promise<Figures> => {
     const figures = await (side === 'write path'
       ? callers.run(workload, concurrency)
-      : runPgbench(target, workload, concurrency));
+      : runPgbench(target, scriptFor(workload), concurrency));
     totals[side] += figures.total;
     const who = side === 'write path' ? 'callers' : 'clients';
     console.log(
@@ -213,16 +194,6 @@ function printTable(pairs: readonly { workload: Workload; callers: number; pair:
   console.log(`\n${formatTable(rows)}\n`);
 }
 
-/** A machine that is busy with something else favours whoever has more processes, so it has to be said. */
-function reportOthers(othersUs: number, ms: number): void {
-  const share = othersUs / (ms * 1000 * availableParallelism());
-  if (!(share > OTHERS_SHARE_MAX)) return;
-  console.log(
-    `\nOther processes took ${Math.round(share * 100)}% of the machine during the run: do not trust these figures, ` +
-      'except for the CPU time per posting, and that only roughly.',
-  );
-}
-
 /** Says what came out; true when both targets hold. */
 function judge(variants: readonly Variant[]): boolean {
   const pairs = [1, CALLERS_MANY].flatMap((callers) =>
@@ -252,13 +223,7 @@ async function main(program: string): Promise<boolean> {
     await server?.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  // The server is a process of its own and would outlive an interrupted run.
-  const interrupted = (): void => {
-    // What the measurement says when its server goes away is of no interest any more.
-    process.on('uncaughtException', () => undefined);
-    void cleanUp().finally(() => process.exit(130));
-  };
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  cleanUpWhenInterrupted(cleanUp);
   try {
     console.log(
       `About ${Math.ceil(((4 + 14 * ROUNDS) * (WARM_UP_SECONDS + MEASURED_SECONDS) + 15) / 60)} minutes.`,
@@ -267,14 +232,10 @@ async function main(program: string): Promise<boolean> {
     const sides = await prepare(server);
     await requireDurability(sides.ferry);
     await requireDurability(sides.naive);
-    const [version] = await sides.ferry.query<{ server_version: string }>('show server_version');
-    console.log(
-      `PostgreSQL ${version!.server_version}, fsync and synchronous_commit on; ${availableParallelism()} cores; ` +
-        `a synced write takes ${(await syncMs(directory)).toFixed(2)} ms; ${integer(PROFILES)} profiles.`,
-    );
-    const [startedMs, othersUs] = [performance.now(), othersCpuUs(server.pid)];
+    console.log(machineLine(await describeMachine(directory, sides.ferry)));
+    const reportOthers = watchOthers(server.pid);
     const variants = await measure(server, sides, program);
-    reportOthers(othersCpuUs(server.pid) - othersUs, performance.now() - startedMs);
+    reportOthers();
     await sides.ferry.close();
     await sides.naive.close();
     return judge(variants);
@@ -285,9 +246,7 @@ async function main(program: string): Promise<boolean> {
 
 const program = findPgbench();
 if (program === undefined) {
-  console.error(
-    'pgbench is needed for the comparison: install it with `apt-get install postgresql` (or put it on the PATH).',
-  );
+  console.error(PGBENCH_MISSING);
   process.exitCode = 1;
 } else {
   process.exitCode = (await main(program)) ? 0 : 1;

@@ -3,12 +3,13 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { processCpuUs, serverCpuUs } from './cpu.ts';
-import { type Figures, MEASURED_SECONDS, PROFILES, WARM_UP_SECONDS, type Workload } from './figures.ts';
+import { type Figures, MEASURED_SECONDS, WARM_UP_SECONDS } from './figures.ts';
 
-const SCRIPT = fileURLToPath(new URL('naive.sql', import.meta.url));
 const DEBIAN = '/usr/lib/postgresql';
+
+export const PGBENCH_MISSING =
+  'pgbench is needed for the comparison: install it with `apt-get install postgresql` (or put it on the PATH).';
 
 export function findPgbench(): string | undefined {
   const onPath = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
@@ -42,6 +43,11 @@ export type PgbenchTarget = {
   readonly threads: number;
 };
 
+export type PgbenchScript = {
+  readonly path: string;
+  readonly variables: Readonly<Record<string, string | number>>;
+};
+
 type Second = { readonly tps: number; readonly clientCpuUs: number; readonly serverCpuUs: number };
 
 /**
@@ -50,15 +56,19 @@ type Second = { readonly tps: number; readonly clientCpuUs: number; readonly ser
  */
 export async function runPgbench(
   target: PgbenchTarget,
-  workload: Workload,
+  script: PgbenchScript,
   clients: number,
 ): Promise<Figures & { readonly total: number }> {
-  const flags = ['--no-vacuum', '--protocol=prepared', `--file=${SCRIPT}`, '--progress=1'];
+  const flags = ['--no-vacuum', '--protocol=prepared', `--file=${script.path}`, '--progress=1'];
   flags.push(`--time=${WARM_UP_SECONDS + MEASURED_SECONDS}`);
   flags.push(`--client=${clients}`, `--jobs=${Math.min(clients, target.threads)}`);
-  flags.push(`--define=profiles=${PROFILES}`, `--define=debtors=${workload.debtors}`);
+  for (const [name, value] of Object.entries(script.variables)) flags.push(`--define=${name}=${value}`);
   flags.push(`--host=${target.socketDir}`, `--port=${target.port}`, `--username=${target.user}`);
-  const child = spawn(target.program, [...flags, target.database], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(target.program, [...flags, target.database], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // Nothing else of the caller's environment: PGOPTIONS could turn off what both sides must have on.
+    env: { PATH: process.env.PATH },
+  });
 
   const seconds: Second[] = [];
   const complaints: string[] = [];

@@ -7,6 +7,8 @@ export type RequestPlan = {
   readonly body?: string;
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   readonly token: string;
+  /** Sent when the answer is there, with its `{id}` in the path; the two count as one. */
+  readonly next?: { readonly method: 'PUT'; readonly path: string; readonly token: string };
 };
 
 export type LoadJob = {
@@ -32,4 +34,7 @@ export type LoadResult = {
   readonly total: number;
 };
 
-export type LoadMessage = { readonly result: LoadResult } | { readonly phase: 'measuring' | 'measured' } | { readonly error: string };
+export type LoadMessage =
+  | { readonly result: LoadResult }
+  | { readonly phase: 'measuring' | 'measured' }
+  | { readonly error: string };
