@@ -15,7 +15,7 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { connectDatabase, type Database } from '../src/database/database.ts';
+import { connectDatabase, type Database, WRITE_PATH_PLANNER } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { audit } from '../src/ledger/audit.ts';
@@ -78,6 +78,7 @@ async function prepare(server: EmbeddedServer): Promise<Sides> {
     connectDatabase(
       { socketDir: server.socketDir, port: server.port, user: server.user, database },
       connectionsMax,
+      WRITE_PATH_PLANNER,
     );
   const administration = connect('postgres', 1);
   await administration.query('create database bench_template');
