@@ -10,11 +10,21 @@ const MAJOR_MIN = 24;
 const major = Number(process.versions.node.split('.')[0]);
 const cli = new URL('../src/cli.ts', import.meta.url);
 
-if (major >= MAJOR_MIN) {
-  // Types are stripped at every start; the cache keeps the result, which halves the time to the first answer.
-  module.enableCompileCache();
-  await import(cli.href);
-} else {
+/** How the memory of the service is managed; measured with 256 and 512 connections that are always busy. */
+const MEMORY_FLAGS = [
+  // Requests in flight outlive a collection of the young objects. From that V8 concludes that such objects live long,
+  // and makes them old from the start; there each keeps alive what it refers to, until the next collection of
+  // everything. Without that, 2 MB outlive a collection instead of 21, and a request costs 25 µs less.
+  '--no-allocation-site-pretenuring',
+  // The default depends on the machine: 64 MB here, of which there are two. Half of it is as fast, and the service
+  // needs 260 MB instead of 340; with a quarter, requests do not end between two collections, and it is slower.
+  '--max-semi-space-size=32',
+];
+
+const args = process.argv.slice(2);
+const script = fileURLToPath(import.meta.url);
+
+if (major < MAJOR_MIN) {
   const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
   if (!existsSync(own)) {
     console.error(
@@ -22,8 +32,16 @@ if (major >= MAJOR_MIN) {
     );
     process.exit(1);
   }
-  const child = spawn(own, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(own, [script, ...args], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // As shells do it: 128 and the number of the signal that ended it.
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+} else if (args[0] === 'serve' && !MEMORY_FLAGS.every((flag) => process.execArgv.includes(flag))) {
+  // They count only from the start of a process on: this one starts anew and stays the same one for its parent.
+  const flags = [...MEMORY_FLAGS, ...process.execArgv];
+  process.execve(process.execPath, [process.execPath, ...flags, script, ...args], process.env);
+} else {
+  // Types are stripped at every start; the cache keeps the result, which halves the time to the first answer.
+  module.enableCompileCache();
+  await import(cli.href);
 }

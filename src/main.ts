@@ -208,6 +208,7 @@ export async function assemble(parts: {
     logger,
     publicUrl,
     authenticate: auth.authenticate,
+    recall: auth.recall,
     routes,
     extensions: [
       operationsExtension({ database, registry: metrics.registry, isReady: () => ready && !stopping }),

@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { createAttempts } from './attempts.ts';
-import { type Authenticate, createAuthenticate } from './authenticate.ts';
+import { type Authenticate, createAuthenticate, type Recall } from './authenticate.ts';
 import { createClientDirectory } from './clients.ts';
 import { createExternalVerify, type ExternalIssuer } from './external-issuer.ts';
 import { createKeyring, rotateSigningKey } from './keys.ts';
@@ -30,6 +30,7 @@ export type AuthOptions = {
 
 export type Auth = {
   readonly authenticate: Authenticate;
+  readonly recall: Recall;
   /** The token endpoint and what describes it. */
   extension(app: FastifyInstance): Promise<void>;
   /** Makes the first key when there is none, and begins to watch for new keys and disabled clients. */
@@ -71,7 +72,7 @@ export function createAuth({ database, publicUrl, externalIssuer, log, timing = 
   );
 
   return {
-    authenticate: createAuthenticate(verify, keyring, clients),
+    ...createAuthenticate(verify, keyring, clients),
     async extension(app) {
       if (externalIssuer !== undefined) {
         registerElsewhere(app, externalIssuer.issuer);

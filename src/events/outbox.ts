@@ -1,4 +1,4 @@
-import type { Instant } from '../kernel/instant.ts';
+import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
 import { events } from './store.ts';
 
@@ -8,10 +8,14 @@ export function event(
   customerId: string,
   resourceId: string,
   at: Instant,
-  resource: object,
+  /** As users see it; or that as JSON, where it is at hand. */
+  resource: object | string,
   /** Only for whoever must know the event's id beforehand. */
   id?: string,
 ): Write {
-  const row = { customerId, type, resourceId, atNs: at, resource: JSON.stringify(resource) };
-  return write(events, `${customerId}/${resourceId}/${type}/${at}`, id === undefined ? row : { ...row, id });
+  const text = typeof resource === 'string' ? resource : JSON.stringify(resource);
+  const row = { customerId, type, resourceId, atNs: at, resource: text };
+  // The resource has the same time in it, so that its text is known already.
+  const key = `${customerId}/${resourceId}/${type}/${formatInstant(at)}`;
+  return write(events, key, id === undefined ? row : { ...row, id });
 }

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditReport } from '../ledger/audit.ts';
 import type { WritePathObserver } from '../ledger/write-path.ts';
+import { createRequestTimes } from './request-times.ts';
 
 /** What an operator watches. Names and labels are an interface: dashboards depend on them. */
 export type Metrics = {
@@ -14,13 +15,7 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'ferry_' });
   const registers = [registry];
-  const requests = new Histogram({
-    name: 'ferry_http_request_seconds',
-    help: 'Time to answer, by route, method and status',
-    labelNames: ['route', 'method', 'status'] as const,
-    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-    registers,
-  });
+  const requests = createRequestTimes(registry);
   const batches = new Histogram({
     name: 'ferry_ledger_batch_seconds',
     help: 'Time from the start of a batch to its last answer',
@@ -71,7 +66,7 @@ export function createMetrics(): Metrics {
       queue: (length) => queue.set(length),
       trouble: (what) => troubles.inc({ what }),
     },
-    request: (route, method, status, seconds) => requests.observe({ route, method, status }, seconds),
+    request: requests.add,
     audited(report, seconds) {
       violations.set(report.violations.length);
       audited.setToCurrentTime();

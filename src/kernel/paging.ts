@@ -130,15 +130,30 @@ export function readPage(query: object): Page {
 type Row = { readonly id: string; readonly createdAtNs: Instant; readonly updatedAtNs?: Instant };
 
 /** The store reads one row more than the page has: whether it is there tells whether there is a next page. */
+function nextCursor(rows: readonly Row[], page: Page): string | undefined {
+  const last = rows[page.limit - 1];
+  if (rows.length <= page.limit || last === undefined) return undefined;
+  const ns = page.orderBy === 'updated_at' ? last.updatedAtNs! : last.createdAtNs;
+  return writeCursor(page, ns, last.id);
+}
+
 export function pageOf<Item extends Row, Body>(
   rows: readonly Item[],
   page: Page,
   present: (row: Item) => Body,
 ): { items: Body[]; next_page_cursor?: string } {
-  const shown = rows.slice(0, page.limit);
-  const items = shown.map(present);
-  const last = shown.at(-1);
-  if (rows.length <= page.limit || last === undefined) return { items };
-  const ns = page.orderBy === 'updated_at' ? last.updatedAtNs! : last.createdAtNs;
-  return { items, next_page_cursor: writeCursor(page, ns, last.id) };
+  const items = rows.slice(0, page.limit).map(present);
+  const cursor = nextCursor(rows, page);
+  return cursor === undefined ? { items } : { items, next_page_cursor: cursor };
+}
+
+/** The same as JSON, where the items are JSON already. */
+export function pageText<Item extends Row>(
+  rows: readonly Item[],
+  page: Page,
+  text: (row: Item) => string,
+): string {
+  const items = rows.slice(0, page.limit).map(text).join(',');
+  const cursor = nextCursor(rows, page);
+  return `{"items":[${items}]${cursor === undefined ? '' : `,"next_page_cursor":"${cursor}"`}}`;
 }

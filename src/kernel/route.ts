@@ -25,7 +25,8 @@ export type RouteRequest<Body, Query, Params> = {
 };
 
 export type Answer<Body> = {
-  readonly body: Body;
+  /** Text is JSON already, and sent as it is: from whoever has written it down anyway, or can do so faster. */
+  readonly body: Body | string;
   /** The record of an earlier, equal request. */
   readonly replayed?: boolean;
 };

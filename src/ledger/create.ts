@@ -1,6 +1,5 @@
 import { differingFields } from '../kernel/canonical.ts';
 import { Problem } from '../kernel/problem.ts';
-import type { Answer } from '../kernel/route.ts';
 import type { Command } from './command.ts';
 import type { WritePath } from './write-path.ts';
 
@@ -8,6 +7,7 @@ import type { WritePath } from './write-path.ts';
 export type Creation<Row, Body> = {
   readonly command: Command<Row>;
   load(resourceId: string): Promise<Row | undefined>;
+  /** As users see it; or that as JSON. */
   present(row: Row): Body;
 };
 
@@ -18,17 +18,19 @@ export type Creation<Row, Body> = {
 export async function createOnce<Row, Body>(
   writePath: WritePath,
   { command, load, present }: Creation<Row, Body>,
-): Promise<Answer<Body>> {
+): Promise<{ readonly body: Body; readonly replayed?: boolean }> {
   const outcome = await writePath.submit(command);
   if (!outcome.replayed) return { body: present(outcome.answer) };
   const row = await load(outcome.resourceId);
   if (row === undefined) throw new Error(`the record ${outcome.resourceId} of a replayed request is missing`);
   const key = command.key!;
   if (outcome.request === key.request) return { body: present(row), replayed: true };
+  const shown = present(row);
+  const existing: unknown = typeof shown === 'string' ? JSON.parse(shown) : shown;
   const differs = differingFields(outcome.request, key.request);
   throw new Problem(
     'already-exists',
     `The ref_id "${key.refId}" was used for a different request; they differ in ${differs.join(', ')}.`,
-    { existing: present(row), differs },
+    { existing, differs },
   );
 }

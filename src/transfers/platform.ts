@@ -1,11 +1,12 @@
 import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
+import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
-import { type Command, read, refuse, type View, write } from '../ledger/command.ts';
+import { type Command, type IdempotencyKey, read, refuse, type View, write } from '../ledger/command.ts';
 import { transferEvent } from './event.ts';
 import {
   actorProblem,
@@ -13,10 +14,9 @@ import {
   disabledProblem,
   requireForThirdParty,
   type TransferTables,
-  transferKey,
 } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
-import type { Transfer, TransferType } from './transfer.ts';
+import { TRANSFER_SPACE, type Transfer, type TransferType, transferText } from './transfer.ts';
 
 /** Transfers inside the service: both sides are posted and completed in one transaction, without a fee. */
 export type InsideKind = 'PLATFORM' | 'INTERNAL';
@@ -57,6 +57,34 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   const units = fields.amount('/amount', request.amount, fields.asset('/asset', request.asset));
   fields.check();
   return units!;
+}
+
+/** All fields, in their canonical order: most transfers are made here, and need not sort them. */
+function keyOf(
+  kind: InsideKind,
+  caller: Caller,
+  request: Request,
+  amount: string,
+  resourceId: string,
+): IdempotencyKey | undefined {
+  const refId = request.ref_id;
+  if (refId === undefined) return undefined;
+  const canonical = {
+    amount,
+    asset: request.asset,
+    from_account_id: request.from_account_id,
+    from_identity_id: request.from_identity_id,
+    from_profile_id: request.from_profile_id,
+    metadata: request.metadata,
+    operation: kind,
+    recipient_metadata: request.recipient_metadata,
+    ref_id: refId,
+    to_account_id: request.to_account_id,
+    to_identity_id: request.to_identity_id,
+    to_profile_id: request.to_profile_id,
+  } satisfies Record<keyof Request | 'operation', unknown>;
+  const { customerId } = caller;
+  return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: canonicalRequest(canonical) };
 }
 
 type Sides = { debit: Transfer; credit: Transfer };
@@ -108,19 +136,19 @@ function sidesOf(
   };
 }
 
+/** Answers with the debit side, as users see it, as JSON. */
 export function insideTransferCommand(
   kind: InsideKind,
   caller: Caller,
   request: Request,
   tables: TransferTables,
-): Command<Transfer> {
+): Command<string> {
   const { assets, profiles, actors, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
   const ids = { group: newId(), debit: newId(), credit: newId() };
-  const canonical = { ...request, amount: assets.format(asset, units) };
   return {
-    key: transferKey(caller.customerId, kind, ids.debit, canonical),
+    key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
     balances: [
       { profileId: fromId, asset },
       { profileId: toId, asset },
@@ -136,6 +164,7 @@ export function insideTransferCommand(
       if (fault !== undefined) return refuse(fault);
       const owners = { from: caller.customerId, to: view.row(profiles, toId)!.customerId };
       const { debit, credit } = sidesOf(kind, request, units, ids, owners, view.now);
+      const debitText = transferText(debit, assets);
       return {
         accepted: true,
         causeId: ids.group,
@@ -150,10 +179,10 @@ export function insideTransferCommand(
         writes: [
           write(newTransfers, debit.id, debit),
           write(newTransfers, credit.id, credit),
-          transferEvent(debit, assets),
+          transferEvent(debit, assets, debitText),
           transferEvent(credit, assets),
         ],
-        answer: debit,
+        answer: debitText,
       };
     },
   };

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { pageOf, readPage } from '../kernel/paging.ts';
+import { pageText, readPage } from '../kernel/paging.ts';
 import { notFound, type ProblemSlug } from '../kernel/problem.ts';
 import { type Answer, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
@@ -18,7 +18,7 @@ import {
   TransferShape,
 } from './schema.ts';
 import { findTransfer, listTransfers, newTransfers } from './store.ts';
-import { presentTransfer, type Transfer } from './transfer.ts';
+import { type Transfer, transferText } from './transfer.ts';
 import { newWork } from './work-store.ts';
 
 type Connections = { readonly database: Database; readonly writePath: WritePath };
@@ -26,14 +26,28 @@ type Connections = { readonly database: Database; readonly writePath: WritePath 
 export type TransferDependencies = Connections &
   Omit<FiatWithdrawalTables & CryptoWithdrawalTables, 'newTransfers' | 'newWork'>;
 
+type CreationParts = Connections & Pick<TransferDependencies, 'assets'>;
+
 /** Makes a transfer once, and answers as users see it; deposits of the sandbox are made in the same way. */
-export function transferCreator(parts: Connections & Pick<TransferDependencies, 'assets'>) {
-  const { database, writePath, assets } = parts;
+export function transferCreator({ database, writePath, assets }: CreationParts) {
   return (customerId: string, command: Command<Transfer>): Promise<Answer<never>> =>
     createOnce(writePath, {
       command,
       load: (id) => findTransfer(database, customerId, id),
-      present: (transfer) => presentTransfer(transfer, assets) as never,
+      present: (transfer) => transferText(transfer, assets),
+    });
+}
+
+/** The same for a command whose answer is written down already. */
+function insideTransferCreator({ database, writePath, assets }: CreationParts) {
+  return (customerId: string, command: Command<string>): Promise<Answer<never>> =>
+    createOnce(writePath, {
+      command,
+      async load(id) {
+        const transfer = await findTransfer(database, customerId, id);
+        return transfer && transferText(transfer, assets);
+      },
+      present: (text) => text,
     });
 }
 
@@ -46,7 +60,7 @@ const CREATION_PROBLEMS: readonly ProblemSlug[] = [
 ];
 
 function insideRoutes(dependencies: TransferDependencies): Route[] {
-  const create = transferCreator(dependencies);
+  const create = insideTransferCreator(dependencies);
   const tables = { ...dependencies, newTransfers };
   const common = {
     method: 'POST',
@@ -148,7 +162,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
 }
 
 function readRoutes({ database, assets }: TransferDependencies): Route[] {
-  const present = (transfer: Transfer) => presentTransfer(transfer, assets) as never;
+  const present = (transfer: Transfer) => transferText(transfer, assets);
   return [
     route({
       method: 'GET',
@@ -163,7 +177,7 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       async handle({ caller, query }) {
         const page = readPage(query);
         const transfers = await listTransfers(database, caller.customerId, query, page);
-        return { body: pageOf(transfers, page, present) };
+        return { body: pageText(transfers, page, present) };
       },
     }),
     route({
