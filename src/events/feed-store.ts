@@ -14,12 +14,16 @@ export async function feedHead(database: Queryable): Promise<{ position: bigint;
 
 /**
  * Gives committed groups their positions. The row lock lets one node do it at a time; the second statement looks at
- * the groups only when the lock is held, so what it sees includes all that the one before it saw. Says how many.
+ * the groups only when the lock is held, so what it sees includes all that the one before it saw. Says how many got
+ * one, and where the feed ends then.
  */
-export async function sequence(database: Database, groupsMax: number): Promise<number> {
+export async function sequence(
+  database: Database,
+  groupsMax: number,
+): Promise<{ count: number; position: bigint }> {
   return database.transaction(async (tx) => {
-    const [, rows] = await Promise.all([
-      tx.query('select position from event_sequence for update'),
+    const [[before], rows] = await Promise.all([
+      tx.query<{ position: bigint }>('select position from event_sequence for update'),
       tx.query<{ count: number }>(
         `with waiting as (
            select id, row_number() over (order by at_ns, id) as rank from event_groups
@@ -36,7 +40,8 @@ export async function sequence(database: Database, groupsMax: number): Promise<n
         [groupsMax],
       ),
     ]);
-    return rows[0]?.count ?? 0;
+    const count = rows[0]?.count ?? 0;
+    return { count, position: before!.position + BigInt(count) };
   });
 }
 

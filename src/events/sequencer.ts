@@ -37,15 +37,21 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   let nextMarkMs = 0;
   let isFailing = false;
 
-  async function turn(): Promise<void> {
-    let head = await feedHead(database);
-    while (head.waiting) {
-      const count = await sequence(database, LIMITS.eventSequenceGroupsMax);
-      head = count < LIMITS.eventSequenceGroupsMax ? { ...(await feedHead(database)), waiting: false } : head;
+  /** Where the feed ends when all that is committed has its position. */
+  async function headAfterAll(): Promise<bigint> {
+    for (;;) {
+      const { count, position } = await sequence(database, LIMITS.eventSequenceGroupsMax);
+      if (count < LIMITS.eventSequenceGroupsMax) return position;
     }
-    if (head.position > seen) {
-      grown(await customersBetween(database, seen, head.position));
-      seen = head.position;
+  }
+
+  async function turn(hasCommitted: boolean): Promise<void> {
+    // After a commit of our own there is something to be done; otherwise a look is cheaper than taking the lock.
+    const head = hasCommitted ? undefined : await feedHead(database);
+    const position = head === undefined || head.waiting ? await headAfterAll() : head.position;
+    if (position > seen) {
+      grown(await customersBetween(database, seen, position));
+      seen = position;
     }
     if (performance.now() >= nextMarkMs) {
       nextMarkMs = performance.now() + LIMITS.eventMarkIntervalMs;
@@ -70,9 +76,10 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function run(): Promise<void> {
     for (;;) {
       if (stopped) return;
+      const hasCommitted = isWoken;
       isWoken = false;
       try {
-        await turn();
+        await turn(hasCommitted);
         isFailing = false;
       } catch (error) {
         if (!isFailing) log.warn({ err: error }, 'events cannot be put in order');
