@@ -185,7 +185,6 @@ export type BinaryColumn<Row> = {
   value(row: Row): BinaryValue;
 };
 
-const QUERY = 'Q'.charCodeAt(0);
 const COPY_DATA = 'd'.charCodeAt(0);
 const COPY_DONE = 'c'.charCodeAt(0);
 const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
@@ -195,17 +194,15 @@ function endMessage(from: number): void {
   bytes.writeInt32BE(offset - from - 1, from + 1);
 }
 
-/** A whole COPY as it goes over the wire. */
+/** A COPY: its statement, and its rows and their end as they go over the wire. */
 export type CopyMessages = {
+  readonly statement: string;
   readonly bytes: Buffer;
   /** To be called when the bytes were sent; they are overwritten then. */
   sent(): void;
 };
 
-/**
- * Statement, rows and end in one piece. There is no need to wait for the server to say that it is ready for the rows;
- * if it refuses the statement it skips them.
- */
+/** There is no need to wait for the server to say that it is ready for the rows; if it refuses the statement it skips them. */
 function copyMessages<Row>(
   statement: string,
   columns: readonly BinaryColumn<Row>[],
@@ -215,9 +212,10 @@ function copyMessages<Row>(
   bytes = kept.pop() ?? Buffer.allocUnsafeSlow(BUFFER_BYTES);
   offset = 0;
   try {
-    writeCopy(statement, columns, rows);
+    writeCopy(columns, rows);
     const used = bytes;
     return {
+      statement,
       bytes: used.subarray(0, offset),
       sent() {
         if (used.length === BUFFER_BYTES && kept.length < KEPT_BUFFERS_MAX) kept.push(used);
@@ -228,20 +226,9 @@ function copyMessages<Row>(
   }
 }
 
-function writeCopy<Row>(
-  statement: string,
-  columns: readonly BinaryColumn<Row>[],
-  rows: readonly Row[],
-): void {
-  reserve(VALUE_BYTES_MAX + statement.length);
-  bytes[0] = QUERY;
-  offset = 5 + bytes.write(statement, 5, 'latin1');
-  bytes[offset] = 0;
-  offset += 1;
-  endMessage(0);
-  const data = offset;
-  bytes[data] = COPY_DATA;
-  offset = data + 5 + COPY_SIGNATURE.copy(bytes, data + 5);
+function writeCopy<Row>(columns: readonly BinaryColumn<Row>[], rows: readonly Row[]): void {
+  bytes[0] = COPY_DATA;
+  offset = 5 + COPY_SIGNATURE.copy(bytes, 5);
   for (const row of rows) {
     reserve(VALUE_BYTES_MAX);
     putInt16(columns.length);
@@ -252,7 +239,7 @@ function writeCopy<Row>(
   }
   reserve(VALUE_BYTES_MAX);
   putInt16(-1);
-  endMessage(data);
+  endMessage(0);
   bytes[offset] = COPY_DONE;
   offset += 5;
   endMessage(offset - 5);

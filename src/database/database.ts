@@ -2,6 +2,7 @@ import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import type { CopyMessages } from './binary.ts';
 import { DatabaseAway } from './failure.ts';
+import { type Part, PipelineQuery, type Prepared } from './pipeline.ts';
 
 /** What goes to the server as a parameter. Arrays go as literals (`array.ts`) or, where speed counts, in binary (`binary.ts`). */
 export type Parameter = string | number | bigint | boolean | Buffer | null;
@@ -89,41 +90,47 @@ function translate(error: unknown): unknown {
   return isFaultOfValue ? error : new DatabaseAway(error);
 }
 
-/** The driver has no COPY of its own, but lets a query write its messages itself. */
-class CopyQuery extends pg.Query {
-  readonly #messages: CopyMessages;
-  constructor(messages: CopyMessages, callback: (error: Error | null) => void) {
-    super('copy', callback as never);
-    this.#messages = messages;
+type WithTypes = pg.PoolClient & {
+  getTypeParser(oid: number, format: 'text'): (text: string | null) => unknown;
+};
+
+/** What each connection has prepared. */
+const preparedBy = new WeakMap<pg.PoolClient, Prepared>();
+
+function preparedOf(client: pg.PoolClient): Prepared {
+  let prepared = preparedBy.get(client);
+  if (prepared === undefined) {
+    const { getTypeParser } = types as unknown as WithTypes;
+    prepared = {
+      shapes: new Map(),
+      uncertain: new Set(),
+      getTypeParser: (oid) => getTypeParser(oid, 'text'),
+    };
+    preparedBy.set(client, prepared);
   }
-  override submit = (connection: pg.Connection): void => {
-    const { bytes, sent } = this.#messages;
-    connection.stream.write(bytes, sent);
-  };
-  /** The rows are on their way already. */
-  handleCopyInResponse(): void {}
+  return prepared;
 }
 
+/** Statements that are sent in the same turn of the event loop make one flight. */
 function queryableOn(client: pg.PoolClient, patient: boolean): Transaction {
-  const limits = patient ? { query_timeout: LIMITS.patientStatementTimeoutMs } : {};
+  const prepared = preparedOf(client);
+  let waiting: Part[] = [];
+  function send(): void {
+    const query = new PipelineQuery(waiting, prepared, translate);
+    waiting = [];
+    client.query(patient ? Object.assign(query, { query_timeout: LIMITS.patientStatementTimeoutMs }) : query);
+  }
+  function add(statement: Pick<Part, 'text' | 'parameters' | 'copy'>): Promise<object[]> {
+    return new Promise((resolve, reject) => {
+      if (waiting.length === 0) process.nextTick(send);
+      waiting.push({ ...statement, name: statementName(statement.text), resolve, reject });
+    });
+  }
   return {
-    async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-      const name = statementName(text);
-      try {
-        const values = parameters as Parameter[];
-        const query = name === undefined ? { text, values, ...limits } : { name, text, values, ...limits };
-        return (await client.query<Row>(query)).rows;
-      } catch (error) {
-        throw translate(error);
-      }
-    },
-    copy(messages) {
-      return new Promise((resolve, reject) => {
-        const query = new CopyQuery(messages, (error) =>
-          error === null ? resolve() : reject(translate(error)),
-        );
-        client.query(query);
-      });
+    query: <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
+      add({ text, parameters }) as Promise<Row[]>,
+    async copy(copy) {
+      await add({ text: copy.statement, parameters: [], copy });
     },
   };
 }

@@ -1,0 +1,155 @@
+// Several statements in one flight: sent in one piece, answered in one piece, and what follows a failed one is skipped.
+import pg from 'pg';
+import type { CopyMessages } from './binary.ts';
+import type { Parameter } from './database.ts';
+import { DatabaseAway } from './failure.ts';
+
+/**
+ * The driver ends each statement with a message that makes the server answer at once. A batch of the ledger has twelve
+ * statements in three flights: ended one by one they cost both sides most of what a lone transfer costs.
+ */
+export type Part = {
+  /** Statements keep one name for ever; without a name it is prepared each time. */
+  readonly name: string | undefined;
+  readonly text: string;
+  readonly parameters: readonly Parameter[];
+  readonly copy?: CopyMessages;
+  resolve(rows: object[]): void;
+  reject(error: unknown): void;
+};
+
+type Parse = (text: string | null) => unknown;
+type Shape = readonly { readonly name: string; readonly parse: Parse }[];
+
+/** What the driver calls a connection, as far as its types do not say. */
+type Wire = pg.Connection & {
+  parse(statement: { name: string; text: string }): void;
+  bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  describe(what: { type: 'P'; name: string }): void;
+  execute(portal: object): void;
+  sync(): void;
+  close(what: { type: 'S'; name: string }): void;
+};
+
+/** What one connection knows of its statements. */
+export type Prepared = {
+  /** What the rows of each prepared statement look like; undefined until the server has said so. */
+  readonly shapes: Map<string, Shape | undefined>;
+  /** Statements of a flight that failed: whether the server came to prepare them is not known. */
+  readonly uncertain: Set<string>;
+  getTypeParser(oid: number): Parse;
+};
+
+type RowDescription = { readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[] };
+
+const SKIPPED = 'not executed: a statement before it failed';
+
+function wireValue(value: Parameter): string | Buffer | null {
+  if (value === null || typeof value === 'string' || Buffer.isBuffer(value)) return value;
+  if (typeof value === 'object' || typeof value === 'symbol') throw new TypeError('not a parameter');
+  return String(value);
+}
+
+/** A class because the driver takes nothing else. */
+export class PipelineQuery extends pg.Query {
+  readonly #parts: readonly Part[];
+  readonly #prepared: Prepared;
+  readonly #rows: object[][];
+  readonly #faults: unknown[] = [];
+  /** Statements that this flight prepares. */
+  readonly #new: string[] = [];
+  #done = 0;
+  #shape: Shape | undefined;
+  #isFinished = false;
+
+  constructor(parts: readonly Part[], prepared: Prepared, translate: (error: unknown) => unknown) {
+    super('pipeline', ((error: Error | null) => this.#finish(error && translate(error))) as never);
+    this.#parts = parts;
+    this.#prepared = prepared;
+    this.#rows = parts.map(() => []);
+  }
+
+  override submit = (connection: pg.Connection): void => {
+    const wire = connection as Wire;
+    wire.stream.cork();
+    try {
+      for (const part of this.#parts) this.#send(wire, part);
+      wire.sync();
+    } finally {
+      wire.stream.uncork();
+    }
+  };
+
+  #send(wire: Wire, { name, text, parameters, copy }: Part): void {
+    const { shapes } = this.#prepared;
+    if (name === undefined || !shapes.has(name)) {
+      // Closing one that does not exist is no error.
+      if (name !== undefined && this.#prepared.uncertain.delete(name)) wire.close({ type: 'S', name });
+      wire.parse({ name: name ?? '', text });
+      if (name !== undefined) {
+        shapes.set(name, undefined);
+        this.#new.push(name);
+      }
+    }
+    wire.bind({ statement: name ?? '', values: parameters.map(wireValue) });
+    if (this.#isUnknown(name)) wire.describe({ type: 'P', name: '' });
+    wire.execute({});
+    if (copy !== undefined) wire.stream.write(copy.bytes, copy.sent);
+  }
+
+  #isUnknown(name: string | undefined): boolean {
+    return name === undefined || this.#prepared.shapes.get(name) === undefined;
+  }
+
+  handleRowDescription({ fields }: RowDescription): void {
+    this.#shape = fields.map(({ name, dataTypeID }) => ({
+      name,
+      parse: this.#prepared.getTypeParser(dataTypeID),
+    }));
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const { name } = this.#parts[this.#done]!;
+    const shape = this.#shape ?? this.#prepared.shapes.get(name!)!;
+    const row: Record<string, unknown> = {};
+    try {
+      for (let index = 0; index < shape.length; index += 1) {
+        const field = fields[index] ?? null;
+        const column = shape[index]!;
+        row[column.name] = field === null ? null : column.parse(field);
+      }
+    } catch (error) {
+      this.#faults[this.#done] ??= error;
+    }
+    this.#rows[this.#done]!.push(row);
+  }
+
+  handleCommandComplete(): void {
+    const { name } = this.#parts[this.#done]!;
+    if (name !== undefined && this.#isUnknown(name)) this.#prepared.shapes.set(name, this.#shape ?? []);
+    this.#shape = undefined;
+    this.#done += 1;
+  }
+
+  /** The rows are on their way already. */
+  handleCopyInResponse(): void {}
+
+  #finish(error: unknown): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
+    for (const [index, part] of this.#parts.entries()) {
+      const isDone = index < this.#done;
+      if (isDone && this.#faults[index] === undefined) part.resolve(this.#rows[index]!);
+      else if (isDone) part.reject(this.#faults[index]);
+      else if (index === this.#done || error instanceof DatabaseAway) part.reject(error);
+      // Later, so that whoever waits for all of them learns the reason first.
+      else setImmediate(() => part.reject(new Error(SKIPPED)));
+    }
+    if (error === null) return;
+    for (const name of this.#new) {
+      if (this.#prepared.shapes.get(name) !== undefined) continue;
+      this.#prepared.shapes.delete(name);
+      this.#prepared.uncertain.add(name);
+    }
+  }
+}
