@@ -98,7 +98,8 @@ describe('a request id', () => {
 });
 
 describe('limits on connections', () => {
-  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+  /** An app with one operation that waits until it is told to answer. */
+  async function startSlowApp() {
     let waiting = 0;
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const slow = route({
@@ -130,8 +131,13 @@ describe('limits on connections', () => {
       extensions: [],
     });
     const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/v2/slow`;
+    return { app, url, release, waiting: () => waiting };
+  }
+
+  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+    const { app, url, release, waiting } = await startSlowApp();
     const calls = Array.from({ length: LIMITS.clientRequestsMax }, () => fetch(url));
-    await vi.waitFor(() => expect(waiting).toBe(LIMITS.clientRequestsMax), 20_000);
+    await vi.waitFor(() => expect(waiting()).toBe(LIMITS.clientRequestsMax), 20_000);
     const refused = await fetch(url);
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -139,6 +145,26 @@ describe('limits on connections', () => {
     release();
     expect((await Promise.all(calls)).every((answer) => answer.status === 200)).toBe(true);
     await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+    await app.close();
+  });
+
+  it('let a client in again that has hung up on all its requests', async () => {
+    const { app, url, release, waiting } = await startSlowApp();
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: LIMITS.clientRequestsMax }, () => connect(Number(port), hostname));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.write('GET /v2/slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    }
+    await vi.waitFor(() => expect(waiting()).toBe(LIMITS.clientRequestsMax), 20_000);
+    expect((await fetch(url)).status).toBe(429);
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(async () => {
+      const answer = fetch(url);
+      const isIn = await Promise.race([answer, new Promise((done) => setTimeout(done, 200, 'waits'))]);
+      expect(isIn).toBe('waits');
+    }, 5_000);
+    release();
     await app.close();
   });
 
