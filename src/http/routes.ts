@@ -70,6 +70,8 @@ function newInFlight(clientId: string): InFlight {
 
 /** Counts the client's requests in flight; one too many is refused. The count goes down when the answer is out. */
 function admit(clientId: string, reply: FastifyReply): void {
+  // Whoever hung up while the token was looked at does not come past here again.
+  if (reply.raw.closed) return;
   const inFlight = inFlightByClient.get(clientId) ?? newInFlight(clientId);
   if (inFlight.count >= LIMITS.clientRequestsMax) {
     throw new Problem(

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -98,8 +98,11 @@ describe('a request id', () => {
 });
 
 describe('limits on connections', () => {
-  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+  /** An app with one operation that waits until it is told to answer, and tokens that take until `verified`. */
+  async function startSlowApp(verified?: Promise<void>) {
+    let asked = 0;
     let waiting = 0;
+    const clientId = newId();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const slow = route({
       method: 'GET',
@@ -121,17 +124,37 @@ describe('limits on connections', () => {
       routes: [slow],
       logger: pino({ level: 'silent' }),
       publicUrl: () => 'http://localhost',
-      authenticate: async () => ({
-        customerId: newId(),
-        clientId: 'busy',
-        scopes,
-        integration: 'FIRST_PARTY',
-      }),
+      async authenticate() {
+        asked += 1;
+        await verified;
+        return { customerId: newId(), clientId, scopes, integration: 'FIRST_PARTY' };
+      },
       extensions: [],
     });
     const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/v2/slow`;
+    return { app, url, release, asked: () => asked, waiting: () => waiting };
+  }
+
+  function openAll(url: string): Socket[] {
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: LIMITS.clientRequestsMax }, () => connect(Number(port), hostname));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined);
+      socket.write('GET /v2/slow HTTP/1.1\r\nHost: x\r\n\r\n');
+    }
+    return sockets;
+  }
+
+  /** Let in, and so not answered yet. */
+  async function expectIn(url: string): Promise<void> {
+    const late = new Promise((done) => setTimeout(done, 200, 'waits'));
+    expect(await Promise.race([fetch(url).then(({ status }) => status), late])).toBe('waits');
+  }
+
+  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+    const { app, url, release, waiting } = await startSlowApp();
     const calls = Array.from({ length: LIMITS.clientRequestsMax }, () => fetch(url));
-    await vi.waitFor(() => expect(waiting).toBe(LIMITS.clientRequestsMax), 20_000);
+    await vi.waitFor(() => expect(waiting()).toBe(LIMITS.clientRequestsMax), 20_000);
     const refused = await fetch(url);
     expect(refused.status).toBe(429);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -139,6 +162,32 @@ describe('limits on connections', () => {
     release();
     expect((await Promise.all(calls)).every((answer) => answer.status === 200)).toBe(true);
     await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+    await app.close();
+  });
+
+  it('let a client in again that has hung up on all its requests', async () => {
+    const { app, url, release, waiting } = await startSlowApp();
+    const sockets = openAll(url);
+    await vi.waitFor(() => expect(waiting()).toBe(LIMITS.clientRequestsMax), 20_000);
+    expect((await fetch(url)).status).toBe(429);
+    for (const socket of sockets) socket.destroy();
+    await vi.waitFor(() => expectIn(url), 5_000);
+    release();
+    await app.close();
+  });
+
+  it('do not count who has hung up before the token was verified', async () => {
+    const { promise: verified, resolve: verify } = Promise.withResolvers<void>();
+    const { app, url, release, asked } = await startSlowApp(verified);
+    const sockets = openAll(url);
+    await vi.waitFor(() => expect(asked()).toBe(LIMITS.clientRequestsMax), 20_000);
+    for (const socket of sockets) socket.destroy();
+    const connections = (): Promise<number> =>
+      new Promise((done) => app.server.getConnections((_, count) => done(count)));
+    await vi.waitFor(async () => expect(await connections()).toBe(0), 5_000);
+    verify();
+    await expectIn(url);
+    release();
     await app.close();
   });
 

@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey } from 'node:crypto';
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { disableClient } from '../../src/auth/administration.ts';
 import { createAuth } from '../../src/auth/auth.ts';
 import { connectDatabase } from '../../src/database/database.ts';
 import { failureOf } from '../../src/database/failure.ts';
@@ -222,5 +223,57 @@ describe('a token that was verified before', () => {
     await new Promise((resolve) => setTimeout(resolve, 250));
     const reason = await auth.authenticate(`Bearer ${token}`).catch((error: unknown) => error);
     expect(failureOf(reason)).toBe('away');
+  });
+});
+
+describe('a connection', () => {
+  const header = (): string => `Bearer ${token}`;
+
+  it('remembers who called over it last, by the very same header', async () => {
+    const connection = {};
+    expect(node.auth.recall(header(), connection)).toBeUndefined();
+    const caller = await node.auth.authenticate(header(), connection);
+    expect(node.auth.recall(header(), connection)).toBe(caller);
+    expect(node.auth.recall(header(), {})).toBeUndefined();
+    for (const other of [undefined, `${header()} `, header().slice(0, -1), header().replace('B', 'b')]) {
+      expect(node.auth.recall(other, connection)).toBeUndefined();
+    }
+  });
+
+  it('remembers nobody whose token was refused', async () => {
+    const connection = {};
+    const forged = `${header().slice(0, -2)}AA`;
+    await problemOf(node.auth.authenticate(forged, connection));
+    expect(node.auth.recall(forged, connection)).toBeUndefined();
+  });
+
+  it('does not know anybody any more whose token has expired', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const short = `Bearer ${await signedByUs(test.database, { ...claims(), exp: Math.floor(Date.now() / 1000) + 60 })}`;
+    const connection = {};
+    await node.auth.authenticate(short, connection);
+    vi.setSystemTime(Date.now() + 58_000);
+    expect(node.auth.recall(short, connection)).toMatchObject({ clientId: client.clientId });
+    vi.setSystemTime(Date.now() + 3_000);
+    expect(node.auth.recall(short, connection)).toBeUndefined();
+  });
+
+  it('lets a client that is disabled meanwhile not in, nor a token whose key is not trusted any more', async () => {
+    const other = await startAuthNode(test.database, { timing: { pollMs: 20, keyReloadIntervalMs: 20 } });
+    const doomed = await newTestClient(test.database);
+    const call = async (bearer: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${bearer}` };
+      return (await fetch(`${other.url}/v2/who-am-i`, { headers })).status;
+    };
+    const disabled = await tokenFor(other, doomed);
+    expect([await call(disabled), await call(disabled)]).toEqual([200, 200]);
+    await disableClient(test.database, doomed.clientId);
+    await vi.waitFor(async () => expect(await call(disabled)).toBe(401), 5_000);
+
+    const distrusted = await tokenFor(other, client);
+    expect([await call(distrusted), await call(distrusted)]).toEqual([200, 200]);
+    await other.auth.rotateKey({ distrustOld: true });
+    expect(await call(distrusted)).toBe(401);
+    await other.stop();
   });
 });

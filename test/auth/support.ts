@@ -60,9 +60,10 @@ export async function startAuthNode(
   const publicUrl = (): string => options.publicUrl ?? url;
   const { timing = {}, externalIssuer } = options;
   const auth = createAuth({ database, publicUrl, log: logger, timing, externalIssuer });
-  const { authenticate } = auth;
+  const { authenticate, recall } = auth;
   const extensions = [(app: FastifyInstance) => auth.extension(app)];
-  const app = await createApp({ routes: [whoAmI, echo], logger, publicUrl, authenticate, extensions });
+  const routes = [whoAmI, echo];
+  const app = await createApp({ routes, logger, publicUrl, authenticate, recall, extensions });
   url = await app.listen({ host: '127.0.0.1', port: 0 });
   await auth.start();
   return {

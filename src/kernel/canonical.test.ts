@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalRequest } from './canonical.ts';
+
+type Json = Record<string, unknown>;
+
+/** Texts, some of them short and alike, so that orders that go wrong at a common beginning are met. */
+const name = fc.oneof(
+  fc.string(),
+  fc.stringMatching(/^(from|to)_(profile|account)?_?(id)?$/),
+  fc.nat().map(String),
+);
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { depthSize: 'small' },
+    fc.string(),
+    fc.boolean(),
+    fc.constant(null),
+    tie('list'),
+    tie('object'),
+  ),
+  list: fc.array(tie('any'), { maxLength: 3 }),
+  object: fc.dictionary(name, tie('any'), { maxKeys: 5 }),
+})).object as fc.Arbitrary<Json>;
+
+function reversed(one: unknown): unknown {
+  if (Array.isArray(one)) return one.map(reversed);
+  if (one === null || typeof one !== 'object') return one;
+  return Object.fromEntries(
+    Object.entries(one)
+      .reverse()
+      .map(([key, inner]) => [key, reversed(inner)]),
+  );
+}
+
+describe('the canonical text of a request', () => {
+  it('says what the request says, in whatever order its fields come', () => {
+    fc.assert(
+      fc.property(value, (request) => {
+        const text = canonicalRequest(request);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(request)));
+        expect(canonicalRequest(reversed(request) as Json)).toBe(text);
+        expect(canonicalRequest(JSON.parse(text) as Json)).toBe(text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is in order at every level, and leaves absent fields out', () => {
+    const text = '{"a":"1","b":{"c":"2","d":[{"e":"3","f":"4"}]}}';
+    expect(canonicalRequest({ b: { d: [{ f: '4', e: '3' }], c: '2' }, z: undefined, a: '1' })).toBe(text);
+    expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ e: '3', f: '4' }] }, z: undefined })).toBe(text);
+    // Only the innermost is out of order.
+    expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ f: '4', e: '3' }] } })).toBe(text);
+  });
+});
