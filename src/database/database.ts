@@ -2,7 +2,7 @@ import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import type { CopyMessages } from './binary.ts';
 import { DatabaseAway } from './failure.ts';
-import { type Part, PipelineQuery, type Prepared } from './pipeline.ts';
+import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
 
 /** What goes to the server as a parameter. Arrays go as literals (`array.ts`) or, where speed counts, in binary (`binary.ts`). */
 export type Parameter = string | number | bigint | boolean | Buffer | null;
@@ -120,17 +120,18 @@ function queryableOn(client: pg.PoolClient, patient: boolean): Transaction {
     waiting = [];
     client.query(patient ? Object.assign(query, { query_timeout: LIMITS.patientStatementTimeoutMs }) : query);
   }
-  function add(statement: Pick<Part, 'text' | 'parameters' | 'copy'>): Promise<object[]> {
+  function add(text: string, parameters: readonly Parameter[], copy?: CopyMessages): Promise<object[]> {
     return new Promise((resolve, reject) => {
+      const statement = { name: statementName(text), text, values: parameters.map(wireValue) };
       if (waiting.length === 0) process.nextTick(send);
-      waiting.push({ ...statement, name: statementName(statement.text), resolve, reject });
+      waiting.push({ ...statement, ...(copy && { copy }), resolve, reject });
     });
   }
   return {
     query: <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
-      add({ text, parameters }) as Promise<Row[]>,
+      add(text, parameters) as Promise<Row[]>,
     async copy(copy) {
-      await add({ text: copy.statement, parameters: [], copy });
+      await add(copy.statement, [], copy);
     },
   };
 }

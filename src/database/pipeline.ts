@@ -12,11 +12,13 @@ export type Part = {
   /** Statements keep one name for ever; without a name it is prepared each time. */
   readonly name: string | undefined;
   readonly text: string;
-  readonly parameters: readonly Parameter[];
+  readonly values: readonly WireValue[];
   readonly copy?: CopyMessages;
   resolve(rows: object[]): void;
   reject(error: unknown): void;
 };
+
+export type WireValue = string | Buffer | null;
 
 type Parse = (text: string | null) => unknown;
 type Shape = readonly { readonly name: string; readonly parse: Parse }[];
@@ -24,7 +26,7 @@ type Shape = readonly { readonly name: string; readonly parse: Parse }[];
 /** What the driver calls a connection, as far as its types do not say. */
 type Wire = pg.Connection & {
   parse(statement: { name: string; text: string }): void;
-  bind(portal: { statement: string; values: readonly (string | Buffer | null)[] }): void;
+  bind(portal: { statement: string; values: readonly WireValue[] }): void;
   describe(what: { type: 'P'; name: string }): void;
   execute(portal: object): void;
   sync(): void;
@@ -44,7 +46,8 @@ type RowDescription = { readonly fields: readonly { readonly name: string; reado
 
 const SKIPPED = 'not executed: a statement before it failed';
 
-function wireValue(value: Parameter): string | Buffer | null {
+/** Throws on what cannot be sent, before anything is. */
+export function wireValue(value: Parameter): WireValue {
   if (value === null || typeof value === 'string' || Buffer.isBuffer(value)) return value;
   if (typeof value === 'object' || typeof value === 'symbol') throw new TypeError('not a parameter');
   return String(value);
@@ -80,7 +83,7 @@ export class PipelineQuery extends pg.Query {
     }
   };
 
-  #send(wire: Wire, { name, text, parameters, copy }: Part): void {
+  #send(wire: Wire, { name, text, values, copy }: Part): void {
     const { shapes } = this.#prepared;
     if (name === undefined || !shapes.has(name)) {
       // Closing one that does not exist is no error.
@@ -91,7 +94,7 @@ export class PipelineQuery extends pg.Query {
         this.#new.push(name);
       }
     }
-    wire.bind({ statement: name ?? '', values: parameters.map(wireValue) });
+    wire.bind({ statement: name ?? '', values });
     if (this.#isUnknown(name)) wire.describe({ type: 'P', name: '' });
     wire.execute({});
     if (copy !== undefined) wire.stream.write(copy.bytes, copy.sent);
