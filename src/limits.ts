@@ -3,9 +3,13 @@ export const LIMITS = {
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
-  batchCommandsMax: Number(process.env.BMAX ?? 512),
-  batchesMax: Number(process.env.LANES ?? 2),
-  secondBatchCommandsMin: Number(process.env.BMIN ?? 64),
+  batchCommandsMax: 512,
+  /** Batches under way at once: while the database works on one, the next one is prepared. */
+  batchesMax: 2,
+  /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
+  secondBatchCommandsMin: 64,
+  /** How long answers wait for the writes of the next batch to go out first. */
+  answersDeferredMs: 10,
   /** Balance rows that one batch locks; a settlement with many legs fills a batch by itself. */
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */

@@ -220,6 +220,8 @@ export async function runBatch(
   commands: readonly Command<unknown>[],
   after: Instant,
   waits: boolean,
+  /** Called when it is the database's turn again, with the writes. */
+  decidedAndSent: () => void = () => undefined,
 ): Promise<BatchResult> {
   const needs = needsOf(commands);
   const connection = await database.reserve().catch((error: unknown) => {
@@ -233,7 +235,9 @@ export async function runBatch(
     if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
-      await writeAll(connection, opened.book, decided);
+      const written = writeAll(connection, opened.book, decided);
+      decidedAndSent();
+      await written;
       const evidence = { entry: opened.book.entries[0], key: firstOf(decided.acceptedKeys) };
       inDoubt = { xid: opened.xid, verdicts: decided.verdicts, evidence };
       await connection.commit();

@@ -52,6 +52,8 @@ type Dependencies = {
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
   const queue: Waiting[] = [];
   let batches = 0;
+  let opening = 0;
+  const answers: (() => void)[] = [];
   let isScheduled = false;
   let stopping = false;
   let lastInstant: Instant = 0n;
@@ -74,12 +76,38 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   /** Never throws: what is committed must not reach the code that runs failed batches again. */
   function finish(batch: readonly Waiting[], result: BatchResult): void {
     if (result.lastInstant > lastInstant) lastInstant = result.lastInstant;
-    try {
-      settle(batch, result.verdicts);
-      observer.committed?.(result.changed);
-    } catch (error) {
-      observer.trouble('faulty', error);
-    }
+    const answer = (): void => {
+      try {
+        settle(batch, result.verdicts);
+        observer.committed?.(result.changed);
+      } catch (error) {
+        observer.trouble('faulty', error);
+      }
+    };
+    if (opening === 0) return answer();
+    if (answers.length === 0) setTimeout(giveAnswers, LIMITS.answersDeferredMs);
+    answers.push(answer);
+  }
+
+  /**
+   * Answering hundreds of callers takes milliseconds. While the next batch has its locks, or is about to get them, the
+   * database would wait for its writes all that time; so those go first, and the answers meanwhile.
+   */
+  function giveAnswers(): void {
+    for (const answer of answers.splice(0)) answer();
+    tellIfIdle();
+  }
+
+  /** Says that a batch waits for its locks; the function that comes back, that it does so no more. */
+  function waitsForLocks(): () => void {
+    opening += 1;
+    let isOpening = true;
+    return () => {
+      if (!isOpening) return;
+      isOpening = false;
+      opening -= 1;
+      if (opening === 0 && answers.length > 0) setImmediate(giveAnswers);
+    };
   }
 
   function rejectAll(batch: readonly Waiting[], error: unknown): void {
@@ -147,9 +175,13 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   async function execute(batch: readonly Waiting[], waits: boolean): Promise<void> {
     const commands = batch.map((waiting) => waiting.command);
     for (let attempt = 1; ; attempt += 1) {
+      const sent = waitsForLocks();
       try {
-        return finish(batch, await runBatch(database, assets, commands, lastInstant, waits));
+        const result = await runBatch(database, assets, commands, lastInstant, waits, sent);
+        sent();
+        return finish(batch, result);
       } catch (error) {
+        sent();
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {
           await createMissingBalances(database, error.keys).catch(() => undefined);
@@ -186,10 +218,14 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     batches -= 1;
     observer.batch(batch.length, performance.now() - started);
     startBatches();
-    if (isIdle()) for (const idle of whenIdle.splice(0)) idle();
+    tellIfIdle();
   }
 
-  const isIdle = (): boolean => batches === 0 && queue.length === 0;
+  const isIdle = (): boolean => batches === 0 && queue.length === 0 && answers.length === 0;
+
+  function tellIfIdle(): void {
+    if (isIdle()) for (const idle of whenIdle.splice(0)) idle();
+  }
 
   /**
    * While the database works on one batch, a second one is prepared and sent: so neither waits for the other. It starts
