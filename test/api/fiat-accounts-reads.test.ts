@@ -74,7 +74,10 @@ const list = (query: string, customer = alice): Promise<Answer> => customer.call
 const idsOf = (answer: Answer): string[] => answer.body.items.map(({ id }: { id: string }) => id);
 
 async function eventsOf(id: string, from = service): Promise<{ type: string; resource: any }[]> {
-  return from.database.query('select type, resource::json from events where resource_id = $1 order by at_ns', [id]);
+  return from.database.query(
+    'select type, resource::json from events where resource_id = $1 order by at_ns',
+    [id],
+  );
 }
 
 describe('get and list', () => {
@@ -449,9 +452,7 @@ it('no answer, problem or event of all these held a whole account number', async
   expect(said.length).toBeGreaterThan(100);
   expect(said.filter((text) => text.includes(NUMBER))).toEqual([]);
   for (const { database } of [service, production]) {
-    const rows = await database.query(`select id from events where resource like '%' || $1 || '%'`, [
-      NUMBER,
-    ]);
+    const rows = await database.query(`select id from events where resource like '%' || $1 || '%'`, [NUMBER]);
     expect(rows).toEqual([]);
   }
 });

@@ -93,9 +93,10 @@ describe('what is created', () => {
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '379.5', held: '120.5' });
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    const events = await service.database.query('select type, resource::json from events where resource_id = $1', [
-      answer.body.id,
-    ]);
+    const events = await service.database.query(
+      'select type, resource::json from events where resource_id = $1',
+      [answer.body.id],
+    );
     expect(events).toEqual([{ type: 'transfer.wire_withdrawal.pending', resource: answer.body }]);
   });
 

@@ -76,9 +76,10 @@ describe('a deposit', () => {
     expect(await clearing('clearing:wire', 'USD')).toBe(before - 10_050n);
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    const events = await service.database.query('select type, resource::json from events where resource_id = $1', [
-      answer.body.id,
-    ]);
+    const events = await service.database.query(
+      'select type, resource::json from events where resource_id = $1',
+      [answer.body.id],
+    );
     expect(events).toEqual([{ type: 'transfer.wire_deposit.completed', resource: answer.body }]);
   });
 
