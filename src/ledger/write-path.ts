@@ -84,9 +84,11 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
         observer.trouble('faulty', error);
       }
     };
-    if (opening === 0) return answer();
-    if (answers.length === 0) setTimeout(giveAnswers, LIMITS.answersDeferredMs);
-    answers.push(answer);
+    if (opening === 0) answer();
+    else {
+      if (answers.length === 0) setTimeout(giveAnswers, LIMITS.answersDeferredMs);
+      answers.push(answer);
+    }
   }
 
   /**
