@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Connection, connectDatabase, type Database } from '../../src/database/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** Statements of one turn of the event loop: sent together, answered together. */
+let test: TestDatabase;
+let database: Database;
+let connection: Connection;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await test.database.query(
+    'create table numbers (number integer primary key check (number > 0), word text)',
+  );
+  // One connection, so that every test meets what those before it left on it.
+  database = connectDatabase(test.address, 1);
+  connection = await database.reserve();
+});
+afterAll(async () => {
+  connection.release();
+  await database.close();
+  await test.drop();
+});
+
+const INSERT = 'insert into numbers (number, word) values ($1, $2) returning number, word';
+
+it('answers each statement with its own rows, the first time and later', async () => {
+  for (const round of [1, 2, 3]) {
+    const answers = await Promise.all([
+      connection.query('select $1::integer as round, null as nothing', [round]),
+      connection.query('set local lock_timeout = 100'),
+      connection.query(
+        'select count(*) as count, array[1, 2] as list, true as yes from numbers where number < 0',
+      ),
+      connection.query('select 1 as one where false'),
+    ]);
+    expect(answers).toEqual([[{ round, nothing: null }], [], [{ count: 0n, list: [1, 2], yes: true }], []]);
+  }
+});
+
+it('skips what follows a statement that fails, keeps what came before, and goes on', async () => {
+  const settled = await Promise.allSettled([
+    connection.query('select 1 as one'),
+    connection.query(INSERT, [-1, 'too small']),
+    connection.query('select 2 as two'),
+  ]);
+  expect(settled).toMatchObject([
+    { status: 'fulfilled', value: [{ one: 1 }] },
+    { status: 'rejected', reason: { code: '23514' } },
+    { status: 'rejected', reason: { message: 'not executed: a statement before it failed' } },
+  ]);
+  expect(await connection.query('select 2 as two')).toEqual([{ two: 2 }]);
+});
+
+it('uses a statement again whose first flight failed, whether or not the server came to it', async () => {
+  const late = 'select number, word, 1 as late from numbers';
+  const first = [connection.query(INSERT, [-2, 'too small']), connection.query(late)];
+  expect((await Promise.allSettled(first)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await Promise.all([connection.query(INSERT, [1, 'one']), connection.query(late)])).toEqual([
+    [{ number: 1, word: 'one' }],
+    [{ number: 1, word: 'one', late: 1 }],
+  ]);
+  const broken = 'selekt 1';
+  await expect(connection.query(broken)).rejects.toMatchObject({ code: '42601' });
+  await expect(connection.query(broken)).rejects.toMatchObject({ code: '42601' });
+});
+
+it('a transaction whose flight fails half way commits nothing', async () => {
+  const settled = await Promise.allSettled([
+    connection.query('begin'),
+    connection.query(INSERT, [10, 'ten']),
+    connection.query(INSERT, [10, 'ten again']),
+    connection.query(INSERT, [11, 'eleven']),
+  ]);
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+  await expect(connection.commit()).rejects.toThrow('the transaction ended with ROLLBACK');
+  expect(await connection.query('select number from numbers where number >= 10')).toEqual([]);
+});
+
+it('a row that cannot be read fails alone', async () => {
+  const settled = await Promise.allSettled([
+    connection.query('select 1.5::numeric as half'),
+    connection.query('select 1.0::numeric(3, 0) as one'),
+  ]);
+  expect(settled).toMatchObject([
+    { status: 'rejected', reason: { name: 'SyntaxError' } },
+    { status: 'fulfilled', value: [{ one: 1n }] },
+  ]);
+});
+
+it('a value that cannot be sent fails alone, and nothing of it is sent', async () => {
+  const settled = await Promise.allSettled([
+    connection.query('select $1::text as text', [{} as never]),
+    connection.query('select $1::text as text', ['fine']),
+  ]);
+  expect(settled).toMatchObject([
+    { status: 'rejected', reason: { message: 'not a parameter' } },
+    { status: 'fulfilled', value: [{ text: 'fine' }] },
+  ]);
+});
