@@ -13,12 +13,12 @@ import {
   RefId,
 } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { TRANSFER_TYPES } from './transfer.ts';
+import { TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts';
 
 export { CryptoNetworkName };
 
 const TransferTypeName = Type.Enum([...TRANSFER_TYPES]);
-const TransferStatus = Type.Enum(['PENDING', 'COMPLETED', 'FAILED']);
+const TransferStatus = Type.Enum([...TRANSFER_STATUSES]);
 
 export const TransferShape = Type.Object(
   {

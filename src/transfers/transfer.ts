@@ -8,7 +8,7 @@ export type Transfer = {
   readonly profileId: string;
   readonly type: TransferType;
   readonly direction: 'CREDIT' | 'DEBIT';
-  readonly status: 'PENDING' | 'COMPLETED' | 'FAILED';
+  readonly status: (typeof TRANSFER_STATUSES)[number];
   readonly asset: string;
   readonly amountUnits: bigint;
   readonly feeUnits: bigint;
@@ -57,6 +57,16 @@ export const TRANSFER_TYPES = [
   'CUBIX_WITHDRAWAL',
 ] as const;
 export type TransferType = (typeof TRANSFER_TYPES)[number];
+
+/** Inside the service. They are complete when they are made, and never change; the schema holds them to it. */
+export const INSIDE_TYPES: readonly TransferType[] = [
+  'PLATFORM_TRANSFER_DEBIT',
+  'PLATFORM_TRANSFER_CREDIT',
+  'INTERNAL_TRANSFER_DEBIT',
+  'INTERNAL_TRANSFER_CREDIT',
+];
+
+export const TRANSFER_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const;
 
 /** One space of ref_ids for transfers of all kinds. */
 export const TRANSFER_SPACE = 'transfers';
