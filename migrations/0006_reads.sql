@@ -9,9 +9,10 @@ alter table transfers add constraint transfers_inside_are_grouped check (
   (type in ('PLATFORM_TRANSFER_DEBIT', 'PLATFORM_TRANSFER_CREDIT', 'INTERNAL_TRANSFER_DEBIT', 'INTERNAL_TRANSFER_CREDIT'))
   = (group_id is not null));
 
-drop index transfers_by_customer, transfers_by_update, transfers_by_profile;
+-- The sides of a group are found by their ids, which are made from the group's.
+drop index transfers_by_customer, transfers_by_update, transfers_by_profile, transfers_by_group;
 
--- Each transfer inside has four entries: its id, its group, its customer and its profile. An index for each type has the same
+-- Each transfer inside has three entries: its id, its customer and its profile. An index for each type has the same
 -- number of entries as one for all, and smaller ones than an index with the type in its key.
 create index transfers_platform_debits on transfers (customer_id, created_at_ns, id)
   where type = 'PLATFORM_TRANSFER_DEBIT';

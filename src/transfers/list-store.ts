@@ -6,6 +6,7 @@ import { resourcesByRefId } from '../ledger/keys.ts';
 import { TRANSFER_COLUMNS } from './store.ts';
 import {
   INSIDE_TYPES,
+  sideIds,
   TRANSFER_SPACE,
   TRANSFER_STATUSES,
   TRANSFER_TYPES,
@@ -15,16 +16,18 @@ import {
 const FILTERS = {
   ids: { column: 't.id', type: 'uuid', few: true },
   ref_ids: { column: 't.id', type: 'uuid', few: true },
-  group_ids: { column: 't.group_id', type: 'uuid', few: true },
+  /** Of the groups that are asked for: their ids follow from it. */
+  sides: { column: 't.id', type: 'uuid', few: true },
   crypto_tx_hashes: { column: 't.crypto_tx_hash', type: 'text', few: true },
   account_ids: { column: 't.account_id', type: 'uuid' },
   identity_ids: { column: 't.identity_id', type: 'uuid' },
   profile_ids: { column: 't.profile_id', type: 'uuid' },
+  group_ids: { column: 't.group_id', type: 'uuid' },
   type: { column: 't.type', type: 'text' },
   statuses: { column: 't.status', type: 'text' },
 } as const;
 type FilterName = keyof typeof FILTERS;
-export type TransferFilters = Wanted<FilterName>;
+export type TransferFilters = Wanted<Exclude<FilterName, 'sides'>>;
 
 const INSIDE = 't.group_id is not null';
 const OUTSIDE = 't.group_id is null';
@@ -81,10 +84,11 @@ export async function listTransfers(
   filters: TransferFilters,
   page: Page,
 ): Promise<Found<Transfer>> {
-  const { ref_ids: refIds } = filters;
-  const wanted: TransferFilters = {
+  const { ref_ids: refIds, group_ids: groupIds } = filters;
+  const wanted: Wanted<FilterName> = {
     ...filters,
     ref_ids: refIds && (await resourcesByRefId(database, customerId, TRANSFER_SPACE, refIds)),
+    sides: groupIds?.flatMap(sideIds),
   };
   const parameters = createParameters();
   const own = `t.customer_id = ${parameters.add(customerId)}`;

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
-import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -16,7 +15,7 @@ import {
   transferKey,
 } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
-import type { Transfer, TransferType } from './transfer.ts';
+import { newGroupId, sideIds, type Transfer, type TransferType } from './transfer.ts';
 
 /** Transfers inside the service: both sides are posted and completed in one transaction, without a fee. */
 export type InsideKind = 'PLATFORM' | 'INTERNAL';
@@ -117,7 +116,9 @@ export function insideTransferCommand(
   const { assets, profiles, actors, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
-  const ids = { group: newId(), debit: newId(), credit: newId() };
+  const group = newGroupId();
+  const [debitId, creditId] = sideIds(group);
+  const ids = { group, debit: debitId, credit: creditId };
   const canonical = { ...request, amount: assets.format(asset, units) };
   return {
     key: transferKey(caller.customerId, kind, ids.debit, canonical),
