@@ -114,7 +114,8 @@ export function listDeliveries(
     table: 'webhook_deliveries',
     alias: 'd',
     columns: COLUMNS,
-    join: 'join events e on e.id = d.event_id',
+    // One by one: a join could be planned as a scan of all events.
+    join: 'cross join lateral (select * from events where id = d.event_id offset 0) e',
     parameters,
     own: `d.endpoint_id = ${parameters.add(endpointId)}`,
     filters: FILTERS,
