@@ -1,7 +1,8 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
-import { selectPage } from '../database/select.ts';
-import type { Page } from '../kernel/paging.ts';
+import { selectList, type Wanted } from '../database/list.ts';
+import { createParameters, selectPage } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
@@ -92,12 +93,14 @@ export async function ownerOf(
   return row;
 }
 
-export type WayFilters = {
-  readonly ids?: readonly string[];
-  readonly ref_ids?: readonly string[];
-  readonly profile_ids?: readonly string[];
-  readonly crypto_networks?: readonly string[];
-};
+const FILTERS = {
+  ids: { column: 'w.id', type: 'uuid', few: true },
+  ref_ids: { column: 'w.id', type: 'uuid', few: true },
+  profile_ids: { column: 'w.profile_id', type: 'uuid' },
+  crypto_networks: { column: 'w.crypto_network', type: 'text' },
+} as const;
+type FilterName = keyof typeof FILTERS;
+export type WayFilters = Wanted<FilterName>;
 
 async function listWays<Row extends object>(
   database: Queryable,
@@ -105,15 +108,19 @@ async function listWays<Row extends object>(
   customerId: string,
   filters: WayFilters,
   page: Page,
-): Promise<Row[]> {
-  const { table, columns } = source;
-  const byRefId = filters.ref_ids && (await resourcesByRefId(database, customerId, table, filters.ref_ids));
-  return selectPage<Row>(database, { columns, from: `${table} w`, alias: 'w' }, page, (where) => {
-    where.add('w.customer_id = ?', customerId);
-    where.anyOf('w.id', 'uuid', filters.ids);
-    where.anyOf('w.id', 'uuid', byRefId);
-    where.anyOf('w.profile_id', 'uuid', filters.profile_ids);
-    where.anyOf('w.crypto_network', 'text', filters.crypto_networks);
+): Promise<Found<Row>> {
+  const { ref_ids: refIds } = filters;
+  const parameters = createParameters();
+  return selectList<Row, FilterName>(database, page, {
+    ...source,
+    alias: 'w',
+    parameters,
+    own: `w.customer_id = ${parameters.add(customerId)}`,
+    filters: FILTERS,
+    wanted: {
+      ...filters,
+      ref_ids: refIds && (await resourcesByRefId(database, customerId, source.table, refIds)),
+    },
   });
 }
 
@@ -184,7 +191,13 @@ export async function findSuspense(database: Queryable, id: string): Promise<Sus
   return row;
 }
 
-export function listSuspense(database: Queryable, page: Page): Promise<SuspenseDeposit[]> {
-  const source = { columns: SUSPENSE, from: 'suspense_deposits s', alias: 's' };
-  return selectPage<SuspenseDeposit>(database, source, page, () => undefined);
+export function listSuspense(database: Queryable, page: Page): Promise<Found<SuspenseDeposit>> {
+  const source = { table: 'suspense_deposits', alias: 's', columns: SUSPENSE };
+  const parameters = createParameters();
+  return selectPage<SuspenseDeposit>(database, page, {
+    ...source,
+    parameters,
+    lanes: [{ where: 'true' }],
+    filters: [],
+  });
 }

@@ -75,7 +75,13 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
 }
 
 const COLUMNS = `e.id, e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json, g.position, e.line`;
-const FROM = 'event_groups g join events e on e.group_id = g.id';
+/**
+ * Events in the order of the feed, group by group, and events that are found by themselves, each with its group. The
+ * fences keep it so: a join, which can go either way, was planned as a scan of all events, or of all of a customer's.
+ */
+const IN_ORDER = 'event_groups g cross join lateral (select * from events where group_id = g.id offset 0) e';
+const foundBy = (condition: string): string => `(select * from events e where ${condition} offset 0) e
+  cross join lateral (select * from event_groups where id = e.group_id offset 0) g`;
 
 export type FeedFilter = {
   readonly ids?: readonly string[] | undefined;
@@ -92,33 +98,40 @@ export type FeedPage = {
   readonly hasMore: boolean;
 };
 
-type Where = { readonly clauses: string[]; readonly parameters: Parameter[] };
+type Where = {
+  readonly clauses: string[];
+  /** By which indexes find the events themselves. */
+  readonly finding: string[];
+  readonly parameters: Parameter[];
+};
 
 function within(customerId: string, after: Place): Where {
   return {
     clauses: ['g.customer_id = $1', 'g.position >= $2', '(g.position > $2 or e.line > $3)'],
+    finding: [],
     parameters: [customerId, after.position, after.line],
   };
 }
 
 function narrow(where: Where, filter: FeedFilter): void {
-  const add = (sql: string, value: Parameter): void => {
+  const add = (sql: string, value: Parameter, clauses = where.clauses): void => {
     where.parameters.push(value);
-    where.clauses.push(sql.replace('?', `$${where.parameters.length}`));
+    clauses.push(sql.replace('?', `$${where.parameters.length}`));
   };
-  if (filter.ids !== undefined) add('e.id = any (?::uuid[])', plainArray(filter.ids));
+  if (filter.ids !== undefined) add('e.id = any (?::uuid[])', plainArray(filter.ids), where.finding);
   if (filter.types !== undefined)
     add('e.type like any (?::text[])', textArray(filter.types.map(likePattern)));
   if (filter.notType !== undefined) add('e.type <> ?', filter.notType);
   if (filter.resourceIds !== undefined)
-    add('e.resource_id = any (?::uuid[])', plainArray(filter.resourceIds));
+    add('e.resource_id = any (?::uuid[])', plainArray(filter.resourceIds), where.finding);
   for (const { operator, ns } of filter.ranges ?? []) add(`e.at_ns ${operator} ?`, ns);
 }
 
 function selectEvents(database: Queryable, where: Where, limit: number): Promise<FeedEvent[]> {
   const parameters = [...where.parameters, limit];
+  const from = where.finding.length > 0 ? foundBy(where.finding.join(' and ')) : IN_ORDER;
   return database.query<FeedEvent>(
-    `select ${COLUMNS} from ${FROM} where ${where.clauses.join(' and ')}
+    `select ${COLUMNS} from ${from} where ${where.clauses.join(' and ')}
      order by g.position, e.line limit $${parameters.length}`,
     parameters,
   );
@@ -134,7 +147,7 @@ async function scanEnd(
   const { clauses, parameters } = within(customerId, after);
   const [row] = await database.query<Place & { count: number }>(
     `select position, line, count(*) over ()::integer as count from (
-       select g.position, e.line from ${FROM} where ${clauses.join(' and ')}
+       select g.position, e.line from ${IN_ORDER} where ${clauses.join(' and ')}
        order by g.position, e.line limit $4) as scanned
      order by position desc, line desc limit 1`,
     [...parameters, eventsMax],
@@ -223,7 +236,7 @@ export async function findEvent(
   id: string,
 ): Promise<FeedEvent | undefined> {
   const [event] = await database.query<FeedEvent>(
-    `select ${COLUMNS} from ${FROM} where e.id = $1 and e.customer_id = $2 and g.position is not null`,
+    `select ${COLUMNS} from ${foundBy('e.id = $1')} where e.customer_id = $2 and g.position is not null`,
     [id, customerId],
   );
   return event;

@@ -16,7 +16,7 @@ import {
   write,
 } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
-import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import { FIAT_ACCOUNT_SPACE, type FiatAccount, presentFiatAccount } from './fiat-account.ts';
 import {
   automaticReview,
   instructionsFaults,
@@ -121,7 +121,7 @@ export function createFiatAccountCommand(
   const id = newId();
   const actor: Actor = { identityId: request.identity_id, accountId: request.account_id };
   const acts = actor.identityId !== undefined || actor.accountId !== undefined;
-  const resourceKey = { customerId, space: 'fiat_accounts', resourceId: id };
+  const resourceKey = { customerId, space: FIAT_ACCOUNT_SPACE, resourceId: id };
   return {
     key:
       request.ref_id === undefined

@@ -4,6 +4,9 @@ import { formatInstant, type Instant } from '../kernel/instant.ts';
 export const FIAT_KINDS = ['wire', 'cubix', 'bank_network_2', 'bank_network_3', 'cbit'] as const;
 export type FiatKind = (typeof FIAT_KINDS)[number];
 
+/** Of ref_ids. */
+export const FIAT_ACCOUNT_SPACE = 'fiat_accounts';
+
 export const FIAT_ACCOUNT_STATUSES = ['PENDING', 'APPROVED', 'REJECTED'] as const;
 export type FiatAccountStatus = (typeof FIAT_ACCOUNT_STATUSES)[number];
 

@@ -7,6 +7,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
 import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import { listForReview } from './list-store.ts';
 import { findingsOf, type Review } from './rules.ts';
 import {
   ApproveRequest,
@@ -16,7 +17,6 @@ import {
   ReviewQueueQuery,
   SandboxReviewRequest,
 } from './schema.ts';
-import { listFiatAccounts } from './store.ts';
 
 type ReviewDependencies = { readonly database: Database; readonly writePath: WritePath };
 
@@ -65,7 +65,7 @@ export function reviewRoutes(
       async handle({ query }) {
         const page = readPage(query);
         const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
-        const rows = await listFiatAccounts(database, 'every customer', filters, page);
+        const rows = await listForReview(database, filters, page);
         return { body: pageOf(rows, page, presentForReview) };
       },
     }),

@@ -13,6 +13,7 @@ import {
   updateFiatAccountCommand,
 } from './commands.ts';
 import { presentFiatAccount } from './fiat-account.ts';
+import { listFiatAccounts } from './list-store.ts';
 import { reviewRoutes } from './review-routes.ts';
 import {
   CreateFiatAccountRequest,
@@ -21,7 +22,7 @@ import {
   FiatAccountShape,
   UpdateFiatAccountRequest,
 } from './schema.ts';
-import { fiatAccountTable, findFiatAccount, listFiatAccounts } from './store.ts';
+import { fiatAccountTable, findFiatAccount } from './store.ts';
 
 export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
   readonly database: Database;
@@ -150,7 +151,7 @@ function listRoute(database: Database): Route {
     problems: [],
     async handle({ caller, query }) {
       const page = readPage(query);
-      const rows = await listFiatAccounts(database, caller, query, page);
+      const rows = await listFiatAccounts(database, caller.customerId, query, page);
       return { body: pageOf(rows, page, presentFiatAccount) };
     },
   });

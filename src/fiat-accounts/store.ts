@@ -1,12 +1,10 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
-import { selectPage } from '../database/select.ts';
-import type { Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import type { FiatAccount } from './fiat-account.ts';
 
-const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f.fiat_account_owner as "fiatAccountOwner",
+export const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f.fiat_account_owner as "fiatAccountOwner",
   f.fiat_network_instructions as "fiatNetworkInstructions", f.ref_id as "refId", f.identity_id as "identityId",
   f.account_id as "accountId", f.metadata, f.created_at_ns as "createdAtNs", f.updated_at_ns as "updatedAtNs",
   f.deleted_at_ns as "deletedAtNs", f.updated_at_ns as "versionNs"`;
@@ -96,33 +94,4 @@ export async function findFiatAccount(
     [id, customerId],
   );
   return account;
-}
-
-export type FiatAccountFilters = {
-  readonly ids?: readonly string[];
-  readonly customer_ids?: readonly string[];
-  readonly ref_ids?: readonly string[];
-  readonly identity_ids?: readonly string[];
-  readonly account_ids?: readonly string[];
-  readonly statuses?: readonly string[];
-};
-
-/** One page, without deleted ones. The caller of the API sees its own; only the operator's queue goes across. */
-export function listFiatAccounts(
-  database: Queryable,
-  whose: { readonly customerId: string } | 'every customer',
-  filters: FiatAccountFilters,
-  page: Page,
-): Promise<FiatAccount[]> {
-  const from = '(select * from fiat_accounts where deleted_at_ns is null) f';
-  const source = { columns: COLUMNS, from, alias: 'f' };
-  return selectPage<FiatAccount>(database, source, page, (where) => {
-    if (whose !== 'every customer') where.add('f.customer_id = ?', whose.customerId);
-    where.anyOf('f.id', 'uuid', filters.ids);
-    where.anyOf('f.customer_id', 'uuid', filters.customer_ids);
-    where.anyOf('f.ref_id', 'text', filters.ref_ids);
-    where.anyOf('f.identity_id', 'uuid', filters.identity_ids);
-    where.anyOf('f.account_id', 'uuid', filters.account_ids);
-    where.anyOf('f.status', 'text', filters.statuses);
-  });
 }

@@ -1,8 +1,10 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
-import { selectPage } from '../database/select.ts';
-import type { Page } from '../kernel/paging.ts';
+import { selectList } from '../database/list.ts';
+import { createParameters } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
+import { resourcesByRefId } from '../ledger/keys.ts';
 import type { Account, AccountWithMembers } from './account.ts';
 import type { Identity } from './identity.ts';
 
@@ -109,17 +111,28 @@ export async function findIdentity(
   return identity;
 }
 
-export function listIdentities(
+const IDENTITY_FILTERS = {
+  ids: { column: 'i.id', type: 'uuid', few: true },
+  ref_ids: { column: 'i.id', type: 'uuid', few: true },
+} as const;
+
+export async function listIdentities(
   database: Queryable,
   customerId: string,
   filters: { readonly ids?: readonly string[]; readonly ref_ids?: readonly string[] },
   page: Page,
-): Promise<Identity[]> {
-  const source = { columns: IDENTITY_COLUMNS, from: 'identities i', alias: 'i' };
-  return selectPage(database, source, page, (where) => {
-    where.add('i.customer_id = ?', customerId);
-    where.anyOf('i.id', 'uuid', filters.ids);
-    where.anyOf('i.ref_id', 'text', filters.ref_ids);
+): Promise<Found<Identity>> {
+  const refIds =
+    filters.ref_ids && (await resourcesByRefId(database, customerId, 'identities', filters.ref_ids));
+  const parameters = createParameters();
+  return selectList<Identity, keyof typeof IDENTITY_FILTERS>(database, page, {
+    table: 'identities',
+    alias: 'i',
+    columns: IDENTITY_COLUMNS,
+    parameters,
+    own: `i.customer_id = ${parameters.add(customerId)}`,
+    filters: IDENTITY_FILTERS,
+    wanted: { ...filters, ref_ids: refIds },
   });
 }
 
@@ -135,7 +148,13 @@ export async function findAccount(
   return account;
 }
 
-export function listAccounts(
+const ACCOUNT_FILTERS = {
+  ids: { column: 'a.id', type: 'uuid', few: true },
+  ref_ids: { column: 'a.id', type: 'uuid', few: true },
+  identity_ids: { column: 'a.identity_id', type: 'uuid' },
+} as const;
+
+export async function listAccounts(
   database: Queryable,
   customerId: string,
   filters: {
@@ -144,12 +163,17 @@ export function listAccounts(
     readonly ref_ids?: readonly string[];
   },
   page: Page,
-): Promise<AccountWithMembers[]> {
-  const source = { columns: `${ACCOUNT_COLUMNS}, ${MEMBERS_COLUMN}`, from: 'accounts a', alias: 'a' };
-  return selectPage(database, source, page, (where) => {
-    where.add('a.customer_id = ?', customerId);
-    where.anyOf('a.id', 'uuid', filters.ids);
-    where.anyOf('a.identity_id', 'uuid', filters.identity_ids);
-    where.anyOf('a.ref_id', 'text', filters.ref_ids);
+): Promise<Found<AccountWithMembers>> {
+  const refIds =
+    filters.ref_ids && (await resourcesByRefId(database, customerId, 'accounts', filters.ref_ids));
+  const parameters = createParameters();
+  return selectList<AccountWithMembers, keyof typeof ACCOUNT_FILTERS>(database, page, {
+    table: 'accounts',
+    alias: 'a',
+    columns: `${ACCOUNT_COLUMNS}, ${MEMBERS_COLUMN}`,
+    parameters,
+    own: `a.customer_id = ${parameters.add(customerId)}`,
+    filters: ACCOUNT_FILTERS,
+    wanted: { ...filters, ref_ids: refIds },
   });
 }

@@ -11,12 +11,15 @@ const SQL_OPERATOR = { lt: '<', lte: '<=', eq: '=', gte: '>=', gt: '>' } as cons
 
 export type TimeColumn = 'created_at' | 'updated_at';
 
+/** Where a row stands in a list: its time, and its id among those of the same time. */
+export type Place = { readonly ns: Instant; readonly id: string };
+
 export type Page = {
   readonly limit: number;
   readonly descending: boolean;
   readonly orderBy: TimeColumn;
-  /** The last row of the page before. */
-  readonly after: { readonly ns: Instant; readonly id: string } | undefined;
+  /** Where the page before ended. */
+  readonly after: Place | undefined;
   readonly ranges: readonly {
     readonly column: TimeColumn;
     readonly operator: string;
@@ -73,13 +76,18 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
   return Type.Object(
     {
       items: Type.Array(item),
-      next_page_cursor: Type.Optional(Type.String({ description: 'Absent on the last page' })),
+      next_page_cursor: Type.Optional(
+        Type.String({
+          description:
+            'Absent on the last page. With several filters, a page may be short, or empty, and still have one',
+        }),
+      ),
     },
     { ...closed, title },
   );
 }
 
-function readCursor(text: string, orderBy: TimeColumn, descending: boolean): NonNullable<Page['after']> {
+function readCursor(text: string, orderBy: TimeColumn, descending: boolean): Place {
   const bad = invalidField('/query/page_cursor', 'is not a cursor of this list with this order');
   const plain = Buffer.from(text, 'base64url').toString('utf8');
   // The decoder skips what it does not know; a cursor is exactly what we wrote.
@@ -93,7 +101,7 @@ function readCursor(text: string, orderBy: TimeColumn, descending: boolean): Non
   return { ns: instant, id };
 }
 
-function writeCursor(page: Page, ns: Instant, id: string): string {
+function writeCursor(page: Page, { ns, id }: Place): string {
   return Buffer.from(`${page.orderBy} ${page.descending ? 'DESC' : 'ASC'} ${ns} ${id}`).toString('base64url');
 }
 
@@ -129,31 +137,41 @@ export function readPage(query: object): Page {
 
 type Row = { readonly id: string; readonly createdAtNs: Instant; readonly updatedAtNs?: Instant };
 
-/** The store reads one row more than the page has: whether it is there tells whether there is a next page. */
-function nextCursor(rows: readonly Row[], page: Page): string | undefined {
+export type Found<Item> = {
+  /** One more than the page has, if there are more. */
+  readonly rows: readonly Item[];
+  /** Where the search was broken off, because few of the rows that it looked at fitted. */
+  readonly brokenOffAt?: Place;
+};
+
+function nextCursor<Item extends Row>({ rows, brokenOffAt }: Found<Item>, page: Page): string | undefined {
   const last = rows[page.limit - 1];
-  if (rows.length <= page.limit || last === undefined) return undefined;
-  const ns = page.orderBy === 'updated_at' ? last.updatedAtNs! : last.createdAtNs;
-  return writeCursor(page, ns, last.id);
+  const placeOf = ({ id, createdAtNs, updatedAtNs }: Row): Place => ({
+    ns: page.orderBy === 'updated_at' ? updatedAtNs! : createdAtNs,
+    id,
+  });
+  const next = rows.length > page.limit ? placeOf(last!) : brokenOffAt;
+  return next === undefined ? undefined : writeCursor(page, next);
 }
 
+/** A page that is not the last one may be short, or even empty, where the search was broken off. */
 export function pageOf<Item extends Row, Body>(
-  rows: readonly Item[],
+  found: Found<Item>,
   page: Page,
   present: (row: Item) => Body,
 ): { items: Body[]; next_page_cursor?: string } {
-  const items = rows.slice(0, page.limit).map(present);
-  const cursor = nextCursor(rows, page);
+  const items = found.rows.slice(0, page.limit).map(present);
+  const cursor = nextCursor(found, page);
   return cursor === undefined ? { items } : { items, next_page_cursor: cursor };
 }
 
 /** The same as JSON, where the items are JSON already. */
 export function pageText<Item extends Row>(
-  rows: readonly Item[],
+  found: Found<Item>,
   page: Page,
   text: (row: Item) => string,
 ): string {
-  const items = rows.slice(0, page.limit).map(text).join(',');
-  const cursor = nextCursor(rows, page);
+  const items = found.rows.slice(0, page.limit).map(text).join(',');
+  const cursor = nextCursor(found, page);
   return `{"items":[${items}]${cursor === undefined ? '' : `,"next_page_cursor":"${cursor}"`}}`;
 }

@@ -2,9 +2,10 @@ import { plainArray, textArray } from '../database/array.ts';
 import { binaryArray } from '../database/binary.ts';
 import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
-import { selectPage } from '../database/select.ts';
+import { selectList, type Wanted } from '../database/list.ts';
+import { createParameters } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { Page } from '../kernel/paging.ts';
+import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { nicknameKey, type Profile, type ProfileFacts } from './profile.ts';
 
@@ -91,23 +92,28 @@ export async function findProfile(
   return profile;
 }
 
-export type ProfileFilters = {
-  readonly ids?: readonly string[];
-  readonly nicknames?: readonly string[];
-  readonly account_ids?: readonly string[];
-};
+const FILTERS = {
+  ids: { column: 'p.id', type: 'uuid', few: true },
+  nicknames: { column: 'p.nickname', type: 'text' },
+  account_ids: { column: 'p.account_id', type: 'uuid' },
+} as const;
+type FilterName = keyof typeof FILTERS;
 
 export function listProfiles(
   database: Queryable,
   customerId: string,
-  filters: ProfileFilters,
+  filters: Wanted<FilterName>,
   page: Page,
-): Promise<Profile[]> {
-  return selectPage(database, { columns: COLUMNS, from: 'profiles p', alias: 'p' }, page, (where) => {
-    where.add('p.customer_id = ?', customerId);
-    where.anyOf('p.id', 'uuid', filters.ids);
-    where.anyOf('p.nickname', 'text', filters.nicknames);
-    where.anyOf('p.account_id', 'uuid', filters.account_ids);
+): Promise<Found<Profile>> {
+  const parameters = createParameters();
+  return selectList<Profile, FilterName>(database, page, {
+    table: 'profiles',
+    alias: 'p',
+    columns: COLUMNS,
+    parameters,
+    own: `p.customer_id = ${parameters.add(customerId)}`,
+    filters: FILTERS,
+    wanted: filters,
   });
 }
 

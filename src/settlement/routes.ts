@@ -7,13 +7,14 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
 import { explained } from './explain.ts';
+import { listSettlements } from './list-store.ts';
 import {
   SettlementTransactionList,
   SettlementTransactionQuery,
   SettlementTransactionRequest,
   SettlementTransactionShape,
 } from './schema.ts';
-import { findSettlement, listSettlements, newSettlements, settlements } from './store.ts';
+import { findSettlement, newSettlements, settlements } from './store.ts';
 import { presentSettlement, type Settlement } from './transaction.ts';
 
 export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
@@ -68,8 +69,8 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       problems: [],
       async handle({ caller, query }) {
         const page = readPage(query);
-        const rows = await listSettlements(database, caller.customerId, query, page);
-        const now = await explained(database, assets, rows);
+        const found = await listSettlements(database, caller.customerId, query, page);
+        const now = { ...found, rows: await explained(database, assets, found.rows) };
         return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),

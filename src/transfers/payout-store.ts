@@ -1,7 +1,7 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
-import { selectPage } from '../database/select.ts';
-import type { Page } from '../kernel/paging.ts';
+import { createParameters, selectPage } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Contradiction } from './outcome.ts';
 import type { RentPaid } from './progress.ts';
@@ -28,11 +28,13 @@ export const contradictions: Table<Contradiction> = {
 export type ListedContradiction = Contradiction & { readonly id: string; readonly createdAtNs: bigint };
 
 /** One page, of all customers: for operators. */
-export function listContradictions(database: Queryable, page: Page): Promise<ListedContradiction[]> {
-  const from = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c) c`;
+export function listContradictions(database: Queryable, page: Page): Promise<Found<ListedContradiction>> {
+  const table = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c)`;
   const columns = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
     c.detail, c.at_ns as "atNs"`;
-  return selectPage<ListedContradiction>(database, { columns, from, alias: 'c' }, page, () => undefined);
+  const parameters = createParameters();
+  const lanes = [{ where: 'true' }];
+  return selectPage(database, page, { table, alias: 'c', columns, parameters, lanes, filters: [] });
 }
 
 function keyParts(key: string): { day: string; destination: string } {

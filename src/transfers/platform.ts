@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
-import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -16,7 +15,14 @@ import {
   type TransferTables,
 } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
-import { TRANSFER_SPACE, type Transfer, type TransferType, transferText } from './transfer.ts';
+import {
+  newGroupId,
+  sideIds,
+  TRANSFER_SPACE,
+  type Transfer,
+  type TransferType,
+  transferText,
+} from './transfer.ts';
 
 /** Transfers inside the service: both sides are posted and completed in one transaction, without a fee. */
 export type InsideKind = 'PLATFORM' | 'INTERNAL';
@@ -146,7 +152,9 @@ export function insideTransferCommand(
   const { assets, profiles, actors, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
-  const ids = { group: newId(), debit: newId(), credit: newId() };
+  const group = newGroupId();
+  const [debitId, creditId] = sideIds(group);
+  const ids = { group, debit: debitId, credit: creditId };
   return {
     key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
     balances: [

@@ -8,6 +8,7 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto-withdrawal.ts';
 import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat-withdrawal.ts';
+import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
 import {
   CryptoWithdrawalRequest,
@@ -17,7 +18,7 @@ import {
   TransferListShape,
   TransferShape,
 } from './schema.ts';
-import { findTransfer, listTransfers, newTransfers } from './store.ts';
+import { findTransfer, newTransfers } from './store.ts';
 import { type Transfer, transferText } from './transfer.ts';
 import { newWork } from './work-store.ts';
 

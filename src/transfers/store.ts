@@ -1,11 +1,8 @@
 import { plainArray, textArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import type { Queryable } from '../database/database.ts';
-import { selectPage } from '../database/select.ts';
-import type { Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
-import { resourcesByRefId } from '../ledger/keys.ts';
-import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
+import type { Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
@@ -105,41 +102,4 @@ export async function transferById(database: Queryable, id: string): Promise<Tra
     [id],
   );
   return transfer;
-}
-
-export type TransferFilters = {
-  readonly [name in
-    | 'ids'
-    | 'ref_ids'
-    | 'profile_ids'
-    | 'account_ids'
-    | 'identity_ids'
-    | 'group_ids'
-    | 'type'
-    | 'statuses'
-    | 'crypto_tx_hashes']?: readonly string[];
-};
-
-/** One page of that customer's transfers. */
-export async function listTransfers(
-  database: Queryable,
-  customerId: string,
-  filters: TransferFilters,
-  page: Page,
-): Promise<Transfer[]> {
-  const source = { columns: TRANSFER_COLUMNS, from: 'transfers t', alias: 't' };
-  const byRefId =
-    filters.ref_ids && (await resourcesByRefId(database, customerId, TRANSFER_SPACE, filters.ref_ids));
-  return selectPage<Transfer>(database, source, page, (where) => {
-    where.add('t.customer_id = ?', customerId);
-    where.anyOf('t.id', 'uuid', filters.ids);
-    where.anyOf('t.id', 'uuid', byRefId);
-    where.anyOf('t.profile_id', 'uuid', filters.profile_ids);
-    where.anyOf('t.account_id', 'uuid', filters.account_ids);
-    where.anyOf('t.identity_id', 'uuid', filters.identity_ids);
-    where.anyOf('t.group_id', 'uuid', filters.group_ids);
-    where.anyOf('t.type', 'text', filters.type);
-    where.anyOf('t.status', 'text', filters.statuses);
-    where.anyOf('t.crypto_tx_hash', 'text', filters.crypto_tx_hashes);
-  });
 }

@@ -1,4 +1,5 @@
 import type { Assets } from '../kernel/asset.ts';
+import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
 /** A transfer as the service keeps it: amounts in units, times in nanoseconds. */
@@ -58,8 +59,34 @@ export const TRANSFER_TYPES = [
 ] as const;
 export type TransferType = (typeof TRANSFER_TYPES)[number];
 
+/** Inside the service. They are complete when they are made, and never change; the schema holds them to it. */
+export const INSIDE_TYPES: readonly TransferType[] = [
+  'PLATFORM_TRANSFER_DEBIT',
+  'PLATFORM_TRANSFER_CREDIT',
+  'INTERNAL_TRANSFER_DEBIT',
+  'INTERNAL_TRANSFER_CREDIT',
+];
+
 export const TRANSFER_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const;
 export type TransferStatus = (typeof TRANSFER_STATUSES)[number];
+
+/**
+ * The two sides of a transfer inside the service are named after their group: with another last digit. So one finds
+ * the other without an index, of which every payment would need two entries: 2.5 of its 43 µs in the database.
+ */
+export function newGroupId(): string {
+  return withLastDigit(newId(), 0);
+}
+
+export function sideIds(groupId: string): [debitId: string, creditId: string] {
+  return [withLastDigit(groupId, 1), withLastDigit(groupId, 2)];
+}
+
+/** The two last bits. */
+function withLastDigit(id: string, bits: number): string {
+  const digit = Number.parseInt(id.slice(-1), 16);
+  return id.slice(0, -1) + ((digit & 0b1100) | bits).toString(16);
+}
 
 /** One space of ref_ids for transfers of all kinds. */
 export const TRANSFER_SPACE = 'transfers';

@@ -1,11 +1,18 @@
 import { plainArray, textArray } from '../../database/array.ts';
 import type { Database, Queryable } from '../../database/database.ts';
-import { selectPage } from '../../database/select.ts';
+import { selectList, type Wanted } from '../../database/list.ts';
+import { createParameters } from '../../database/select.ts';
 import { newId } from '../../kernel/id.ts';
 import type { Instant } from '../../kernel/instant.ts';
-import type { Page } from '../../kernel/paging.ts';
+import type { Found, Page } from '../../kernel/paging.ts';
 import { placeBefore } from '../feed-store.ts';
-import type { DeliveryStatus, Received, SentRequest, StoredDelivery } from './delivery.ts';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  type Received,
+  type SentRequest,
+  type StoredDelivery,
+} from './delivery.ts';
 import type { Breaker } from './schedule.ts';
 
 const CLOCK_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
@@ -89,17 +96,30 @@ const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.trigger, d.status, d.att
   d.event_id as "eventId", e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json`;
 const FROM = 'webhook_deliveries d join events e on e.id = d.event_id';
 
+const FILTERS = {
+  ids: { column: 'd.id', type: 'uuid', few: true },
+  event_ids: { column: 'd.event_id', type: 'uuid', few: true },
+  statuses: { column: 'd.status', type: 'text', all: DELIVERY_STATUSES },
+} as const;
+type FilterName = keyof typeof FILTERS;
+
 export function listDeliveries(
   database: Queryable,
   endpointId: string,
-  filters: { readonly [name in 'ids' | 'statuses' | 'event_ids']?: readonly string[] },
+  filters: Wanted<FilterName>,
   page: Page,
-): Promise<StoredDelivery[]> {
-  return selectPage(database, { columns: COLUMNS, from: FROM, alias: 'd' }, page, (where) => {
-    where.add('d.endpoint_id = ?', endpointId);
-    where.anyOf('d.id', 'uuid', filters.ids);
-    where.anyOf('d.status', 'text', filters.statuses);
-    where.anyOf('d.event_id', 'uuid', filters.event_ids);
+): Promise<Found<StoredDelivery>> {
+  const parameters = createParameters();
+  return selectList<StoredDelivery, FilterName>(database, page, {
+    table: 'webhook_deliveries',
+    alias: 'd',
+    columns: COLUMNS,
+    // One by one: a join could be planned as a scan of all events.
+    join: 'cross join lateral (select * from events where id = d.event_id offset 0) e',
+    parameters,
+    own: `d.endpoint_id = ${parameters.add(endpointId)}`,
+    filters: FILTERS,
+    wanted: filters,
   });
 }
 

@@ -13,7 +13,8 @@ export type Delivery = Place & {
   payload: string | undefined;
 };
 
-export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
+export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 export type SentRequest = { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 export type Received = {

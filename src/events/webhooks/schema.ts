@@ -3,6 +3,7 @@ import { listQuery, listShape, Several } from '../../kernel/paging.ts';
 import { closed, DateTime, Id, RefId, TEXT_PATTERN } from '../../kernel/shapes.ts';
 import { LIMITS } from '../../limits.ts';
 import { EventShape, EventType } from '../schema.ts';
+import { DELIVERY_STATUSES } from './delivery.ts';
 
 const Headers = Type.Unsafe<Record<string, string>>({
   type: 'object',
@@ -78,8 +79,6 @@ export const WebhooksQuery = listQuery({ ids: Several(Id('webhook'), 'Only these
 ]);
 export const WebhookList = listShape(WebhookShape, 'WebhookList');
 
-const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'];
-
 export const DeliveryShape = Type.Object(
   {
     id: Id('Identifier of the delivery'),
@@ -87,7 +86,7 @@ export const DeliveryShape = Type.Object(
     event_id: Id('The event, and the `webhook-id` of every attempt'),
     event_type: Type.String(),
     trigger: Type.Enum(['EVENT', 'REPLAY', 'TEST']),
-    status: Type.Enum(DELIVERY_STATUSES, {
+    status: Type.Enum([...DELIVERY_STATUSES], {
       description: 'PENDING until an attempt is answered with 2xx, or given up after three days',
     }),
     attempts: Type.Integer(),
@@ -123,7 +122,7 @@ export const DeliveryShape = Type.Object(
 export const DeliveriesQuery = listQuery(
   {
     ids: Several(Id('delivery'), 'Only these deliveries'),
-    statuses: Several(Type.Enum(DELIVERY_STATUSES), 'Only deliveries with these statuses'),
+    statuses: Several(Type.Enum([...DELIVERY_STATUSES]), 'Only deliveries with these statuses'),
     event_ids: Several(Id('event'), 'Only deliveries of these events'),
   },
   ['created_at'],

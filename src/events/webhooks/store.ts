@@ -1,7 +1,7 @@
 import { plainArray, textArray } from '../../database/array.ts';
 import type { Queryable } from '../../database/database.ts';
-import { selectPage } from '../../database/select.ts';
-import type { Page } from '../../kernel/paging.ts';
+import { createParameters, selectPage } from '../../database/select.ts';
+import type { Found, Page } from '../../kernel/paging.ts';
 import type { Table } from '../../ledger/command.ts';
 import { LINE_MAX } from '../event.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -119,15 +119,22 @@ export async function findAnyEndpoint(
   return endpoint;
 }
 
+/** A customer has few, however many it has deleted. */
 export function listEndpoints(
   database: Queryable,
   customerId: string,
   filters: { readonly ids?: readonly string[] },
   page: Page,
-): Promise<Endpoint[]> {
-  const source = { columns: ENDPOINT_COLUMNS, from: 'webhook_endpoints w', alias: 'w' };
-  return selectPage(database, source, page, (where) => {
-    where.add('w.deleted_at_ns is null and w.customer_id = ?', customerId);
-    where.anyOf('w.id', 'uuid', filters.ids);
+): Promise<Found<Endpoint>> {
+  const parameters = createParameters();
+  const { ids } = filters;
+  const own = `w.customer_id = ${parameters.add(customerId)} and w.deleted_at_ns is null`;
+  return selectPage(database, page, {
+    table: 'webhook_endpoints',
+    alias: 'w',
+    columns: ENDPOINT_COLUMNS,
+    parameters,
+    lanes: [{ where: own, few: true }],
+    filters: ids === undefined ? [] : [({ anyOf }) => anyOf('w.id', 'uuid', ids)],
   });
 }

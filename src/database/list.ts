@@ -1,0 +1,62 @@
+import type { Found, Page } from '../kernel/paging.ts';
+import type { Queryable } from './database.ts';
+import { type Condition, type Lane, type Parameters, type Source, selectPage } from './select.ts';
+
+/** What a filter of a list is about, and how its rows are found. */
+export type Filter = {
+  readonly column: string;
+  readonly type: 'uuid' | 'text';
+  /** Each value has a handful of rows, whoever's they are. Without it, an index has each one's rows in order. */
+  readonly few?: boolean;
+  /** All values that there are: without any filter, the list is found by these. */
+  readonly all?: readonly string[];
+  /** Where it is not just one of the values in the column. */
+  readonly where?: (parameters: Parameters, values: readonly string[]) => string;
+};
+
+/** The filters of a list, in the order in which they are looked at: the first one that is given finds the rows. */
+export type Filters<Name extends string> = { readonly [name in Name]: Filter };
+export type Wanted<Name extends string> = { readonly [name in Name]?: readonly string[] | undefined };
+
+export type FilteredList<Name extends string> = Source & {
+  readonly parameters: Parameters;
+  /** Holds for all rows that the list may show, and its columns come first in the indexes. */
+  readonly own: string;
+  readonly filters: Filters<Name>;
+  readonly wanted: Wanted<Name>;
+  /** The filter that finds the rows, if it is not the first one that is given. */
+  readonly by?: Name | undefined;
+  /** Where one index is not all there is to it. */
+  readonly lanes?: (by: Name | undefined) => readonly Lane[];
+};
+
+/** One page of a list with filters. One of them finds the rows by its index, others are held against what it finds. */
+export function selectList<Row extends object, Name extends string>(
+  database: Queryable,
+  page: Page,
+  list: FilteredList<Name>,
+): Promise<Found<Row>> {
+  const { filters, wanted, own, parameters } = list;
+  const names = Object.keys(filters) as Name[];
+  const given = names.filter((name) => wanted[name] !== undefined);
+  const by = list.by ?? given[0] ?? names.find((name) => filters[name].all !== undefined);
+  const condition =
+    (name: Name): Condition =>
+    (here) => {
+      const { column, type, where } = filters[name];
+      return where?.(here, wanted[name]!) ?? here.anyOf(column, type, wanted[name]!);
+    };
+  const others = given.filter((name) => name !== by).map(condition);
+  if (by !== undefined && filters[by].few === true) {
+    const lanes = [{ where: condition(by)(parameters), few: true }];
+    return selectPage<Row>(database, page, { ...list, lanes, filters: [() => own, ...others] });
+  }
+  const lanes = list.lanes?.(by) ?? [
+    by === undefined ? { where: own } : laneOf(own, filters[by], wanted[by]),
+  ];
+  return selectPage<Row>(database, page, { ...list, lanes, filters: others });
+}
+
+function laneOf(own: string, { column, type, all }: Filter, wanted: readonly string[] | undefined): Lane {
+  return { where: `${own} and ${column} = one.value`, each: { type, values: wanted ?? all! } };
+}

@@ -1,0 +1,59 @@
+import type { Queryable } from '../database/database.ts';
+import { selectList, type Wanted } from '../database/list.ts';
+import { createParameters, selectPage } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
+import { resourcesByRefId } from '../ledger/keys.ts';
+import { FIAT_ACCOUNT_SPACE, FIAT_ACCOUNT_STATUSES, type FiatAccount } from './fiat-account.ts';
+import { COLUMNS } from './store.ts';
+
+const FILTERS = {
+  ids: { column: 'f.id', type: 'uuid', few: true },
+  ref_ids: { column: 'f.id', type: 'uuid', few: true },
+  identity_ids: { column: 'f.identity_id', type: 'uuid' },
+  account_ids: { column: 'f.account_id', type: 'uuid' },
+  customer_ids: { column: 'f.customer_id', type: 'uuid' },
+  statuses: { column: 'f.status', type: 'text', all: FIAT_ACCOUNT_STATUSES },
+} as const;
+type FilterName = keyof typeof FILTERS;
+
+const SOURCE = { table: 'fiat_accounts', alias: 'f', columns: COLUMNS, filters: FILTERS } as const;
+const NOT_DELETED = 'f.deleted_at_ns is null';
+
+/** One page of that customer's, without deleted ones. */
+export async function listFiatAccounts(
+  database: Queryable,
+  customerId: string,
+  filters: Wanted<Exclude<FilterName, 'customer_ids'>>,
+  page: Page,
+): Promise<Found<FiatAccount>> {
+  const { ref_ids: refIds } = filters;
+  const parameters = createParameters();
+  return selectList<FiatAccount, FilterName>(database, page, {
+    ...SOURCE,
+    parameters,
+    own: `f.customer_id = ${parameters.add(customerId)} and ${NOT_DELETED}`,
+    wanted: {
+      ...filters,
+      ref_ids: refIds && (await resourcesByRefId(database, customerId, FIAT_ACCOUNT_SPACE, refIds)),
+    },
+  });
+}
+
+/** One page of all customers', for those who review. */
+export function listForReview(
+  database: Queryable,
+  filters: Wanted<'ids' | 'customer_ids'> & { readonly statuses: readonly string[] },
+  page: Page,
+): Promise<Found<FiatAccount>> {
+  const { customer_ids: customerIds, statuses } = filters;
+  const parameters = createParameters();
+  if (filters.ids !== undefined || customerIds === undefined) {
+    const list = { ...SOURCE, parameters, own: NOT_DELETED, wanted: filters };
+    return selectList<FiatAccount, FilterName>(database, page, list);
+  }
+  const lanes = [...new Set(statuses)].map((status) => ({
+    where: `f.customer_id = one.value and f.status = ${parameters.add(status)} and ${NOT_DELETED}`,
+    each: { type: 'uuid', values: customerIds } as const,
+  }));
+  return selectPage<FiatAccount>(database, page, { ...SOURCE, parameters, lanes, filters: [] });
+}

@@ -1,0 +1,67 @@
+import type { Queryable } from '../database/database.ts';
+import { type Filters, selectList, type Wanted } from '../database/list.ts';
+import { createParameters, type Lane, type Parameters } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
+import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
+import { SETTLEMENT_STATUSES, type Settlement } from './transaction.ts';
+
+type FilterName = 'ids' | 'ref_ids' | 'statuses' | 'profile_ids';
+export type SettlementFilters = Wanted<FilterName>;
+
+function filtersOf(caller: string): Filters<FilterName> {
+  return {
+    ids: { column: 't.id', type: 'uuid', few: true },
+    // A ref_id is its sender's name for the transaction, and two senders may use the same: only own ones are found.
+    ref_ids: {
+      column: 't.ref_id',
+      type: 'text',
+      few: true,
+      where: ({ anyOf }, values) => `t.customer_id = ${caller} and ${anyOf('t.ref_id', 'text', values)}`,
+    },
+    statuses: { column: 't.status', type: 'text' },
+    // By no index, see the migration: a page looks at so many of the customer's transactions, and then says how far.
+    profile_ids: {
+      column: 't.source_profile_id',
+      type: 'uuid',
+      where: ({ anyOf }, values) =>
+        `(${anyOf('t.source_profile_id', 'uuid', values)} or ${anyOf('t.target_profile_id', 'uuid', values)})`,
+    },
+  };
+}
+
+/**
+ * Being source and being target have indexes of their own, whose rows are merged: "source or target" in one condition
+ * would read the customer's whole history. Measured on 300,000 transactions, 180,000 of them the caller's: 0.4 ms
+ * instead of 380. A customer that is both meets the row twice, next to each other, and `distinct on` drops the second.
+ */
+function lanesOf(caller: string, statuses: readonly string[], parameters: Parameters): Lane[] {
+  return ['t.customer_id', 't.target_customer_id'].flatMap((party) =>
+    [...new Set(statuses)].map((status) => ({
+      where: `${party} = ${caller} and t.status = ${parameters.add(status)}`,
+    })),
+  );
+}
+
+/** One page of the transactions in which that customer is source or target. */
+export async function listSettlements(
+  database: Queryable,
+  customerId: string,
+  filters: SettlementFilters,
+  page: Page,
+): Promise<Found<Settlement>> {
+  const { ids, ref_ids: refIds, statuses = SETTLEMENT_STATUSES } = filters;
+  const parameters = createParameters();
+  const caller = parameters.add(customerId);
+  const found = await selectList<StoredSettlement, FilterName>(database, page, {
+    table: 'settlement_transactions',
+    alias: 't',
+    columns: `distinct on (t.page_ns, t.id) ${COLUMNS}`,
+    parameters,
+    own: `${caller} in (t.customer_id, t.target_customer_id)`,
+    filters: filtersOf(caller),
+    wanted: filters,
+    by: ids === undefined && refIds === undefined ? 'statuses' : undefined,
+    lanes: () => lanesOf(caller, statuses, parameters),
+  });
+  return { ...found, rows: found.rows.map(fromStored) };
+}

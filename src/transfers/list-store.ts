@@ -1,0 +1,109 @@
+import type { Queryable } from '../database/database.ts';
+import { selectList, type Wanted } from '../database/list.ts';
+import { createParameters, type Lane, type Parameters } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
+import { resourcesByRefId } from '../ledger/keys.ts';
+import { TRANSFER_COLUMNS } from './store.ts';
+import {
+  INSIDE_TYPES,
+  sideIds,
+  TRANSFER_SPACE,
+  TRANSFER_STATUSES,
+  TRANSFER_TYPES,
+  type Transfer,
+} from './transfer.ts';
+
+const FILTERS = {
+  ids: { column: 't.id', type: 'uuid', few: true },
+  ref_ids: { column: 't.id', type: 'uuid', few: true },
+  /** Of the groups that are asked for: their ids follow from it. */
+  sides: { column: 't.id', type: 'uuid', few: true },
+  crypto_tx_hashes: { column: 't.crypto_tx_hash', type: 'text', few: true },
+  account_ids: { column: 't.account_id', type: 'uuid' },
+  identity_ids: { column: 't.identity_id', type: 'uuid' },
+  profile_ids: { column: 't.profile_id', type: 'uuid' },
+  group_ids: { column: 't.group_id', type: 'uuid' },
+  type: { column: 't.type', type: 'text' },
+  statuses: { column: 't.status', type: 'text' },
+} as const;
+type FilterName = keyof typeof FILTERS;
+export type TransferFilters = Wanted<Exclude<FilterName, 'sides'>>;
+
+const INSIDE = 't.group_id is not null';
+const OUTSIDE = 't.group_id is null';
+
+/** Those inside the service are complete when they are made, and never change. */
+const hasInside = ({ statuses }: TransferFilters): boolean => statuses?.includes('COMPLETED') ?? true;
+
+/** Pending and failed ones are few, also of a type that has many. */
+function byKind({ type, statuses, ...others }: TransferFilters): FilterName | undefined {
+  const isAlone = Object.values(others).every((values) => values === undefined);
+  return isAlone && type !== undefined && statuses !== undefined && !hasInside({ statuses })
+    ? 'statuses'
+    : undefined;
+}
+
+/** Of profiles, accounts or identities. */
+function lanesOfParty(own: string, column: string, values: readonly string[], withInside: boolean): Lane[] {
+  const each = { type: 'uuid', values } as const;
+  const lane = (side: string): Lane => ({ where: `${own} and ${side} and ${column} = one.value`, each });
+  return [...(withInside ? [{ ...lane(INSIDE), neverChanges: true }] : []), lane(OUTSIDE)];
+}
+
+/** Those inside the service have an index for each type; all others one by type and one by status. */
+function lanesOfKind(
+  own: string,
+  by: FilterName | undefined,
+  wanted: TransferFilters,
+  parameters: Parameters,
+): Lane[] {
+  const { type: types = TRANSFER_TYPES, statuses = TRANSFER_STATUSES } = wanted;
+  const inside = INSIDE_TYPES.filter((type) => hasInside(wanted) && types.includes(type));
+  const outside = types.filter((type) => !INSIDE_TYPES.some((one) => one === type));
+  const lanes: Lane[] = inside.map((type) => ({
+    where: `${own} and t.type = '${type}'`,
+    neverChanges: true,
+  }));
+  if (outside.length === 0) return lanes;
+  if (by === 'type') {
+    const each = { type: 'text', values: outside } as const;
+    return [...lanes, { where: `${own} and ${OUTSIDE} and t.type = one.value`, each }];
+  }
+  // A lane for each and not one with each: this is the list without filter, and merging reads each row once.
+  const status = (one: string): string => `t.status = ${parameters.add(one)}`;
+  return [
+    ...lanes,
+    ...[...new Set(statuses)].map((one) => ({ where: `${own} and ${OUTSIDE} and ${status(one)}` })),
+  ];
+}
+
+/** One page of that customer's transfers. */
+export async function listTransfers(
+  database: Queryable,
+  customerId: string,
+  filters: TransferFilters,
+  page: Page,
+): Promise<Found<Transfer>> {
+  const { ref_ids: refIds, group_ids: groupIds } = filters;
+  const wanted: Wanted<FilterName> = {
+    ...filters,
+    ref_ids: refIds && (await resourcesByRefId(database, customerId, TRANSFER_SPACE, refIds)),
+    sides: groupIds?.flatMap(sideIds),
+  };
+  const parameters = createParameters();
+  const own = `t.customer_id = ${parameters.add(customerId)}`;
+  return selectList<Transfer, FilterName>(database, page, {
+    table: 'transfers',
+    alias: 't',
+    columns: TRANSFER_COLUMNS,
+    parameters,
+    own,
+    filters: FILTERS,
+    wanted,
+    by: byKind(wanted),
+    lanes: (by) =>
+      by === undefined || by === 'type' || by === 'statuses'
+        ? lanesOfKind(own, by, wanted, parameters)
+        : lanesOfParty(own, FILTERS[by].column, wanted[by]!, hasInside(wanted)),
+  });
+}
