@@ -106,6 +106,7 @@ export async function loadTransfers(
     try {
       await connection.query('set statement_timeout = 0');
       await connection.query('set idle_in_transaction_session_timeout = 0');
+      await connection.query('set enable_seqscan = on');
       await connection.query(`set maintenance_work_mem = '512MB'`);
       await withoutIndexes(connection, async () => {
         for (let from = first; from < end; from += CHUNK_TRANSFERS) {
