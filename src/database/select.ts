@@ -78,12 +78,14 @@ function hidden(limit: string): string {
   return `(select ${limit}::bigint)`;
 }
 
-/** All lanes, merged. With a limit, each lane ends by itself; without, `end` or its fewness has to do it. */
-function merged(list: List, page: Page, parameters: Parameters, limit?: string, end?: Place): string {
+/** None, but the server does not know: what is filtered afterwards must not choose the index. */
+const NO_LIMIT = hidden('null');
+
+/** All lanes, merged. Each ends with the limit, or at the end, or has few rows. */
+function merged(list: List, page: Page, parameters: Parameters, limit: string, end?: Place): string {
   const { alias, table, lanes } = list;
   const order = page.descending ? 'desc' : 'asc';
-  const ended = (ns: string, id: string): string =>
-    limit === undefined ? '' : `order by ${ns} ${order}, ${id} ${order} limit ${limit}`;
+  const ended = (ns: string, id: string): string => `order by ${ns} ${order}, ${id} ${order} limit ${limit}`;
   const changing = lanes.some((lane) => !lane.neverChanges)
     ? within(page, false, end, parameters)
     : undefined;
@@ -120,7 +122,7 @@ function selectRows<Row extends object>(
   const { columns, alias, join = '', filters } = list;
   const parameters = createParameters(list.parameters.values);
   const limit = hidden(parameters.add(page.limit + 1));
-  const rows = merged(list, page, parameters, filters.length === 0 ? limit : undefined, end);
+  const rows = merged(list, page, parameters, filters.length === 0 ? limit : NO_LIMIT, end);
   return database.query<Row>(
     `select ${columns} from (${rows}) ${alias} ${join}
      where ${['true', ...filters.map((one) => one(parameters))].join(' and ')} ${inOrder(list, page)} limit ${limit}`,
