@@ -42,6 +42,11 @@ export function newId(): string {
   return `${timeText}${(0x7000 | counter).toString(16)}-${variant}-${node}`;
 }
 
+/** Its last four digits are zero: room for 65,535 things that are numbered within a batch, and named after it. */
+export function newBatchId(): string {
+  return `${newId().slice(0, -4)}0000`;
+}
+
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** The same as text, for JSON schemas. */
 export const ID_PATTERN = ID.source;

@@ -1,6 +1,7 @@
 import type { Connection, Database } from '../database/database.ts';
 import { DatabaseAway } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
+import { newBatchId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type Problem, unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
@@ -121,6 +122,7 @@ function requireLocked(opened: Opened): void {
 }
 
 type Decided = {
+  readonly batchId: string;
   readonly verdicts: Verdict[];
   readonly writes: Rows;
   /** A refused command does not use up its key. */
@@ -133,10 +135,12 @@ function decideAll(commands: readonly Command<unknown>[], opened: Opened, after:
   const { book, busy, rows, usedKeys } = opened;
   const writes: Rows = new Map();
   const accepted = new Map<string, IdempotencyKey>();
+  const batchId = newBatchId();
   let cursor = after >= opened.nowNs ? after : opened.nowNs - 1n;
 
   const view = (now: Instant): View => ({
     now,
+    batchId,
     balance: (profileId, asset) => book.balance(profileId, asset),
     row: <Row>(table: Table<Row>, key: string): Row | undefined => {
       const written = writes.get(table)?.get(key);
@@ -181,7 +185,7 @@ function decideAll(commands: readonly Command<unknown>[], opened: Opened, after:
       return { kind: 'faulty', error };
     }
   });
-  return { verdicts, writes, acceptedKeys: accepted, lastInstant: cursor };
+  return { batchId, verdicts, writes, acceptedKeys: accepted, lastInstant: cursor };
 }
 
 /** All rows of all accepted commands: one statement per table, sent together. */
@@ -196,7 +200,7 @@ async function writeAll(connection: Connection, book: Book, decided: Decided): P
   }
   // Inside an async function: a store that throws must not leave the statements before it without anybody who waits.
   const writeRows = async (table: Table<unknown>, rows: Map<string, unknown>): Promise<unknown> =>
-    table.write!(connection, [...rows.values()]);
+    table.write!(connection, [...rows.values()], decided.batchId);
   for (const [table, rows] of decided.writes) statements.push(writeRows(table, rows));
   await Promise.all(statements);
 }

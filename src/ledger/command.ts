@@ -32,7 +32,7 @@ export type Table<Row> = {
   /** Absent for tables that are only appended to. */
   load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
   /** Absent for tables that are only looked at. The rows are the last ones written for each key. */
-  write?(tx: Transaction, rows: readonly Row[]): Promise<unknown>;
+  write?(tx: Transaction, rows: readonly Row[], batchId: string): Promise<unknown>;
 };
 
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
@@ -41,6 +41,8 @@ export type Read = { readonly table: Table<unknown>; readonly key: string };
 /** What a command may look at: locked balances, loaded rows, and the instant it happens at. */
 export type View = {
   readonly now: Instant;
+  /** The transaction that the command becomes a part of. */
+  readonly batchId: string;
   balance(profileId: string, asset: string): Balance;
   row<Row>(table: Table<Row>, key: string): Row | undefined;
 };
