@@ -49,7 +49,7 @@ export const LIMITS = {
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
-  /** Rows that a page of a list looks at, where filters are combined and hardly any row fits: about 50 ms. */
+  /** Rows that a page of a list looks at, where filters are combined and hardly any row fits: 50 to 100 ms. */
   listScanMax: 20_000,
   /** Broken fields that a 400 lists; a body of 256 KiB could break thousands. */
   errorsShownMax: 100,

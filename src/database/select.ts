@@ -102,8 +102,9 @@ function merged(list: List, page: Page, parameters: Parameters, limit: string, e
     const rows = `${select} ${table} ${alias} where ${where} and ${here} ${ended(ns, `${alias}.id`)}`;
     if (each === undefined) return rows;
     const values = parameters.add(arrayOf(each.type, [...new Set(each.values)]));
-    return `select ${alias}.* from unnest(${values}::${each.type}[]) as one (value)
-      cross join lateral (${rows}) ${alias} ${ended('page_ns', 'id')}`;
+    const all = `select ${alias}.* from unnest(${values}::${each.type}[]) as one (value)
+      cross join lateral (${rows}) ${alias}`;
+    return limit === NO_LIMIT ? all : `${all} ${ended('page_ns', 'id')}`;
   };
   return lanes.map((lane) => `(${rowsOf(lane)})`).join(' union all ');
 }

@@ -31,8 +31,8 @@ function filtersOf(caller: string): Filters<FilterName> {
 
 /**
  * Being source and being target have indexes of their own, whose rows are merged: "source or target" in one condition
- * would read the customer's whole history. Measured on 300,000 transactions, 180,000 of them the caller's: 0.4 ms
- * instead of 380. A customer that is both meets the row twice, next to each other, and `distinct on` drops the second.
+ * reads the customer's whole history, 9,181 blocks where there are 300,000 transactions. Merged, a page reads 150 where
+ * there are a million. A customer that is both meets the row twice, next to each other; `distinct on` drops the second.
  */
 function lanesOf(caller: string, statuses: readonly string[], parameters: Parameters): Lane[] {
   return ['t.customer_id', 't.target_customer_id'].flatMap((party) =>
