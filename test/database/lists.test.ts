@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/database.ts';
-import { isId, newId } from '../../src/kernel/id.ts';
+import { isId, newBatchId, newId } from '../../src/kernel/id.ts';
 import { formatInstant } from '../../src/kernel/instant.ts';
 import { type Found, type Page, pageOf, readPage } from '../../src/kernel/paging.ts';
 import { listSettlements } from '../../src/settlement/list-store.ts';
@@ -87,8 +87,8 @@ const settlements = Array.from({ length: ROWS }, someSettlement);
 let test: TestDatabase;
 beforeAll(async () => {
   test = await createTestDatabase();
-  await test.database.transaction((tx) => newTransfers.write!(tx, transfers));
-  await test.database.transaction((tx) => newSettlements.write!(tx, settlements));
+  await test.database.transaction((tx) => newTransfers.write!(tx, transfers, newBatchId()));
+  await test.database.transaction((tx) => newSettlements.write!(tx, settlements, newBatchId()));
 });
 afterAll(() => test.drop());
 
