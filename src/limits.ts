@@ -8,8 +8,13 @@ export const LIMITS = {
   batchesMax: 2,
   /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
   secondBatchCommandsMin: 64,
-  /** How long answers wait for the writes of the next batch to go out first. */
-  answersDeferredMs: 10,
+  /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */
+  aheadPauseMs: 10,
+  aheadPauseMaxMs: 5_000,
+  /** Balances of one asset, rows of one table, and keys that a node remembers: about 200 bytes each. */
+  rememberedBalancesMax: 50_000,
+  rememberedRowsMax: 50_000,
+  rememberedKeysMax: 50_000,
   /** Balance rows that one batch locks; a settlement with many legs fills a batch by itself. */
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
@@ -21,7 +26,7 @@ export const LIMITS = {
   /** Connections of one node for reads and workers. */
   databaseConnectionsMax: 10,
   /** The write path has its own, so that slow reads never keep a transfer waiting. */
-  writePathConnectionsMax: 3,
+  writePathConnectionsMax: 5,
   /** A statement of the service that runs longer is a fault, not work. Audits and migrations set their own. */
   statementTimeoutMs: 10_000,
   /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */

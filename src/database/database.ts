@@ -20,6 +20,8 @@ export type Transaction = Queryable & {
 
 /** One connection, for those who need several statements on the same one. */
 export type Connection = Transaction & {
+  /** The same object for all who use this connection one after the other. */
+  readonly session: object;
   /** Several statements in one text, without parameters: migrations. */
   script(text: string): Promise<void>;
   /** Fails when the server rolled back instead, as it silently does when a statement before had failed. */
@@ -191,6 +193,7 @@ export function connectDatabase(
     inUse.add(client);
     return {
       ...queryableOn(client, patient),
+      session: client,
       async script(text) {
         await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
       },

@@ -54,6 +54,7 @@ function groupEvents(rows: readonly EventRow[]): { groups: Group[]; events: Grou
 
 export const events: Table<EventRow> = {
   name: 'events',
+  sendsAtOnce: true,
   write(tx, rows) {
     const grouped = groupEvents(rows);
     return Promise.all([insertGroups(tx, grouped.groups), insertEvents(tx, grouped.events)]);

@@ -1,32 +1,31 @@
-import type { Connection, Database } from '../database/database.ts';
+import type { Connection, Database, Queryable } from '../database/database.ts';
 import { DatabaseAway } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { newBatchId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { type Problem, unavailable } from '../kernel/problem.ts';
+import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import { type BalanceRow, type Book, balanceKeyText, createBook } from './book.ts';
-import type { BalanceKey, Command, IdempotencyKey, Table, View } from './command.ts';
+import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from './book.ts';
+import type { BalanceKey, Command, IdempotencyKey, Table } from './command.ts';
+import { createDecider, type Decided, type Rows, type Verdict } from './decide.ts';
 import * as store from './store.ts';
-
-/** What became of one command of a committed batch. */
-export type Verdict =
-  | { readonly kind: 'done'; readonly answer: unknown }
-  | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
-  | { readonly kind: 'refused'; readonly problem: Problem }
-  /** `decide` threw: a fault of ours, which is this command's alone. */
-  | { readonly kind: 'faulty'; readonly error: unknown };
 
 /** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
 export class BatchFailure extends Error {
-  readonly inDoubt:
-    | { readonly xid: string; readonly verdicts: readonly Verdict[]; readonly evidence: store.Evidence }
-    | undefined;
-  constructor(cause: unknown, inDoubt?: BatchFailure['inDoubt']) {
+  readonly inDoubt: Doubt | undefined;
+  constructor(cause: unknown, inDoubt?: Doubt) {
     super('the batch was not committed', { cause });
     this.inDoubt = inDoubt;
   }
 }
+
+/** How to find out what became of a commit whose answer never came. */
+export type Doubt = {
+  readonly verdicts: readonly Verdict[];
+  /** What the server says of the transaction. */
+  ended(database: Queryable): Promise<store.TransactionOutcome>;
+  /** … which counts only with this: a server that crashed may say it of another one. */
+  readonly evidence: store.Evidence;
+};
 
 export class MissingBalances extends Error {
   readonly keys: readonly BalanceKey[];
@@ -35,8 +34,6 @@ export class MissingBalances extends Error {
     this.keys = keys;
   }
 }
-
-type Rows = Map<Table<unknown>, Map<string, unknown>>;
 
 /** What the batch needs, gathered once: distinct keys, balances and rows. */
 type Needs = {
@@ -65,12 +62,15 @@ function needsOf(commands: readonly Command<unknown>[]): Needs {
 type Opened = {
   readonly usedKeys: ReadonlyMap<string, store.UsedKey>;
   readonly book: Book;
+  readonly locked: readonly BalanceRow[];
   /** Rows of the book that the database does not have: zero, and not locked. */
   readonly missing: readonly BalanceRow[];
   /** Balances that another session has locked, when the batch does not wait for them. */
   readonly busy: ReadonlySet<string>;
   readonly rows: Rows;
   readonly nowNs: Instant;
+  /** When that was heard here. */
+  readonly heardAt: bigint;
   readonly xid: string;
 };
 
@@ -93,14 +93,15 @@ async function open(connection: Connection, needs: Needs, assets: Assets, waits:
     needs.keys.size > 0 ? store.usedKeys(connection, needs.keys) : NO_KEYS,
     store.clockAndTransaction(connection),
   ]);
+  const heardAt = process.hrtime.bigint();
   const absent = locked.length < balances.length ? missingRows(needs, locked) : [];
   // Absent although nobody waited: either there is no such row, or another session has it locked.
   const busy =
     waits || absent.length === 0 ? new Set<string>() : await store.presentBalances(connection, absent);
   const missing = absent.filter((row) => !busy.has(balanceKeyText(row.profileId, row.asset)));
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
-  const book = createBook([...locked, ...missing], assets);
-  return { usedKeys, book, missing, busy, rows, nowNs: clock.nowNs, xid: clock.xid };
+  const book = createBook(findAmong([...locked, ...missing]), assets);
+  return { usedKeys, book, locked, missing, busy, rows, nowNs: clock.nowNs, heardAt, xid: clock.xid };
 }
 
 /**
@@ -121,82 +122,48 @@ function requireLocked(opened: Opened): void {
   if (moved.length > 0) throw new MissingBalances(moved);
 }
 
-type Decided = {
-  readonly batchId: string;
-  readonly verdicts: Verdict[];
-  readonly writes: Rows;
-  /** A refused command does not use up its key. */
-  readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
-  readonly lastInstant: Instant;
-};
+function rowOf(rows: Rows, table: Table<unknown>, key: string): unknown {
+  const loaded = rows.get(table);
+  if (loaded === undefined) throw new Error(`the command did not name rows of ${table.name}`);
+  return loaded.get(key);
+}
 
 /** Each command in arrival order, on what the ones before it left. */
-function decideAll(commands: readonly Command<unknown>[], opened: Opened, after: Instant): Decided {
-  const { book, busy, rows, usedKeys } = opened;
-  const writes: Rows = new Map();
-  const accepted = new Map<string, IdempotencyKey>();
-  const batchId = newBatchId();
-  let cursor = after >= opened.nowNs ? after : opened.nowNs - 1n;
-
-  const view = (now: Instant): View => ({
-    now,
-    batchId,
-    balance: (profileId, asset) => book.balance(profileId, asset),
-    row: <Row>(table: Table<Row>, key: string): Row | undefined => {
-      const written = writes.get(table)?.get(key);
-      if (written !== undefined) return written as Row;
-      const loaded = rows.get(table);
-      if (loaded === undefined) throw new Error(`the command did not name rows of ${table.name}`);
-      return loaded.get(key) as Row | undefined;
+function decideAll(
+  commands: readonly Command<unknown>[],
+  opened: Opened,
+  after: Instant,
+): { verdicts: Verdict[]; decided: Decided } {
+  const { book, busy, rows, usedKeys, nowNs } = opened;
+  const isBusy = (key: BalanceKey): boolean => busy.has(balanceKeyText(key.profileId, key.asset));
+  const decider = createDecider(
+    {
+      book,
+      nowNs,
+      row: (table, key) => rowOf(rows, table, key),
+      usedKey: (text) => usedKeys.get(text),
+      obstacle: ({ balances }) =>
+        busy.size > 0 && balances.some(isBusy)
+          ? unavailable('The balances are busy; nothing was done.')
+          : undefined,
     },
-  });
-
-  const decideOne = (command: Command<unknown>): Verdict => {
-    const keyText = command.key === undefined ? undefined : store.keyText(command.key);
-    if (keyText !== undefined) {
-      const first = accepted.get(keyText) ?? usedKeys.get(keyText);
-      if (first !== undefined)
-        return { kind: 'replay', resourceId: first.resourceId, request: first.request };
-    }
-    if (busy.size > 0 && command.balances.some((key) => busy.has(balanceKeyText(key.profileId, key.asset)))) {
-      return { kind: 'refused', problem: unavailable('The balances are busy; nothing was done.') };
-    }
-    // A balance whose last entry lies ahead of the clock delays its own commands only: the cursor does not follow.
-    const floor = cursor + 1n;
-    const now = book.instantAfter(floor, command.balances);
-    const decision = command.decide(view(now));
-    if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
-    const problem = book.post(decision.causeId, now, decision.postings);
-    if (problem !== undefined) return { kind: 'refused', problem };
-    for (const { table, key, row } of decision.writes) {
-      const staged = writes.get(table);
-      if (staged === undefined) writes.set(table, new Map([[key, row]]));
-      else staged.set(key, row);
-    }
-    if (keyText !== undefined) accepted.set(keyText, command.key!);
-    cursor = floor;
-    return { kind: 'done', answer: decision.answer };
-  };
-
-  const verdicts = commands.map((command): Verdict => {
-    try {
-      return decideOne(command);
-    } catch (error) {
-      return { kind: 'faulty', error };
-    }
-  });
-  return { batchId, verdicts, writes, acceptedKeys: accepted, lastInstant: cursor };
+    after,
+  );
+  const verdicts = commands.map(decider.decide);
+  return { verdicts, decided: decider.decided() };
 }
 
 /** All rows of all accepted commands: one statement per table, sent together. */
-async function writeAll(connection: Connection, book: Book, decided: Decided): Promise<void> {
+async function writeAll(connection: Connection, decided: Decided): Promise<void> {
+  const { book } = decided;
   const statements: Promise<unknown>[] = [];
   // First on every node: whoever waits for a key of another batch has written nothing that others wait for.
   if (decided.acceptedKeys.size > 0) statements.push(store.useKeys(connection, decided.acceptedKeys));
   if (book.entries.length > 0) {
     statements.push(store.insertEntries(connection, book.entries));
     statements.push(store.updateBalances(connection, book.changedRows()));
-    statements.push(store.insertSystemDeltas(connection, book.entries));
+    const deltas = store.insertSystemDeltas(connection, book.entries);
+    if (deltas !== undefined) statements.push(deltas);
   }
   // Inside an async function: a store that throws must not leave the statements before it without anybody who waits.
   const writeRows = async (table: Table<unknown>, rows: Map<string, unknown>): Promise<unknown> =>
@@ -210,12 +177,14 @@ export type BatchResult = {
   readonly lastInstant: Instant;
   /** Balances that are now other than they were. */
   readonly changed: readonly BalanceKey[];
+  /** What the database has now, as far as the batch saw it. */
+  readonly seen: {
+    readonly balances: readonly BalanceRow[];
+    readonly rows: Rows;
+    readonly nowNs: Instant;
+    readonly heardAt: bigint;
+  };
 };
-
-function firstOf<Value>(map: ReadonlyMap<string, Value>): Value | undefined {
-  for (const value of map.values()) return value;
-  return undefined;
-}
 
 /** One transaction for all the commands. Throws MissingBalances or BatchFailure; then nothing is committed, or in doubt. */
 export async function runBatch(
@@ -224,32 +193,33 @@ export async function runBatch(
   commands: readonly Command<unknown>[],
   after: Instant,
   waits: boolean,
-  /** Called when it is the database's turn again, with the writes. */
-  decidedAndSent: () => void = () => undefined,
 ): Promise<BatchResult> {
   const needs = needsOf(commands);
   const connection = await database.reserve().catch((error: unknown) => {
     throw new BatchFailure(error);
   });
-  let inDoubt: BatchFailure['inDoubt'];
+  let inDoubt: Doubt | undefined;
   try {
     const opened = await open(connection, needs, assets, waits);
-    const decided = decideAll(commands, opened, after);
+    const { verdicts, decided } = decideAll(commands, opened, after);
     requireLocked(opened);
-    if (decided.verdicts.some((verdict) => verdict.kind === 'done')) {
+    if (verdicts.some((verdict) => verdict.kind === 'done')) {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
-      const written = writeAll(connection, opened.book, decided);
-      decidedAndSent();
-      await written;
-      const evidence = { entry: opened.book.entries[0], key: firstOf(decided.acceptedKeys) };
-      inDoubt = { xid: opened.xid, verdicts: decided.verdicts, evidence };
+      await writeAll(connection, decided);
+      const evidence = store.evidenceOf(decided);
+      inDoubt = { ended: (asked) => store.transactionOutcome(asked, opened.xid), verdicts, evidence };
       await connection.commit();
     } else {
       await connection.query('rollback');
     }
-    const { verdicts, lastInstant } = decided;
-    return { verdicts, lastInstant, changed: opened.book.changedRows() };
+    const { locked: balances, rows, nowNs, heardAt } = opened;
+    return {
+      verdicts,
+      lastInstant: decided.lastInstant,
+      changed: decided.book.changedRows(),
+      seen: { balances, rows, nowNs, heardAt },
+    };
   } catch (error) {
     // Only a connection that still answers proves that the server refused: an error may also be its last word, and
     // a commit that ended so is in doubt.

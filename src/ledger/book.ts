@@ -15,6 +15,8 @@ export type BalanceRow = {
   available: bigint;
   held: bigint;
   movedAtNs: Instant;
+  /** The last batch that changed it before it had asked, if any: counted by the write path. */
+  flight?: number;
 };
 
 export type Entry = {
@@ -37,6 +39,8 @@ export type Book = {
   post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
   readonly entries: readonly Entry[];
   changedRows(): BalanceRow[];
+  /** When a changed row had moved last before: which version of it the change is made on. */
+  movedBefore(row: BalanceRow): Instant;
 };
 
 export function balanceKeyText(profileId: string, asset: string): string {
@@ -70,7 +74,10 @@ type Side = {
   debits: bigint;
 };
 
-export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
+export type FindBalance = (profileId: string, asset: string) => BalanceRow | undefined;
+
+/** Finds among rows that are at hand. */
+export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
   // Two steps: a text put together for each lookup would have to be hashed anew each time.
   const byAsset = new Map<string, Map<string, BalanceRow>>();
   for (const row of rows) {
@@ -78,11 +85,17 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
     if (ofAsset === undefined) byAsset.set(row.asset, new Map([[row.profileId, row]]));
     else ofAsset.set(row.profileId, row);
   }
-  const changed = new Set<BalanceRow>();
+  return (profileId, asset) => byAsset.get(asset)?.get(profileId);
+}
+
+/** The rows that `find` comes up with are changed in place. */
+export function createBook(find: FindBalance, assets: Assets): Book {
+  /** With the instant at which each had moved before. */
+  const changed = new Map<BalanceRow, Instant>();
   const entries: Entry[] = [];
 
   function rowOf(profileId: string, asset: string): BalanceRow {
-    const row = byAsset.get(asset)?.get(profileId);
+    const row = find(profileId, asset);
     if (row === undefined) throw new Error(`the command did not name the balance ${profileId}/${asset}`);
     return row;
   }
@@ -160,8 +173,8 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
       }
     }
     for (const { row } of sides) {
+      if (!changed.has(row)) changed.set(row, row.movedAtNs);
       row.movedAtNs = at;
-      changed.add(row);
     }
   }
 
@@ -191,6 +204,7 @@ export function createBook(rows: Iterable<BalanceRow>, assets: Assets): Book {
       return undefined;
     },
     entries,
-    changedRows: () => [...changed],
+    changedRows: () => [...changed.keys()],
+    movedBefore: (row) => changed.get(row)!,
   };
 }

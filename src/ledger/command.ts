@@ -33,6 +33,15 @@ export type Table<Row> = {
   load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
   /** Absent for tables that are only looked at. The rows are the last ones written for each key. */
   write?(tx: Transaction, rows: readonly Row[], batchId: string): Promise<unknown>;
+  /**
+   * `write` sends all its statements before it comes back, whatever they answer, and throws there and then if it
+   * cannot: so a commit can be sent right behind them.
+   */
+  readonly sendsAtOnce?: true;
+  /** Whether commands may be decided on this row later on, if `confirm` says by then that it is still so. */
+  canRemember?(row: Row): boolean;
+  /** Fails the transaction unless all rows with these keys are still as they were when they were loaded. */
+  confirm?(tx: Transaction, keys: readonly string[]): Promise<unknown>;
 };
 
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
@@ -74,6 +83,11 @@ export type Command<Answer> = {
   /** Every balance row that the postings may touch. */
   readonly balances: readonly BalanceKey[];
   readonly reads?: readonly Read[];
+  /**
+   * May be decided on what the node remembers, to be confirmed by the transaction, and at the time it is now as far as
+   * the node knows: not for those who must know what time it is when everybody else is locked out.
+   */
+  readonly ahead?: true;
   /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is started anew. */
   decide(view: View): Decision<Answer>;
 };

@@ -77,13 +77,20 @@ const UNIQUE_VIOLATION = '23505';
  * Uses the keys of the accepted commands. A key that another transaction is using right now is waited for; when that
  * one commits, this batch starts anew, and finds the key used. Sorted, so that two nodes never wait crosswise.
  */
-export async function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
+export function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
-  await appendKeys(tx, sorted).catch((error: unknown) => {
+  return appendKeys(tx, sorted).catch((error: unknown) => {
     throw (error as { code?: unknown }).code === UNIQUE_VIOLATION
       ? new StaleRead('an idempotency key')
       : error;
   });
+}
+
+/** The one order in which all nodes lock balances. */
+function inLockOrder<Key extends BalanceKey>(keys: readonly Key[]): Key[] {
+  return [...keys].sort((a, b) =>
+    a.profileId < b.profileId ? -1 : a.profileId > b.profileId ? 1 : a.asset < b.asset ? -1 : 1,
+  );
 }
 
 /**
@@ -96,9 +103,7 @@ export async function lockBalances(
   keys: readonly BalanceKey[],
   waits: boolean,
 ): Promise<BalanceRow[]> {
-  const sorted = [...keys].sort((a, b) =>
-    a.profileId < b.profileId ? -1 : a.profileId > b.profileId ? 1 : a.asset < b.asset ? -1 : 1,
-  );
+  const sorted = inLockOrder(keys);
   // One text instead of hundreds of rows: the driver takes 2 µs less per transfer.
   const [row] = await tx.query<{ locked: string | null }>(
     `select string_agg(concat_ws(' ', wanted.position, b.available, b.held, b.moved_at_ns), ',') as locked
@@ -147,11 +152,12 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
   );
 }
 
+const NOW_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
+
 /** The database's clock, after the locks are held, and the transaction's id, to ask about its outcome. */
 export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Instant; xid: string }> {
   const [row] = await tx.query<{ now_ns: bigint; xid: string }>(
-    `select (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 as now_ns,
-            pg_current_xact_id()::text as xid`,
+    `select ${NOW_NS} as now_ns, pg_current_xact_id()::text as xid`,
   );
   return { nowNs: row!.now_ns, xid: row!.xid };
 }
@@ -210,8 +216,55 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
   );
 }
 
+/**
+ * Changes balances that were not locked before, if each is still as it was when it moved last: each change of a balance
+ * moves that instant, so no two versions of it have the same. Otherwise the transaction fails. Says what time it is.
+ */
+export function changeBalances(
+  tx: Transaction,
+  rows: readonly BalanceRow[],
+  movedBefore: (row: BalanceRow) => Instant,
+): Promise<{ now_ns: bigint }[]> {
+  const sorted = inLockOrder(rows);
+  return tx.query(
+    `with changed as (
+       update balances b
+       set available = c.available, held = c.held, moved_at_ns = c.moved_at_ns
+       from (select unnest($1::uuid[]) as profile_id, unnest($2::text[]) as asset, unnest($3::numeric[]) as available,
+                    unnest($4::numeric[]) as held, unnest($5::bigint[]) as moved_at_ns,
+                    unnest($6::bigint[]) as moved_before_ns) as c
+       where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
+       returning 1)
+     select confirm(count(*) = $7::bigint, 'a balance'), ${NOW_NS} as now_ns from changed`,
+    [
+      binaryArray(
+        'uuid',
+        sorted.map((row) => row.profileId),
+      ),
+      binaryArray(
+        'text',
+        sorted.map((row) => row.asset),
+      ),
+      binaryArray(
+        'numeric',
+        sorted.map((row) => row.available),
+      ),
+      binaryArray(
+        'numeric',
+        sorted.map((row) => row.held),
+      ),
+      binaryArray(
+        'bigint',
+        sorted.map((row) => row.movedAtNs),
+      ),
+      binaryArray('bigint', sorted.map(movedBefore)),
+      rows.length,
+    ],
+  );
+}
+
 /** What the batch did to the service's own accounts: one row per account, however many entries. */
-export async function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): Promise<void> {
+export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): Promise<unknown> | undefined {
   const deltas = new Map<string, { account: string; asset: string; delta: bigint }>();
   for (const { account, asset, delta, balanceAfter } of entries) {
     if (balanceAfter !== null) continue;
@@ -220,9 +273,9 @@ export async function insertSystemDeltas(tx: Transaction, entries: readonly Entr
     if (sum === undefined) deltas.set(key, { account, asset, delta });
     else sum.delta += delta;
   }
-  if (deltas.size === 0) return;
+  if (deltas.size === 0) return undefined;
   const rows = [...deltas.values()];
-  await tx.query(
+  return tx.query(
     `insert into system_deltas (account, asset, delta)
      select * from unnest($1::text[], $2::text[], $3::numeric[])`,
     [
@@ -244,8 +297,29 @@ export async function transactionOutcome(database: Queryable, xid: string): Prom
   return row!.status;
 }
 
+/**
+ * Marks the session, as long as it lives: with a lock of its own, which nobody else asks for while it is there. A flight
+ * that is lost may still be on its way to the server; when its session has ended, it is not.
+ */
+export async function markSession(tx: Transaction, mark: bigint): Promise<void> {
+  await tx.query('select pg_advisory_lock($1)', [mark]);
+}
+
+export async function sessionHasEnded(database: Queryable, mark: bigint): Promise<boolean> {
+  const [row] = await database.query<{ ended: boolean }>('select pg_try_advisory_xact_lock($1) as ended', [mark]);
+  return row!.ended;
+}
+
 /** A row that only this batch can have written: after a crash the server may give its transaction id to another one. */
 export type Evidence = { readonly entry?: Entry | undefined; readonly key?: IdempotencyKey | undefined };
+
+export function evidenceOf(written: {
+  readonly book: { readonly entries: readonly Entry[] };
+  readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
+}): Evidence {
+  const [key] = written.acceptedKeys.values();
+  return { entry: written.book.entries[0], key };
+}
 
 /** Undefined when there is nothing to look for. */
 export async function isStored(database: Queryable, { entry, key }: Evidence): Promise<boolean | undefined> {

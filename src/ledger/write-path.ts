@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
-import { failureOf } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
-import type { Instant } from '../kernel/instant.ts';
-import { Problem, unavailable } from '../kernel/problem.ts';
+import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import { BatchFailure, type BatchResult, MissingBalances, runBatch, type Verdict } from './batch.ts';
+import { type Flight, openSession, type Session, sendAhead } from './ahead.ts';
+import { BatchFailure } from './batch.ts';
 import type { BalanceKey, Command, Outcome } from './command.ts';
-import { createMissingBalances, isStored, type TransactionOutcome, transactionOutcome } from './store.ts';
+import { createExecutor } from './execute.ts';
+import { createMemory } from './memory.ts';
+import { rejectAll, settle, takeSome, type Waiting } from './waiting.ts';
 
 /**
  * The one way in: every change of value, and everything that must be consistent with one, is a command that waits
@@ -20,28 +20,16 @@ export type WritePath = {
   stop(): Promise<void>;
 };
 
+export type Trouble = 'conflict' | 'not-as-remembered' | 'isolated' | 'in-doubt' | 'away' | 'faulty';
+
 export type WritePathObserver = {
   batch(commands: number, milliseconds: number): void;
   queue(length: number): void;
   /** A batch was committed, and changed these balances. Not called for a batch whose outcome was in doubt. */
   committed?(changed: readonly BalanceKey[]): void;
   /** For the log: batches started anew, commands isolated, commits in doubt. */
-  trouble(what: 'conflict' | 'isolated' | 'in-doubt' | 'away' | 'faulty', error: unknown): void;
+  trouble(what: Trouble, error: unknown): void;
 };
-
-type Waiting = {
-  readonly command: Command<unknown>;
-  resolve(outcome: Outcome<unknown>): void;
-  reject(error: unknown): void;
-};
-
-/** Repeating is safe only under a ref_id. Without one there is no hint to retry, for a client that would heed it. */
-function unknownOutcome(command: Command<unknown>): Problem {
-  const detail = 'The database went away while the request was committed, and its outcome is not known yet.';
-  return command.key === undefined
-    ? new Problem('unavailable', `${detail} It had no ref_id: look whether it was done before you repeat it.`)
-    : unavailable(`${detail} Repeat it with the same ref_id.`);
-}
 
 type Dependencies = {
   readonly database: Database;
@@ -49,215 +37,172 @@ type Dependencies = {
   readonly observer: WritePathObserver;
 };
 
+/**
+ * While the database works on one batch, the next one is prepared and sent: so neither waits for the other. But only if
+ * enough commands wait: what a batch costs by itself is shared by those that are in it.
+ */
+function isWorthABatch(waiting: number, batchesUnderWay: number): boolean {
+  if (batchesUnderWay === 0) return waiting > 0;
+  return waiting >= LIMITS.secondBatchCommandsMin && batchesUnderWay < LIMITS.batchesMax;
+}
+
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
-  const queue: Waiting[] = [];
-  let batches = 0;
-  let opening = 0;
-  const answers: (() => void)[] = [];
+  const memory = createMemory();
+  const executor = createExecutor({ database, assets, observer, memory, landed });
+  /** Those that ask the database first, and those that need not. */
+  const asking: Waiting[] = [];
+  const ahead: Waiting[] = [];
+  let askingBatches = 0;
+  /** Flights land in the order in which they were sent. */
+  let flightsSent = 0;
+  let flightsLanded = 0;
+  const whenLanded: { readonly flight: number; tell(): void }[] = [];
+  /** One connection for all that go ahead: so each batch comes after those that it was decided on. */
+  let session: Session | undefined;
+  let isConnecting = false;
+  /** After a failure nothing goes ahead for a while: whoever shares its balances with other nodes fails every time. */
+  let aheadFailures = 0;
+  let aheadFromMs = 0;
   let isScheduled = false;
   let stopping = false;
-  let lastInstant: Instant = 0n;
   const whenIdle: (() => void)[] = [];
 
-  function settle(batch: readonly Waiting[], verdicts: readonly Verdict[]): void {
-    for (const [index, waiting] of batch.entries()) {
-      const verdict = verdicts[index]!;
-      if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
-      else if (verdict.kind === 'replay')
-        waiting.resolve({ replayed: true, resourceId: verdict.resourceId, request: verdict.request });
-      else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
-      else {
-        observer.trouble('faulty', verdict.error);
-        waiting.reject(verdict.error);
-      }
-    }
-  }
-
-  /** Never throws: what is committed must not reach the code that runs failed batches again. */
-  function finish(batch: readonly Waiting[], result: BatchResult): void {
-    if (result.lastInstant > lastInstant) lastInstant = result.lastInstant;
-    const answer = (): void => {
-      try {
-        settle(batch, result.verdicts);
-        observer.committed?.(result.changed);
-      } catch (error) {
-        observer.trouble('faulty', error);
-      }
-    };
-    if (opening === 0) answer();
-    else {
-      if (answers.length === 0) setTimeout(giveAnswers, LIMITS.answersDeferredMs);
-      answers.push(answer);
-    }
-  }
-
-  /**
-   * Answering hundreds of callers takes milliseconds. While the next batch has its locks, or is about to get them, the
-   * database would wait for its writes all that time; so those go first, and the answers meanwhile.
-   */
-  function giveAnswers(): void {
-    for (const answer of answers.splice(0)) answer();
+  function startBatches(): void {
+    isScheduled = false;
+    while (isWorthABatch(asking.length, askingBatches)) void ask();
+    while (session !== undefined && isWorthABatch(ahead.length, underWay())) send(session);
+    if (session === undefined && !isConnecting && ahead.length > 0) void connect();
+    if (session !== undefined && underWay() === 0 && ahead.length === 0) disconnect(session);
     tellIfIdle();
   }
 
-  /** Says that a batch waits for its locks; the function that comes back, that it does so no more. */
-  function waitsForLocks(): () => void {
-    opening += 1;
-    let isOpening = true;
-    return () => {
-      if (!isOpening) return;
-      isOpening = false;
-      opening -= 1;
-      if (opening === 0 && answers.length > 0) setImmediate(giveAnswers);
-    };
-  }
-
-  function rejectAll(batch: readonly Waiting[], error: unknown): void {
-    for (const waiting of batch) waiting.reject(error);
-  }
-
-  /**
-   * A server that crashed before the commit was on disk has forgotten the transaction, and gives its id out again: so
-   * "committed" counts only with a row of this very batch, and without one says that the batch was lost.
-   */
-  async function outcomeOf(doubt: NonNullable<BatchFailure['inDoubt']>): Promise<TransactionOutcome> {
-    const outcome = await transactionOutcome(database, doubt.xid);
-    if (outcome !== 'committed') return outcome;
-    const stored = await isStored(database, doubt.evidence);
-    if (stored === undefined) return null;
-    return stored ? 'committed' : 'aborted';
-  }
-
-  /** The commit was cut off. Ask what became of it; never send the commands again before that is known. */
-  async function resolveDoubt(
-    batch: readonly Waiting[],
-    doubt: NonNullable<BatchFailure['inDoubt']>,
-  ): Promise<void> {
-    const deadline = Date.now() + LIMITS.commitInDoubtMs;
-    while (Date.now() < deadline) {
-      const outcome = await outcomeOf(doubt).catch(() => 'in progress' as const);
-      if (outcome === 'committed') return settle(batch, doubt.verdicts);
-      if (outcome === 'aborted') {
-        return rejectAll(
-          batch,
-          unavailable('The database went away before the request was committed; nothing was done.'),
-        );
-      }
-      if (outcome === null) break;
-      await sleep(100);
-    }
-    for (const { command, reject } of batch) reject(unknownOutcome(command));
-  }
-
-  async function halve(batch: readonly Waiting[], waits: boolean): Promise<void> {
-    const middle = Math.ceil(batch.length / 2);
-    await execute(batch.slice(0, middle), waits);
-    await execute(batch.slice(middle), waits);
-  }
-
-  /** A batch that the database refuses is halved until the one command that it refuses is alone. */
-  async function fail(batch: readonly Waiting[], failure: BatchFailure, waits: boolean): Promise<void> {
-    const kind = failureOf(failure.cause);
-    if (kind === 'away') {
-      observer.trouble(failure.inDoubt === undefined ? 'away' : 'in-doubt', failure.cause);
-      if (failure.inDoubt !== undefined) return resolveDoubt(batch, failure.inDoubt);
-      return rejectAll(batch, unavailable('The database is away; nothing was done.'));
-    }
-    observer.trouble('isolated', failure.cause);
-    // Halving would pay the lock timeout once per level, and once more for each command that needs the row. Passing
-    // over locked rows refuses exactly those commands at once.
-    if (kind === 'stuck' && waits) return execute(batch, false);
-    if (batch.length > 1) return halve(batch, waits);
-    rejectAll(
-      batch,
-      kind === 'rejected' ? failure.cause : unavailable('The balances are busy; nothing was done.'),
-    );
-  }
-
-  async function execute(batch: readonly Waiting[], waits: boolean): Promise<void> {
-    const commands = batch.map((waiting) => waiting.command);
-    for (let attempt = 1; ; attempt += 1) {
-      const sent = waitsForLocks();
-      try {
-        const result = await runBatch(database, assets, commands, lastInstant, waits, sent);
-        sent();
-        return finish(batch, result);
-      } catch (error) {
-        sent();
-        const last = attempt >= LIMITS.batchAttemptsMax;
-        if (error instanceof MissingBalances && !last) {
-          await createMissingBalances(database, error.keys).catch(() => undefined);
-        } else if (error instanceof BatchFailure && failureOf(error.cause) === 'conflict' && !last) {
-          observer.trouble('conflict', error.cause);
-          await sleep(Math.random() * 10 * attempt);
-        } else {
-          return fail(batch, error instanceof BatchFailure ? error : new BatchFailure(error), waits);
-        }
-      }
-    }
-  }
-
-  /** As many commands as fit, oldest first. */
-  function take(): Waiting[] {
-    let balances = 0;
-    let count = 0;
-    while (count < queue.length && count < LIMITS.batchCommandsMax) {
-      balances += queue[count]!.command.balances.length;
-      if (count > 0 && balances > LIMITS.batchBalancesMax) break;
-      count += 1;
-    }
-    return queue.splice(0, count);
-  }
-
-  async function run(batch: readonly Waiting[]): Promise<void> {
-    const started = performance.now();
-    try {
-      await execute(batch, true);
-    } catch (error) {
-      // Not reached by design; but a caller must never be left waiting.
-      rejectAll(batch, error);
-    }
-    batches -= 1;
-    observer.batch(batch.length, performance.now() - started);
-    startBatches();
-    tellIfIdle();
-  }
-
-  const isIdle = (): boolean => batches === 0 && queue.length === 0 && answers.length === 0;
+  const isIdle = (): boolean =>
+    askingBatches === 0 && underWay() === 0 && !isConnecting && asking.length === 0 && ahead.length === 0;
 
   function tellIfIdle(): void {
     if (isIdle()) for (const idle of whenIdle.splice(0)) idle();
   }
 
-  /**
-   * While the database works on one batch, a second one is prepared and sent: so neither waits for the other. It starts
-   * only when enough commands wait, since what a batch costs by itself is shared by those that are in it.
-   */
-  function startBatches(): void {
-    isScheduled = false;
-    while (
-      queue.length >= (batches === 0 ? 1 : LIMITS.secondBatchCommandsMin) &&
-      batches < LIMITS.batchesMax
-    ) {
-      const batch = take();
-      batches += 1;
-      observer.queue(queue.length);
-      void run(batch);
+  async function timed(batch: readonly Waiting[], work: Promise<void>): Promise<void> {
+    const started = performance.now();
+    askingBatches += 1;
+    try {
+      await work;
+    } catch (error) {
+      // Not reached by design; but a caller must never be left waiting.
+      rejectAll(batch, error);
     }
+    askingBatches -= 1;
+    observer.batch(batch.length, performance.now() - started);
+    startBatches();
+  }
+
+  function ask(): Promise<void> {
+    const batch = takeSome(asking, askingBatches);
+    observer.queue(asking.length + ahead.length);
+    return timed(batch, executor.execute(batch));
+  }
+
+  async function connect(): Promise<void> {
+    isConnecting = true;
+    try {
+      session = await openSession(database);
+    } catch {
+      // Those who ask find out why, and say so.
+      asking.push(...ahead.splice(0));
+    }
+    isConnecting = false;
+    startBatches();
+  }
+
+  function disconnect({ connection }: Session): void {
+    session = undefined;
+    connection.release();
+  }
+
+  type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly started: number };
+
+  /** Whoever cannot go ahead asks. */
+  function send(through: Session): void {
+    const started = performance.now();
+    const taken = takeSome(ahead, underWay());
+    observer.queue(asking.length + ahead.length);
+    const commands = taken.map((waiting) => waiting.command);
+    const flight = sendAhead(through, memory, assets, commands, executor.lastInstant(), flightsSent + 1);
+    executor.advance(flight.lastInstant);
+    const batch: Waiting[] = [];
+    for (const [index, waiting] of taken.entries()) {
+      (flight.verdicts[index] === undefined ? asking : batch).push(waiting);
+    }
+    if (flight.committed === undefined) {
+      if (asking.length > 0) schedule();
+      return;
+    }
+    flightsSent += 1;
+    const sent = { batch, flight, started };
+    flight.committed.then(
+      () => finish(sent),
+      (error: unknown) => fail(sent, error),
+    );
+  }
+
+  function underWay(): number {
+    return flightsSent - flightsLanded;
+  }
+
+  function land(): void {
+    flightsLanded += 1;
+    while (whenLanded.length > 0 && whenLanded[0]!.flight <= flightsLanded) whenLanded.shift()!.tell();
+  }
+
+  function landed(flight: number): Promise<void> {
+    if (flight <= flightsLanded) return Promise.resolve();
+    return new Promise((tell) => {
+      whenLanded.push({ flight, tell });
+      whenLanded.sort((one, other) => one.flight - other.flight);
+    });
+  }
+
+  function finish({ batch, flight, started }: Sent): void {
+    land();
+    aheadFailures = 0;
+    // The next batch first: hundreds of answers take milliseconds, in which the database would have nothing to do.
+    startBatches();
+    const verdicts = flight.verdicts.filter((verdict) => verdict !== undefined);
+    settle(batch, verdicts, observer);
+    observer.committed?.(flight.changed);
+    observer.batch(batch.length, performance.now() - started);
+  }
+
+  /** Nothing was written, or nobody knows. */
+  function fail({ batch }: Sent, error: unknown): void {
+    land();
+    const failure = error instanceof BatchFailure ? error : new BatchFailure(error);
+    aheadFailures += 1;
+    const pauseMs = Math.min(2 ** (aheadFailures - 1) * LIMITS.aheadPauseMs, LIMITS.aheadPauseMaxMs);
+    aheadFromMs = performance.now() + pauseMs;
+    asking.push(...ahead.splice(0));
+    void timed(batch, executor.recover(batch, failure));
+  }
+
+  function schedule(): void {
+    if (isScheduled) return;
+    isScheduled = true;
+    // After the events of this turn: requests that arrived together make one batch.
+    setImmediate(startBatches);
   }
 
   return {
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
       if (stopping) return Promise.reject(unavailable('The service is stopping; nothing was done.'));
-      if (queue.length >= LIMITS.queueCommandsMax) {
-        return Promise.reject(unavailable(`${queue.length} requests are waiting already; nothing was done.`));
+      const waiting = asking.length + ahead.length;
+      if (waiting >= LIMITS.queueCommandsMax) {
+        return Promise.reject(unavailable(`${waiting} requests are waiting already; nothing was done.`));
       }
       return new Promise((resolve, reject) => {
+        const queue = command.ahead === true && performance.now() >= aheadFromMs ? ahead : asking;
         queue.push({ command, resolve: resolve as Waiting['resolve'], reject });
-        if (isScheduled || batches === LIMITS.batchesMax) return;
-        isScheduled = true;
-        // After the events of this turn: requests that arrived together make one batch.
-        setImmediate(startBatches);
+        schedule();
       });
     },
     stop() {

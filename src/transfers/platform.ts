@@ -156,6 +156,7 @@ export function insideTransferCommand(
   const [debitId, creditId] = sideIds(group);
   const ids = { group, debit: debitId, credit: creditId };
   return {
+    ahead: true,
     key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
     balances: [
       { profileId: fromId, asset },

@@ -46,6 +46,7 @@ export const TRANSFER_COLUMNS = COLUMNS.map(({ name }) => `t.${name} as "${camel
 
 /** Transfers that are new. */
 export const newTransfers: Table<Transfer> = {
+  sendsAtOnce: true,
   name: 'transfers',
   write: appendTo('transfers', COLUMNS),
 };

@@ -1,0 +1,91 @@
+import { newBatchId } from '../kernel/id.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Problem } from '../kernel/problem.ts';
+import type { Book } from './book.ts';
+import type { Command, IdempotencyKey, Table, View } from './command.ts';
+import { keyText, type UsedKey } from './store.ts';
+
+/** What became of one command of a committed batch. */
+export type Verdict =
+  | { readonly kind: 'done'; readonly answer: unknown }
+  | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
+  | { readonly kind: 'refused'; readonly problem: Problem }
+  /** `decide` threw: a fault of ours, which is this command's alone. */
+  | { readonly kind: 'faulty'; readonly error: unknown };
+
+export type Rows = Map<Table<unknown>, Map<string, unknown>>;
+
+/** What the commands of a batch are decided on. */
+export type Ground = {
+  readonly book: Book;
+  readonly nowNs: Instant;
+  /** A row as it was before the batch. Throws for a table of which the commands named nothing. */
+  row(table: Table<unknown>, key: string): unknown;
+  usedKey(keyText: string): UsedKey | undefined;
+  /** Why the command cannot be decided here, unless it is a replay. */
+  obstacle?(command: Command<unknown>): Problem | undefined;
+};
+
+/** What the accepted commands want written. */
+export type Decided = {
+  readonly batchId: string;
+  readonly book: Book;
+  readonly writes: Rows;
+  /** A refused command does not use up its key. */
+  readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
+  readonly lastInstant: Instant;
+};
+
+/** Decides commands one by one, each on what the ones before it left. */
+export type Decider = { decide(command: Command<unknown>): Verdict; decided(): Decided };
+
+export function createDecider(ground: Ground, after: Instant): Decider {
+  const { book } = ground;
+  const batchId = newBatchId();
+  const writes: Rows = new Map();
+  const acceptedKeys = new Map<string, IdempotencyKey>();
+  let cursor = after >= ground.nowNs ? after : ground.nowNs - 1n;
+
+  const balance: View['balance'] = (profileId, asset) => book.balance(profileId, asset);
+  const row: View['row'] = <Row>(table: Table<Row>, key: string): Row | undefined =>
+    (writes.get(table as Table<unknown>)?.get(key) ?? ground.row(table as Table<unknown>, key)) as
+      | Row
+      | undefined;
+
+  function decideOne(command: Command<unknown>): Verdict {
+    const text = command.key === undefined ? undefined : keyText(command.key);
+    if (text !== undefined) {
+      const first = acceptedKeys.get(text) ?? ground.usedKey(text);
+      if (first !== undefined)
+        return { kind: 'replay', resourceId: first.resourceId, request: first.request };
+    }
+    const obstacle = ground.obstacle?.(command);
+    if (obstacle !== undefined) return { kind: 'refused', problem: obstacle };
+    // A balance whose last entry lies ahead of the clock delays its own commands only: the cursor does not follow.
+    const floor = cursor + 1n;
+    const now = book.instantAfter(floor, command.balances);
+    const decision = command.decide({ now, batchId, balance, row });
+    if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
+    const problem = book.post(decision.causeId, now, decision.postings);
+    if (problem !== undefined) return { kind: 'refused', problem };
+    for (const write of decision.writes) {
+      const staged = writes.get(write.table);
+      if (staged === undefined) writes.set(write.table, new Map([[write.key, write.row]]));
+      else staged.set(write.key, write.row);
+    }
+    if (text !== undefined) acceptedKeys.set(text, command.key!);
+    cursor = floor;
+    return { kind: 'done', answer: decision.answer };
+  }
+
+  return {
+    decide(command) {
+      try {
+        return decideOne(command);
+      } catch (error) {
+        return { kind: 'faulty', error };
+      }
+    },
+    decided: () => ({ batchId, book, writes, acceptedKeys, lastInstant: cursor }),
+  };
+}
