@@ -306,7 +306,9 @@ export async function markSession(tx: Transaction, mark: bigint): Promise<void> 
 }
 
 export async function sessionHasEnded(database: Queryable, mark: bigint): Promise<boolean> {
-  const [row] = await database.query<{ ended: boolean }>('select pg_try_advisory_xact_lock($1) as ended', [mark]);
+  const [row] = await database.query<{ ended: boolean }>('select pg_try_advisory_xact_lock($1) as ended', [
+    mark,
+  ]);
   return row!.ended;
 }
 

@@ -56,7 +56,10 @@ export function rejectUnknown(batch: readonly Waiting[]): void {
   for (const { command, reject } of batch) {
     reject(
       command.key === undefined
-        ? new Problem('unavailable', `${detail} It had no ref_id: look whether it was done before you repeat it.`)
+        ? new Problem(
+            'unavailable',
+            `${detail} It had no ref_id: look whether it was done before you repeat it.`,
+          )
         : unavailable(`${detail} Repeat it with the same ref_id.`),
     );
   }

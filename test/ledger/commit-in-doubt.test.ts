@@ -1,10 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { auditLines, fund, pay, problemOf, startNode, type TestNode, withKey } from '../support/ledger.ts';
+import {
+  ahead,
+  auditLines,
+  fund,
+  pay,
+  problemOf,
+  startNode,
+  type TestNode,
+  withKey,
+} from '../support/ledger.ts';
 import { type FaultyProxy, startProxy } from './proxy.ts';
 
 let test: TestDatabase;
@@ -89,5 +99,61 @@ describe('a commit whose answer never came', () => {
     // The repetition waits for the first one's key, and then learns that the first one made it.
     expect(await node.path.submit(command)).toMatchObject({ replayed: true });
     expect(await availableOf(alice)).toBe(11n);
+  });
+});
+
+describe('a flight that went ahead and was cut off', () => {
+  it.each([
+    ['was done by the server', { kind: 'answer-lost' as const }],
+    ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
+  ])('is told as done when it %s, and nothing is done twice', async (_, fault) => {
+    const [customerId, alice, bob] = [newId(), newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 100n));
+    await node.path.submit(fund(bob, 'USD', 1n));
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    const keyed = (): ReturnType<typeof pay> =>
+      ahead(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' }));
+    proxy.failNextCommit(fault);
+    const [first, replay, second] = await Promise.allSettled([
+      node.path.submit(keyed()),
+      node.path.submit(keyed()),
+      node.path.submit(ahead(pay(bob, alice, 'USD', 3n))),
+    ]);
+    expect(proxy.failed).toBe(1);
+    expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
+    expect(replay).toMatchObject({ status: 'fulfilled', value: { replayed: true } });
+    expect(second).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
+    expect(node.path.troubles).toEqual(['in-doubt']);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([92n, 9n]);
+    expect(await node.path.submit(keyed())).toMatchObject({ replayed: true });
+    await node.path.submit(ahead(pay(bob, alice, 'USD', 9n)));
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
+  });
+
+  it('is told as undone when it never reached the server', async () => {
+    const [customerId, alice] = [newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 1n));
+    proxy.failNextCommit({ kind: 'never-sent' });
+    const command = ahead(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'lost' }));
+    const problem = await problemOf(node.path.submit(command));
+    expect(problem.message).toMatch(/nothing was done\.$/);
+    expect(await availableOf(alice)).toBe(1n);
+    expect(await node.path.submit(command)).toMatchObject({ replayed: false });
+    expect(await availableOf(alice)).toBe(11n);
+  });
+
+  it('does nothing when it arrives after its callers have done it again', {
+    timeout: LIMITS.commitInDoubtMs + 10_000,
+  }, async () => {
+    const [customerId, alice] = [newId(), newId()];
+    await node.path.submit(fund(alice, 'USD', 1n));
+    proxy.failNextCommit({ kind: 'late', delayMs: LIMITS.commitInDoubtMs + 700 });
+    const command = ahead(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' }));
+    const problem = await problemOf(node.path.submit(command));
+    expect(problem.message).toMatch(/its outcome is not known yet/);
+    expect(await node.path.submit(command)).toMatchObject({ replayed: false });
+    await sleep(1_500);
+    expect(await availableOf(alice)).toBe(11n);
+    expect(await node.path.submit(command)).toMatchObject({ replayed: true });
   });
 });

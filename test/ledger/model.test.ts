@@ -79,8 +79,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 const unwritable: fc.Arbitrary<Act> = fc.record({ kind: fc.constant('unwritable' as const), profile });
 
-function operations(acts: fc.Arbitrary<Act>): fc.Arbitrary<Operation> {
-  return fc.record({ act: acts, key: fc.option(fc.nat(KEYS - 1), { nil: undefined, freq: 2 }) });
+function operations(acts: fc.Arbitrary<Act>, ahead: fc.Arbitrary<boolean>): fc.Arbitrary<Operation> {
+  return fc.record({ act: acts, key: fc.option(fc.nat(KEYS - 1), { nil: undefined, freq: 2 }), ahead });
 }
 
 /** Groups of commands that are submitted at once. */
@@ -164,7 +164,12 @@ it('one node decides every command as a ledger of maps does, one after the other
   const counts = { commands: 0, done: 0, replay: 0, refused: 0, faulty: 0 };
   await fc.assert(
     fc.asyncProperty(
-      groupsOf(operations(fc.oneof({ weight: 40, arbitrary: act }, { weight: 1, arbitrary: unwritable }))),
+      groupsOf(
+        operations(
+          fc.oneof({ weight: 40, arbitrary: act }, { weight: 1, arbitrary: unwritable }),
+          fc.constant(false),
+        ),
+      ),
       async (groups) => {
         const world = createWorld();
         const model = createModel(world);
@@ -211,7 +216,9 @@ function expectKeysOnce(decided: readonly { submission: Submission; outcome: Ver
 }
 
 it('two nodes together decide as one that takes the commands in the order of their instants', async () => {
-  const onEither = fc.record({ operation: operations(act), node: fc.nat(1) });
+  // Most go ahead and, with two nodes on the same balances, often in vain.
+  const ahead = fc.integer({ min: 0, max: 3 }).map((value) => value > 0);
+  const onEither = fc.record({ operation: operations(act, ahead), node: fc.nat(1) });
   const counts = { commands: 0, done: 0, replay: 0, refused: 0, faulty: 0 };
   await fc.assert(
     fc.asyncProperty(groupsOf(onEither), async (groups) => {

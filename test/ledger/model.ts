@@ -51,7 +51,12 @@ export type Act =
   /** Accepted by the rules, then refused by the database. */
   | { readonly kind: 'unwritable'; readonly profile: number };
 
-export type Operation = { readonly act: Act; readonly key: number | undefined };
+export type Operation = {
+  readonly act: Act;
+  readonly key: number | undefined;
+  /** May be decided before the database was asked; then others may overtake it. */
+  readonly ahead: boolean;
+};
 
 /** Fresh ids for one run. */
 export type World = {
@@ -197,6 +202,7 @@ export function submissionOf(world: World, operation: Operation): Submission {
         }),
     balances,
     ...(slot === undefined ? {} : { reads: [read(HOLDS, world.holds[slot]!)] }),
+    ...(operation.ahead ? { ahead: true } : {}),
     decide,
   };
   return { operation, causeId, request, command, decidedAt: () => at };

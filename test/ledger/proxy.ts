@@ -27,6 +27,9 @@ export type FaultyProxy = {
 };
 
 const COMMIT = /\bcommit\0/i;
+const PREPARES_COMMIT = /(ferry_\d+)\0commit\0/;
+/** The last of an answer, when no transaction is open. */
+const READY = Buffer.from('Z\0\0\0\u0005I', 'latin1');
 
 /** The localized severity of an error message (`S`); the other one (`V`) is never translated. */
 function inCzech(data: Buffer): Buffer {
@@ -49,6 +52,8 @@ export async function startProxy(
   const server = createServer((client) => {
     const upstream = connect(upstreamPath);
     let isDropping = false;
+    /** What this connection calls the statement that commits. */
+    let commitName: string | undefined;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => undefined);
@@ -57,13 +62,18 @@ export async function startProxy(
     client.on('close', () => !isDropping && upstream.destroy());
     upstream.on('close', () => client.destroy());
     upstream.on('data', (data) => {
-      // The answer to COMMIT proves that the server is done with it.
-      if (isDropping) client.destroy();
-      else client.write(isCzech ? inCzech(data) : data);
+      if (isDropping) {
+        client.destroy();
+        // The answer to COMMIT proves that the server is done with it.
+        if (data.subarray(-READY.length).equals(READY)) upstream.end();
+      } else client.write(isCzech ? inCzech(data) : data);
     });
     client.on('data', (data) => {
       const fault = armed;
-      if (fault === undefined || !COMMIT.test(data.toString('latin1'))) {
+      const text = data.toString('latin1');
+      commitName = PREPARES_COMMIT.exec(text)?.[1] ?? commitName;
+      const commits = COMMIT.test(text) || (commitName !== undefined && text.includes(`\0${commitName}\0`));
+      if (fault === undefined || !commits) {
         upstream.write(data);
         return;
       }

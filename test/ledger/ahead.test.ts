@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '../../src/kernel/id.ts';
+import { Problem } from '../../src/kernel/problem.ts';
+import { balancesOf } from '../../src/ledger/balances.ts';
+import { type Command, read, refuse, type Table, write } from '../../src/ledger/command.ts';
+import { LIMITS } from '../../src/limits.ts';
+import { profileTable } from '../../src/profiles/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  ahead,
+  auditLines,
+  fund,
+  pay,
+  problemOf,
+  startNode,
+  type TestNode,
+  withKey,
+} from '../support/ledger.ts';
+
+let test: TestDatabase;
+let node: TestNode;
+let other: TestNode;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+beforeEach(() => {
+  node = startNode(test.address);
+  other = startNode(test.address);
+  return async () => {
+    expect(await auditLines(test.database)).toEqual([]);
+    await Promise.all([node.stop(), other.stop()]);
+  };
+});
+afterAll(() => test.drop());
+
+async function availableOf(profileId: string): Promise<bigint> {
+  return (await balancesOf(test.database, profileId))[0]?.available ?? 0n;
+}
+
+/** Two profiles that the node remembers. */
+async function remembered(units: bigint): Promise<[alice: string, bob: string]> {
+  const profiles: [string, string] = [newId(), newId()];
+  for (const profile of profiles) await node.path.submit(fund(profile, 'USD', units));
+  return profiles;
+}
+
+describe('a command that goes ahead', () => {
+  it('asks nothing, and is not refused what was remembered rightly', async () => {
+    const [alice, bob] = await remembered(10n);
+    for (let count = 0; count < 5; count += 1) await node.path.submit(ahead(pay(alice, bob, 'USD', 2n)));
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([0n, 20n]);
+    const { message } = await problemOf(node.path.submit(ahead(pay(alice, bob, 'USD', 2n))));
+    expect(message).toContain('has 0 USD available');
+    expect(node.path.troubles).toEqual([]);
+  });
+
+  it('is decided anew when another node has changed the balance', async () => {
+    const [alice, bob] = await remembered(10n);
+    await other.path.submit(pay(alice, bob, 'USD', 4n));
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 5n)));
+    expect(node.path.troubles).toEqual(['not-as-remembered']);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([1n, 19n]);
+  });
+
+  it('is not refused on what is only remembered', async () => {
+    const [alice, bob] = await remembered(10n);
+    await other.path.submit(fund(alice, 'USD', 90n));
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 100n)));
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([0n, 110n]);
+    expect(node.path.troubles).toEqual([]);
+  });
+
+  it('is refused when another node has spent what is remembered', async () => {
+    const [alice, bob] = await remembered(10n);
+    await other.path.submit(pay(alice, bob, 'USD', 8n));
+    const { slug, meta } = await problemOf(node.path.submit(ahead(pay(alice, bob, 'USD', 5n))));
+    expect(slug).toBe('insufficient-funds');
+    expect(meta).toMatchObject({ available: '0.02', needed: '0.05' });
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([2n, 18n]);
+  });
+
+  it('is a replay when its key was used: here just now, here long ago, or elsewhere', async () => {
+    const [alice, bob] = await remembered(1_000n);
+    const customerId = newId();
+    const keyed = (refId: string) => ahead(withKey(pay(alice, bob, 'USD', 1n), { customerId, refId }));
+    expect(await node.path.submit(keyed('here'))).toMatchObject({ replayed: false });
+    expect(await node.path.submit(keyed('here'))).toMatchObject({ replayed: true });
+    expect(await other.path.submit(keyed('there'))).toMatchObject({ replayed: false });
+    await node.path.submit(fund(alice, 'USD', 1n));
+    await node.path.submit(fund(bob, 'USD', 1n));
+    expect(await node.path.submit(keyed('there'))).toMatchObject({ replayed: true });
+    const together = await Promise.all(['new', 'new', 'new'].map((refId) => node.path.submit(keyed(refId))));
+    expect(together.map((outcome) => outcome.replayed).sort()).toEqual([false, true, true]);
+    expect(await availableOf(bob)).toBe(1_004n);
+  });
+
+  it('pays in a long row of batches that are all under way at once', async () => {
+    const [alice, bob] = await remembered(100_000n);
+    const all: Promise<unknown>[] = [];
+    for (let round = 0; round < 40; round += 1) {
+      for (let count = 0; count < 100; count += 1) {
+        all.push(
+          node.path.submit(
+            ahead(pay(...(count % 3 === 0 ? ([bob, alice] as const) : ([alice, bob] as const)), 'USD', 1n)),
+          ),
+        );
+      }
+      await new Promise(setImmediate);
+    }
+    await Promise.all(all);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([98_720n, 101_280n]);
+    expect(node.path.troubles).toEqual([]);
+  });
+
+  it('is decided anew, and so are all that were decided on it, when it fails with others behind it', async () => {
+    const [alice, bob] = await remembered(100_000n);
+    await other.path.submit(pay(alice, bob, 'USD', 1n));
+    const payments = Array.from({ length: 3 * LIMITS.secondBatchCommandsMin }, () =>
+      ahead(pay(alice, bob, 'USD', 1n)),
+    );
+    await Promise.all(payments.map((payment) => node.path.submit(payment)));
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([99_807n, 100_193n]);
+    expect(node.path.troubles).toContain('not-as-remembered');
+  });
+
+  it('never goes through with a row that could not be sent', async () => {
+    const [alice, bob] = await remembered(10n);
+    const unsendable: Table<string> = {
+      name: 'unsendable',
+      sendsAtOnce: true,
+      write: () => {
+        throw new TypeError('cannot be sent');
+      },
+    };
+    const plain = pay(alice, bob, 'USD', 1n);
+    const broken: Command<string> = {
+      ...plain,
+      ahead: true,
+      decide: (view) => ({ ...plain.decide(view), writes: [write(unsendable, 'x', 'x')] }) as never,
+    };
+    const results = await Promise.allSettled([
+      node.path.submit(ahead(pay(alice, bob, 'USD', 2n))),
+      node.path.submit(broken),
+      node.path.submit(ahead(pay(alice, bob, 'USD', 3n))),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([5n, 15n]);
+  });
+
+  it('is refused a profile that was disabled after it had been remembered', async () => {
+    const [alice, bob] = await remembered(10n);
+    await test.database.query(
+      `insert into profiles (id, customer_id, nickname, type, created_at_ns) values ($1, $2, 'alice', 'NORMAL', 1)`,
+      [alice, newId()],
+    );
+    const plain = pay(alice, bob, 'USD', 1n);
+    const careful: Command<string> = {
+      ...plain,
+      ahead: true,
+      reads: [read(profileTable, alice)],
+      decide: (view) =>
+        view.row(profileTable, alice)?.status === 'ACTIVE'
+          ? plain.decide(view)
+          : refuse(new Problem('invalid-state', 'disabled')),
+    };
+    await node.path.submit(careful);
+    await node.path.submit({ ...careful });
+    expect(await availableOf(alice)).toBe(8n);
+    await test.database.query(`update profiles set status = 'DISABLED' where id = $1`, [alice]);
+    expect((await problemOf(node.path.submit({ ...careful }))).message).toBe('disabled');
+    expect(await availableOf(alice)).toBe(8n);
+    expect(node.path.troubles).toEqual(['not-as-remembered']);
+  });
+
+  it('has instants after all others of its balances, whatever this node thinks what time it is', async () => {
+    const [alice, bob] = await remembered(10n);
+    await test.database.query(
+      'update balances set moved_at_ns = moved_at_ns + 3600000000000 where profile_id = $1',
+      [alice],
+    );
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    const rows = await test.database.query<{ at_ns: bigint }>(
+      'select distinct at_ns from entries where owner_id = $1 order by at_ns',
+      [bob],
+    );
+    expect(rows).toHaveLength(3);
+    expect(rows[2]!.at_ns - rows[0]!.at_ns).toBeGreaterThan(3_500_000_000_000n);
+  });
+});
