@@ -11,10 +11,11 @@ export const LIMITS = {
   /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */
   aheadPauseMs: 10,
   aheadPauseMaxMs: 5_000,
-  /** Balances of one asset, rows of one table, and keys that a node remembers: about 200 bytes each. */
+  /** Balances of one asset, and rows of one table, that a node remembers: about 200 bytes each. */
   rememberedBalancesMax: 50_000,
   rememberedRowsMax: 50_000,
-  rememberedKeysMax: 50_000,
+  /** Keys that a node remembers: four bytes each. A prime, so that all digits of a hash count. */
+  rememberedKeysMax: 131_071,
   /** Balance rows that one batch locks; a settlement with many legs fills a batch by itself. */
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */

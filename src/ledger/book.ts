@@ -74,6 +74,9 @@ type Side = {
   debits: bigint;
 };
 
+/** The sides of one posting; none where it is an account of the service. */
+type Leg = { readonly from: Side | undefined; readonly to: Side | undefined };
+
 export type FindBalance = (profileId: string, asset: string) => BalanceRow | undefined;
 
 /** Finds among rows that are at hand. */
@@ -101,7 +104,7 @@ export function createBook(find: FindBalance, assets: Assets): Book {
   }
 
   /** Adds up what the postings do to each profile account, without changing anything yet. */
-  function sidesOf(postings: readonly Posting[]): Side[] {
+  function sidesOf(postings: readonly Posting[]): { sides: Side[]; legs: Leg[] } {
     const sides = { available: new Map<BalanceRow, Side>(), held: new Map<BalanceRow, Side>() };
     const sideOf = (ref: AccountRef, asset: string): Side | undefined => {
       if (!('profileId' in ref)) return undefined;
@@ -113,13 +116,14 @@ export function createBook(find: FindBalance, assets: Assets): Book {
       }
       return side;
     };
-    for (const posting of postings) {
+    const legs = postings.map((posting): Leg => {
       const from = sideOf(posting.from, posting.asset);
       const to = sideOf(posting.to, posting.asset);
       if (from !== undefined) from.debits += posting.units;
       if (to !== undefined) to.credits += posting.units;
-    }
-    return [...sides.available.values(), ...sides.held.values()];
+      return { from, to };
+    });
+    return { sides: [...sides.available.values(), ...sides.held.values()], legs };
   }
 
   function faultOf(side: Side): Problem | undefined {
@@ -144,7 +148,7 @@ export function createBook(find: FindBalance, assets: Assets): Book {
    * Credits come before debits within an account and instant: so no running balance is ever below zero on the way,
    * also where value goes round in a ring, if none is in the end.
    */
-  function append(causeId: string, at: Instant, postings: readonly Posting[], sides: readonly Side[]): void {
+  function append(causeId: string, at: Instant, postings: readonly Posting[], legs: readonly Leg[]): void {
     const count = postings.length;
     for (let pass = 0; pass < 2; pass += 1) {
       for (let index = 0; index < count; index += 1) {
@@ -152,15 +156,15 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         const cause = ownCauseId ?? causeId;
         const ref = pass === 0 ? to : from;
         const delta = pass === 0 ? units : -units;
-        const owner = ownerOf(ref);
+        const { from: fromSide, to: toSide } = legs[index]!;
+        const side = pass === 0 ? toSide : fromSide;
         let balanceAfter: bigint | null = null;
-        if (owner !== undefined) {
-          const row = rowOf(owner, asset);
-          const account = ref.account as 'available' | 'held';
-          balanceAfter = row[account] += delta;
+        if (side !== undefined) {
+          const { row, account } = side;
+          balanceAfter = account === 'available' ? (row.available += delta) : (row.held += delta);
         }
         entries.push({
-          ownerId: owner ?? ownerOf(pass === 0 ? from : to) ?? cause,
+          ownerId: (side ?? toSide ?? fromSide)?.row.profileId ?? cause,
           asset,
           account: ref.account,
           atNs: at,
@@ -171,10 +175,6 @@ export function createBook(find: FindBalance, assets: Assets): Book {
           balanceAfter,
         });
       }
-    }
-    for (const { row } of sides) {
-      if (!changed.has(row)) changed.set(row, row.movedAtNs);
-      row.movedAtNs = at;
     }
   }
 
@@ -195,12 +195,16 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         const fault = postingFault(posting, assets);
         if (fault !== undefined) return fault;
       }
-      const sides = sidesOf(postings);
+      const { sides, legs } = sidesOf(postings);
       for (const side of sides) {
         const fault = faultOf(side);
         if (fault !== undefined) return fault;
       }
-      append(causeId, at, postings, sides);
+      append(causeId, at, postings, legs);
+      for (const { row } of sides) {
+        if (!changed.has(row)) changed.set(row, row.movedAtNs);
+        row.movedAtNs = at;
+      }
       return undefined;
     },
     entries,

@@ -12,6 +12,7 @@ export type Memory = {
   row(table: Table<unknown>, key: string): unknown;
   /** The database's time: never later than it is there. Undefined until it was heard once. */
   now(): Instant | undefined;
+  /** Whether the key was used by this node a short while ago; may be wrong either way, hardly ever for yes. */
   wasUsed(keyText: string): boolean;
 
   /**
@@ -65,6 +66,33 @@ export function createCache<Value>(entriesMax: number): Cache<Value> {
   };
 }
 
+/** FNV-1a. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  return value >>> 0;
+}
+
+/**
+ * Texts that were added lately, by their hash alone: nothing that the garbage collector would have to look after, as
+ * thousands of texts a second would be that are kept for a minute each.
+ */
+export function createRecent(entriesMax: number): { has(text: string): boolean; add(text: string): void } {
+  const hashes = new Uint32Array(entriesMax);
+  return {
+    has(text) {
+      const value = hash(text);
+      return value !== 0 && hashes[value % entriesMax] === value;
+    },
+    add(text) {
+      const value = hash(text);
+      hashes[value % entriesMax] = value;
+    },
+  };
+}
+
 const NS_PER_SECOND = 1_000_000_000n;
 
 export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memory {
@@ -73,7 +101,7 @@ export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memo
   /** How many have each of them. */
   const lent = new Map<string, number>();
   const rows = new Map<Table<unknown>, Cache<unknown>>();
-  const keys = createCache<true>(LIMITS.rememberedKeysMax);
+  const keys = createRecent(LIMITS.rememberedKeysMax);
   let clock: { readonly offset: bigint; readonly heardAt: bigint } | undefined;
 
   function cacheOf<Key, Value>(caches: Map<Key, Cache<Value>>, key: Key, entriesMax: number): Cache<Value> {
@@ -93,7 +121,7 @@ export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memo
     balance: (profileId, asset) => balances.get(asset)?.get(profileId),
     row: (table, key) => rows.get(table)?.get(key),
     now: () => clock && clock.offset + hrtime(),
-    wasUsed: (keyText) => keys.get(keyText) === true,
+    wasUsed: keys.has,
 
     lend(keysLent) {
       let flight = 0;
@@ -132,9 +160,7 @@ export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memo
       if (clock === undefined || offset > clock.offset || heardAt - clock.heardAt > NS_PER_SECOND)
         clock = { offset, heardAt };
     },
-    learnKey(keyText) {
-      keys.set(keyText, true);
-    },
+    learnKey: keys.add,
     forgetBalances,
     forgetRows(table, forgotten) {
       const cache = rows.get(table);
