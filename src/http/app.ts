@@ -51,6 +51,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: LIMITS.requestBodyBytesMax,
     requestTimeout: LIMITS.requestArrivalMs,
     http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
+    // A logger of its own for each request, which hardly any writes to, costs 3 µs; whoever logs names the request.
+    childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     // Defaults would coerce 12345678901234567890 to "12345678901234567000" and answer 200.
     ajv: {
