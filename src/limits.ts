@@ -8,6 +8,12 @@ export const LIMITS = {
   batchesMax: 2,
   /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
   secondBatchCommandsMin: 64,
+  /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */
+  gatherCommandsMin: 4,
+  /** How long at most, since the last batch: what it costs by itself is a third of what a few commands cost. */
+  gatherMs: 3,
+  /** How long the connection of the batches that go ahead is kept when there are none. */
+  aheadIdleMs: 100,
   /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */
   aheadPauseMs: 10,
   aheadPauseMaxMs: 5_000,

@@ -22,6 +22,8 @@ export type Transaction = Queryable & {
 export type Connection = Transaction & {
   /** The same object for all who use this connection one after the other. */
   readonly session: object;
+  /** False once the server or the network has closed it, as far as that is known here. */
+  isOpen(): boolean;
   /** Several statements in one text, without parameters: migrations. */
   script(text: string): Promise<void>;
   /** Fails when the server rolled back instead, as it silently does when a statement before had failed. */
@@ -194,6 +196,7 @@ export function connectDatabase(
     return {
       ...queryableOn(client, patient),
       session: client,
+      isOpen: () => (client as unknown as { _queryable: boolean })._queryable,
       async script(text) {
         await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
       },

@@ -60,6 +60,8 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   /** One connection for all that go ahead: so each batch comes after those that it was decided on. */
   let session: Session | undefined;
   let isConnecting = false;
+  let lastFlight = { count: 0, landedMs: 0 };
+  let isGathering = false;
   /** After a failure nothing goes ahead for a while: whoever shares its balances with other nodes fails every time. */
   let aheadFailures = 0;
   let aheadFromMs = 0;
@@ -70,18 +72,34 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   function startBatches(): void {
     isScheduled = false;
     while (isWorthABatch(asking.length, askingBatches)) void ask();
-    while (session !== undefined && isWorthABatch(ahead.length, underWay())) send(session);
+    if (session !== undefined && !session.connection.isOpen() && underWay() === 0) disconnect();
+    while (session !== undefined && isWorthAFlight()) send(session);
     if (session === undefined && !isConnecting && ahead.length > 0) void connect();
-    if (session !== undefined && underWay() === 0 && ahead.length === 0) disconnect(session);
-    tellIfIdle();
+    if (isIdle()) {
+      if (stopping) disconnect();
+      for (const idle of whenIdle.splice(0)) idle();
+    }
+  }
+
+  /** Where several callers are there, those that just got their answers are given a moment to come again. */
+  function isWorthAFlight(): boolean {
+    const waiting = ahead.length;
+    if (underWay() > 0 || waiting === 0) return isWorthABatch(waiting, underWay());
+    if (lastFlight.count < LIMITS.gatherCommandsMin || waiting >= lastFlight.count) return true;
+    const leftMs = lastFlight.landedMs + LIMITS.gatherMs - performance.now();
+    if (leftMs <= 0) return true;
+    if (!isGathering) {
+      isGathering = true;
+      setTimeout(() => {
+        isGathering = false;
+        startBatches();
+      }, leftMs);
+    }
+    return false;
   }
 
   const isIdle = (): boolean =>
     askingBatches === 0 && underWay() === 0 && !isConnecting && asking.length === 0 && ahead.length === 0;
-
-  function tellIfIdle(): void {
-    if (isIdle()) for (const idle of whenIdle.splice(0)) idle();
-  }
 
   async function timed(batch: readonly Waiting[], work: Promise<void>): Promise<void> {
     const started = performance.now();
@@ -107,6 +125,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     isConnecting = true;
     try {
       session = await openSession(database);
+      setTimeout(disconnectIfIdle, LIMITS.aheadIdleMs).unref();
     } catch {
       // Those who ask find out why, and say so.
       asking.push(...ahead.splice(0));
@@ -115,9 +134,16 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     startBatches();
   }
 
-  function disconnect({ connection }: Session): void {
+  function disconnect(): void {
+    session?.connection.release();
     session = undefined;
-    connection.release();
+  }
+
+  /** Others may need the connection; and one that lies idle for long may be gone without anybody knowing. */
+  function disconnectIfIdle(): void {
+    if (underWay() === 0 && ahead.length === 0 && performance.now() >= lastFlight.landedMs + LIMITS.aheadIdleMs)
+      disconnect();
+    else if (session !== undefined) setTimeout(disconnectIfIdle, LIMITS.aheadIdleMs).unref();
   }
 
   type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly started: number };
@@ -165,6 +191,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
 
   function finish({ batch, flight, started }: Sent): void {
     land();
+    lastFlight = { count: batch.length, landedMs: performance.now() };
     aheadFailures = 0;
     // The next batch first: hundreds of answers take milliseconds, in which the database would have nothing to do.
     startBatches();
@@ -207,7 +234,9 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     },
     stop() {
       stopping = true;
-      return isIdle() ? Promise.resolve() : new Promise((resolve) => whenIdle.push(resolve));
+      if (!isIdle()) return new Promise((resolve) => whenIdle.push(resolve));
+      disconnect();
+      return Promise.resolve();
     },
   };
 }
