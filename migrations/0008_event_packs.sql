@@ -18,8 +18,10 @@ create table event_groups (
   types        text[] not null,       -- each one once, so that a filter passes over groups without unpacking them
   events       bytea not null,        -- src/events/pack.ts
   primary key (batch_id, customer_id)
-) with (fillfactor = 70);             -- each row is updated once, soon after it was written
+);
 -- Compressed by the service already, where it is long. Out of line, it stays where it is when the position is given.
+-- Each row is updated that one time, but room on its page would only be lost: the position is in indexes, so the new row
+-- needs its entries anyway, and it comes so soon that it lands on the same page mostly.
 alter table event_groups alter column events set storage external;
 
 insert into event_groups (batch_id, customer_id, at_ns, position, lines, last_line, types, events)

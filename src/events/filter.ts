@@ -12,12 +12,12 @@ export type FeedFilter = {
   readonly ranges?: readonly { readonly operator: string; readonly ns: Instant }[];
 };
 
-/** Whether a group is looked at event by event; otherwise all of its events are wanted. */
+/** Whether events that were not asked for by their ids have to be looked at one by one; otherwise all of them fit. */
 export function isFiltered({ types, notType, ranges = [] }: FeedFilter): boolean {
   return types !== undefined || notType !== undefined || ranges.length > 0;
 }
 
-/** All events are later than these. */
+/** Nothing fits that is earlier than one of these. */
 export function lowerBounds({ ranges = [] }: FeedFilter): Instant[] {
   return ranges.filter(({ operator }) => !operator.startsWith('<')).map(({ ns }) => ns);
 }
@@ -31,7 +31,7 @@ function isWithin(at: Instant, operator: string, ns: Instant): boolean {
 
 export type Fits = (line: PackedLine) => boolean;
 
-/** What the filter says of the events of a batch. Each batch has few types, and each type is looked at once. */
+/** What the filter says of the events of a batch. There are few types, and each is held against the filter once. */
 export function createTest(filter: FeedFilter): (batchId: string) => Fits {
   const { ids, notType, ranges = [] } = filter;
   const patterns = filter.types?.map(typePattern);

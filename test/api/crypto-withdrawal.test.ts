@@ -104,8 +104,8 @@ describe('what is created', () => {
     expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '1.4999', held: '0.5001' });
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    expect(await eventsOf(service.database, answer.body.id)).toMatchObject([
-      { type: 'transfer.crypto_withdrawal.pending', resource: answer.body },
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.crypto_withdrawal.pending', resource: answer.body },
     ]);
     const kept = await service.database.query('select beneficiary from transfers where id = $1', [
       answer.body.id,

@@ -125,7 +125,7 @@ describe('what is accepted', () => {
     const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [body.id]);
     expect(row).toMatchObject({ customer_id: alice.id, kind: 'wire', fiat_network_instructions: { wire } });
     const [first] = await eventsOf(service.database, body.id);
-    expect(first).toMatchObject({ type: 'fiat_account.pending', resource: body });
+    expect(first).toEqual({ customer_id: alice.id, type: 'fiat_account.pending', resource: body });
   });
 
   it.each(Object.entries(kinds))('takes an account of the kind %s', async (kind, instructions) => {

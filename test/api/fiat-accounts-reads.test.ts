@@ -275,6 +275,7 @@ describe('delete', () => {
     expectProblem(await alice.call('POST', approve), 404, 'not-found');
     expect(await service.countRows()).toEqual(before);
     expect((await eventsOf(created.id)).at(-1)).toEqual({
+      customer_id: alice.id,
       type: 'fiat_account.deleted',
       resource: answer.body,
     });
@@ -297,6 +298,7 @@ describe('review', () => {
     const { body } = await get(created.id);
     expect(body.status).toBe('APPROVED');
     expect((await eventsOf(created.id)).at(-1)).toEqual({
+      customer_id: alice.id,
       type: 'fiat_account.approved',
       resource: { ...body, reason: 'All automatic checks passed.' },
     });
@@ -405,6 +407,7 @@ describe('operators in production', () => {
       const shown = (await get(id, customer)).body;
       expect(shown.status).toBe(status);
       expect((await eventsOf(id, production)).at(-1)).toEqual({
+        customer_id: customer.id,
         type: `fiat_account.${status.toLowerCase()}`,
         resource: { ...shown, reason },
       });

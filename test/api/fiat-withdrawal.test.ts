@@ -94,8 +94,8 @@ describe('what is created', () => {
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '379.5', held: '120.5' });
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    expect(await eventsOf(service.database, answer.body.id)).toMatchObject([
-      { type: 'transfer.wire_withdrawal.pending', resource: answer.body },
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.wire_withdrawal.pending', resource: answer.body },
     ]);
   });
 

@@ -116,10 +116,10 @@ describe('what is created', () => {
     });
     expect((await alice.call('GET', group)).body.items).toEqual([debit.body]);
     expectProblem(await alice.call('GET', `/v2/transfer/transfers/${credit.id}`), 404, 'not-found');
-    expect(await eventsOf(service.database, debit.body.id)).toMatchObject([
+    expect(await eventsOf(service.database, debit.body.id)).toEqual([
       { customer_id: alice.id, type: 'transfer.platform_transfer_debit.completed', resource: debit.body },
     ]);
-    expect(await eventsOf(service.database, credit.id)).toMatchObject([
+    expect(await eventsOf(service.database, credit.id)).toEqual([
       { customer_id: bob.id, type: 'transfer.platform_transfer_credit.completed', resource: credit },
     ]);
   });

@@ -77,8 +77,8 @@ describe('a deposit', () => {
     expect(await clearing('clearing:wire', 'USD')).toBe(before - 10_050n);
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    expect(await eventsOf(service.database, answer.body.id)).toMatchObject([
-      { type: 'transfer.wire_deposit.completed', resource: answer.body },
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.wire_deposit.completed', resource: answer.body },
     ]);
   });
 

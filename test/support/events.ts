@@ -2,30 +2,30 @@ import type { Queryable } from '../../src/database/database.ts';
 import { unpackEvents } from '../../src/events/pack.ts';
 
 /** An event as a test looks at it: whose it is, and what it says. */
-export type WrittenEvent = { customer_id: string; type: string; resource_id: string; resource: any };
+export type WrittenEvent = { customer_id: string; type: string; resource: any };
 
 type GroupRow = { readonly customer_id: string; readonly events: Buffer };
+type Found = { readonly atNs: bigint; readonly resourceId: string; readonly event: WrittenEvent };
 
-function eventsIn(groups: readonly GroupRow[], isWanted: (resourceId: string) => boolean): WrittenEvent[] {
-  const found = groups.flatMap(({ customer_id, events }) =>
-    [...unpackEvents(events, ({ resourceId }) => isWanted(resourceId))].map((one) => ({
-      atNs: one.atNs,
-      event: {
-        customer_id,
-        type: one.type,
-        resource_id: one.resourceId,
-        resource: JSON.parse(one.resource) as unknown,
-      },
-    })),
-  );
-  const order = ({ event }: (typeof found)[number]): string => `${event.type} ${event.customer_id}`;
-  found.sort((a, b) =>
-    a.atNs !== b.atNs ? (a.atNs < b.atNs ? -1 : 1) : order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0,
-  );
-  return found.map(({ event }) => event);
+/** In the order of time; at one instant by type and customer. */
+function compare(a: Found, b: Found): number {
+  if (a.atNs !== b.atNs) return a.atNs < b.atNs ? -1 : 1;
+  const [one, other] = [a, b].map(({ event }) => `${event.type} ${event.customer_id}`) as [string, string];
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** All that was written of a resource, to whomever, in the order of time, whether it is in the feed already or not. */
+function eventsIn(groups: readonly GroupRow[]): Found[] {
+  const found = groups.flatMap(({ customer_id, events }) =>
+    [...unpackEvents(events)].map(({ atNs, resourceId, type, resource }) => ({
+      atNs,
+      resourceId,
+      event: { customer_id, type, resource: JSON.parse(resource) as unknown },
+    })),
+  );
+  return found.sort(compare);
+}
+
+/** All that was written of a resource, to whomever, whether it is in the feed already or not. */
 export async function eventsOf(database: Queryable, resourceId: string): Promise<WrittenEvent[]> {
   const groups = await database.query<GroupRow>(
     `select customer_id, events from event_groups where batch_id in (
@@ -33,10 +33,12 @@ export async function eventsOf(database: Queryable, resourceId: string): Promise
        union select batch_id from transfers where id = $1)`,
     [resourceId],
   );
-  return eventsIn(groups, (id) => id === resourceId);
+  return eventsIn(groups)
+    .filter((one) => one.resourceId === resourceId)
+    .map(({ event }) => event);
 }
 
-export async function allEvents(database: Queryable): Promise<WrittenEvent[]> {
+export async function allEvents(database: Queryable): Promise<(WrittenEvent & { resource_id: string })[]> {
   const groups = await database.query<GroupRow>('select customer_id, events from event_groups');
-  return eventsIn(groups, () => true);
+  return eventsIn(groups).map(({ event, resourceId }) => ({ ...event, resource_id: resourceId }));
 }
