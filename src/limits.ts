@@ -211,6 +211,13 @@ export const LIMITS = {
   eventMarkIntervalMs: 60_000,
   /** Events that a filtered page looks at, however few of them fit: about 50 ms. */
   eventScanMax: 20_000,
+  /** Events of one batch: their lines are the last four digits of their ids. */
+  batchEventsMax: 65_535,
+  /** Packed events up to this size are not compressed: a row with more would be stored in pieces. */
+  eventPlainBytesMax: 1_600,
+  /** What is read of the feed at once: groups of events, and bytes of packed ones, unless one has more by itself. */
+  eventReadGroupsMax: 2_000,
+  eventReadBytesMax: 512 * 1024,
   eventTypesMax: 50,
   eventTypeLengthMax: 100,
   eventWaitSecondsMax: 30,

@@ -1,6 +1,7 @@
 // What was acknowledged must be there, once, and the books must balance: else the figures are of no interest.
 import type { Database } from '../../src/database/database.ts';
 import { integer } from '../figures.ts';
+import { eventCounts } from './event-counts.ts';
 import type { Operations } from './operations.ts';
 import { FERRY, NAIVE, requireCleanLedger, type Stage } from './stage.ts';
 
@@ -8,16 +9,16 @@ type Counts = Readonly<Record<string, number>>;
 
 async function countsIn(database: Database): Promise<Counts> {
   // A snapshot has all the time that it needs, also for millions of rows.
-  const rows = await database.snapshot((tx) =>
-    tx.query<{ name: string; count: number }>(
+  const [rows, events] = await database.snapshot(async (tx) => [
+    await tx.query<{ name: string; count: number }>(
       `select type as name, count(*)::integer as count from transfers group by type
-       union all select type, count(*)::integer from events group by type
        union all select 'keys of platform transfers', count(*)::integer from idempotency_keys
          where request like '%"operation":"PLATFORM"%'
        union all select 'settlement transactions', count(*)::integer from settlement_transactions`,
     ),
-  );
-  return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+    await eventCounts(tx),
+  ]);
+  return Object.fromEntries([...rows.map(({ name, count }) => [name, count] as const), ...events]);
 }
 
 /** Throws where a count is another one than the load was told. */

@@ -7,8 +7,10 @@
  */
 import type { Transaction } from './database.ts';
 
-type BinaryType = 'uuid' | 'text' | 'jsonb' | 'numeric' | 'bigint' | 'integer' | 'smallint';
+type ElementType = 'uuid' | 'text' | 'jsonb' | 'numeric' | 'bigint' | 'integer' | 'smallint';
+type BinaryType = ElementType | 'bytea' | 'text[]';
 export type BinaryValue = string | bigint | number | null | undefined;
+type ColumnValue = BinaryValue | Buffer | readonly string[];
 
 const ELEMENT_OID = {
   uuid: 2950,
@@ -154,10 +156,36 @@ function putSmallint(value: number): void {
   offset = bytes.writeInt16BE(value, offset);
 }
 
+function putBytes(value: Buffer): void {
+  reserve(VALUE_BYTES_MAX + value.length);
+  putInt32(value.length);
+  offset += value.copy(bytes, offset);
+}
+
+/** Dimensions, their length and where they begin, and the elements. "Has nulls" is only a hint: the server looks itself. */
+function putElements(type: ElementType, values: readonly BinaryValue[]): void {
+  reserve(VALUE_BYTES_MAX);
+  const isEmpty = values.length === 0;
+  putInt32(isEmpty ? 0 : 1);
+  putInt32(0);
+  putInt32(ELEMENT_OID[type]);
+  if (isEmpty) return;
+  putInt32(values.length);
+  putInt32(1);
+  for (let index = 0; index < values.length; index += 1) put(type, values[index]);
+}
+
+function putTexts(values: readonly string[]): void {
+  const from = offset;
+  offset += 4;
+  putElements('text', values);
+  bytes.writeInt32BE(offset - from - 4, from);
+}
+
 const JSONB_VERSION = 1;
 
 /** The length and the value, as in a row and in an array alike. */
-function put(type: BinaryType, value: BinaryValue): void {
+function put(type: BinaryType, value: ColumnValue): void {
   reserve(VALUE_BYTES_MAX + (typeof value === 'string' ? value.length * UTF8_BYTES_MAX : 0));
   if (value === null || value === undefined) putInt32(-1);
   else if (type === 'uuid') putUuid(value as string);
@@ -168,30 +196,22 @@ function put(type: BinaryType, value: BinaryValue): void {
   } else if (type === 'numeric') putNumeric(value as bigint);
   else if (type === 'bigint') putBigint(value as bigint);
   else if (type === 'integer') putInteger(value as number);
-  else putSmallint(value as number);
+  else if (type === 'smallint') putSmallint(value as number);
+  else if (type === 'bytea') putBytes(value as Buffer);
+  else putTexts(value as readonly string[]);
 }
 
 /** An array parameter. */
-export function binaryArray(type: BinaryType, values: readonly BinaryValue[]): Buffer {
+export function binaryArray(type: ElementType, values: readonly BinaryValue[]): Buffer {
   offset = 0;
-  reserve(VALUE_BYTES_MAX);
-  const isEmpty = values.length === 0;
-  putInt32(isEmpty ? 0 : 1);
-  // "Has nulls" is only a hint: the server looks for itself.
-  putInt32(0);
-  putInt32(ELEMENT_OID[type]);
-  if (!isEmpty) {
-    putInt32(values.length);
-    putInt32(1);
-    for (let index = 0; index < values.length; index += 1) put(type, values[index]);
-  }
+  putElements(type, values);
   return Buffer.from(bytes.subarray(0, offset));
 }
 
 export type BinaryColumn<Row> = {
   readonly name: string;
   readonly type: BinaryType;
-  value(row: Row): BinaryValue;
+  value(row: Row): ColumnValue;
 };
 
 const COPY_DATA = 'd'.charCodeAt(0);

@@ -11,24 +11,51 @@ export function isAfter(one: Place, other: Place): boolean {
   return one.position > other.position || (one.position === other.position && one.line > other.line);
 }
 
-/** An event as it is read. */
-export type FeedEvent = Place & {
+/**
+ * An event is named after the batch that wrote it, with its line in the last four digits. Lines are counted through the
+ * whole batch, whoever's the events are. So an event is found through its batch, and needs no index of its own.
+ */
+export function eventId(batchId: string, line: number): string {
+  return batchId.slice(0, -4) + line.toString(16).padStart(4, '0');
+}
+
+export function batchOf(id: string): string {
+  return `${id.slice(0, -4)}0000`;
+}
+
+export function lineOf(id: string): number {
+  return Number.parseInt(id.slice(-4), 16);
+}
+
+/** An event as it is stored. The resource is JSON, as it was written. */
+export type StoredEvent = {
   readonly id: string;
   readonly type: string;
   readonly resourceId: string;
   readonly atNs: Instant;
-  readonly resource: object;
+  readonly resource: string;
 };
 
-/** As users see it, in answers, in streams and in webhooks alike. */
-export function presentEvent(event: Pick<FeedEvent, 'id' | 'type' | 'resourceId' | 'atNs' | 'resource'>) {
-  return {
-    id: event.id,
-    type: event.type,
-    created_at: formatInstant(event.atNs),
-    resource_id: event.resourceId,
-    data: event.resource as Record<string, unknown>,
-  };
+/** An event as it is read in the feed. */
+export type FeedEvent = Place & StoredEvent;
+
+/**
+ * As users see it, in answers, in streams and in webhooks alike, as JSON. The resource is put in as it is stored;
+ * nothing else needs escaping.
+ */
+export function eventText(event: StoredEvent): string {
+  return `{"id":"${event.id}","type":"${event.type}","created_at":"${formatInstant(event.atNs)}","resource_id":"${event.resourceId}","data":${event.resource}}`;
 }
 
-export type PresentedEvent = ReturnType<typeof presentEvent>;
+export type PresentedEvent = {
+  readonly id: string;
+  readonly type: string;
+  readonly created_at: string;
+  readonly resource_id: string;
+  readonly data: Record<string, unknown>;
+};
+
+/** The same as an object, for where it is a part of something else. */
+export function presentEvent(event: StoredEvent): PresentedEvent {
+  return JSON.parse(eventText(event)) as PresentedEvent;
+}

@@ -1,8 +1,10 @@
-import { plainArray, textArray } from '../database/array.ts';
-import type { Database, Parameter, Queryable } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
+import { LIMITS } from '../limits.ts';
 import { FEED_START, type FeedEvent, isAfter, LINE_MAX, type Place } from './event.ts';
-import { likePattern } from './types.ts';
+import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.ts';
+import { findEvents, named, nextGroups, type Portion } from './group-store.ts';
+import { unpackEvents } from './pack.ts';
 
 /** Where the feed ends at present, and whether there are events that have no position yet. */
 export async function feedHead(database: Queryable): Promise<{ position: bigint; waiting: boolean }> {
@@ -26,11 +28,11 @@ export async function sequence(
       tx.query<{ position: bigint }>('select position from event_sequence for update'),
       tx.query<{ count: number }>(
         `with waiting as (
-           select id, row_number() over (order by at_ns, id) as rank from event_groups
-           where position is null order by at_ns, id limit $1),
+           select batch_id, customer_id, row_number() over (order by at_ns, batch_id, customer_id) as rank
+           from event_groups where position is null order by at_ns, batch_id, customer_id limit $1),
          moved as (
            update event_groups g set position = s.position + w.rank
-           from waiting w, event_sequence s where g.id = w.id
+           from waiting w, event_sequence s where g.batch_id = w.batch_id and g.customer_id = w.customer_id
            returning g.at_ns)
          update event_sequence s
          set position = s.position + m.count, at_ns = greatest(s.at_ns, m.at_ns)
@@ -74,23 +76,6 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
   return rows.map((row) => row.customer_id);
 }
 
-const COLUMNS = `e.id, e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json, g.position, e.line`;
-/**
- * Events in the order of the feed, group by group, and events that are found by themselves, each with its group. The
- * fences keep it so: a join, which can go either way, was planned as a scan of all events, or of all of a customer's.
- */
-const IN_ORDER = 'event_groups g cross join lateral (select * from events where group_id = g.id offset 0) e';
-const foundBy = (condition: string): string => `(select * from events e where ${condition} offset 0) e
-  cross join lateral (select * from event_groups where id = e.group_id offset 0) g`;
-
-export type FeedFilter = {
-  readonly ids?: readonly string[] | undefined;
-  readonly types?: readonly string[] | undefined;
-  readonly notType?: string;
-  readonly resourceIds?: readonly string[] | undefined;
-  readonly ranges?: readonly { readonly operator: string; readonly ns: Instant }[];
-};
-
 export type FeedPage = {
   readonly events: readonly FeedEvent[];
   /** Everything up to here was looked at. */
@@ -98,107 +83,65 @@ export type FeedPage = {
   readonly hasMore: boolean;
 };
 
-type Where = {
-  readonly clauses: string[];
-  /** By which indexes find the events themselves. */
-  readonly finding: string[];
-  readonly parameters: Parameter[];
-};
-
-function within(customerId: string, after: Place): Where {
-  return {
-    clauses: ['g.customer_id = $1', 'g.position >= $2', '(g.position > $2 or e.line > $3)'],
-    finding: [],
-    parameters: [customerId, after.position, after.line],
-  };
-}
-
-function narrow(where: Where, filter: FeedFilter): void {
-  const add = (sql: string, value: Parameter, clauses = where.clauses): void => {
-    where.parameters.push(value);
-    clauses.push(sql.replace('?', `$${where.parameters.length}`));
-  };
-  if (filter.ids !== undefined) add('e.id = any (?::uuid[])', plainArray(filter.ids), where.finding);
-  if (filter.types !== undefined)
-    add('e.type like any (?::text[])', textArray(filter.types.map(likePattern)));
-  if (filter.notType !== undefined) add('e.type <> ?', filter.notType);
-  if (filter.resourceIds !== undefined)
-    add('e.resource_id = any (?::uuid[])', plainArray(filter.resourceIds), where.finding);
-  for (const { operator, ns } of filter.ranges ?? []) add(`e.at_ns ${operator} ?`, ns);
-}
-
-function selectEvents(database: Queryable, where: Where, limit: number): Promise<FeedEvent[]> {
-  const parameters = [...where.parameters, limit];
-  const from = where.finding.length > 0 ? foundBy(where.finding.join(' and ')) : IN_ORDER;
-  return database.query<FeedEvent>(
-    `select ${COLUMNS} from ${from} where ${where.clauses.join(' and ')}
-     order by g.position, e.line limit $${parameters.length}`,
-    parameters,
-  );
-}
-
-/** The last of the next so many events, whatever they are. */
-async function scanEnd(
-  database: Queryable,
-  customerId: string,
-  after: Place,
-  eventsMax: number,
-): Promise<(Place & { count: number }) | undefined> {
-  const { clauses, parameters } = within(customerId, after);
-  const [row] = await database.query<Place & { count: number }>(
-    `select position, line, count(*) over ()::integer as count from (
-       select g.position, e.line from ${IN_ORDER} where ${clauses.join(' and ')}
-       order by g.position, e.line limit $4) as scanned
-     order by position desc, line desc limit 1`,
-    [...parameters, eventsMax],
-  );
-  return row;
-}
-
-function pageOf(events: readonly FeedEvent[], limit: number, end: Place, endHasMore: boolean): FeedPage {
-  if (events.length > limit) {
-    const shown = events.slice(0, limit);
-    const { position, line } = shown.at(-1)!;
-    return { events: shown, next: { position, line }, hasMore: true };
-  }
-  const last = events.at(-1);
-  const next = last !== undefined && isAfter(last, end) ? last : end;
-  return { events, next: { position: next.position, line: next.line }, hasMore: endHasMore };
-}
-
 type Bounds = { readonly limit: number; readonly scanMax: number };
 
-/** In steps that grow, so that a filter that most events fit costs little, and one that hardly any fit few statements. */
-async function scanFeed(
+/**
+ * How much to read next. Without a filter all events fit, and a page needs so many. With one, in steps that grow: so a
+ * filter that most events fit costs little, and one that hardly any fit few statements. What is found by ids is all read.
+ */
+function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: number, left: number): Portion {
+  const groupsMax = LIMITS.eventReadGroupsMax;
+  if (kind === 'found') return { groupsMax, linesMax: LINE_MAX };
+  const linesMax = kind === 'all' ? wanted : Math.min(wanted * 4 ** step, left);
+  return { groupsMax: Math.min(linesMax, groupsMax), linesMax };
+}
+
+/** Reads on from a place, group by group, until the page is full, or enough was looked at, or there are no more. */
+async function searchFeed(
   database: Queryable,
   customerId: string,
   filter: FeedFilter,
   start: Place,
   { limit, scanMax }: Bounds,
 ): Promise<FeedPage> {
+  const isFound = filter.ids !== undefined || filter.resourceIds !== undefined;
+  const kind = isFound ? 'found' : isFiltered(filter) ? 'filtered' : 'all';
+  const testOf = createTest(filter);
   const events: FeedEvent[] = [];
   let after = start;
   let scanned = 0;
-  for (let size = limit * 4; ; size *= 4) {
-    const step = Math.min(size, scanMax - scanned);
-    const end = await scanEnd(database, customerId, after, step);
-    if (end === undefined) return { events, next: after, hasMore: false };
-    const where = within(customerId, after);
-    narrow(where, filter);
-    where.parameters.push(end.position, end.line);
-    const at = where.parameters.length;
-    where.clauses.push(`g.position <= $${at - 1}`, `(g.position < $${at - 1} or e.line <= $${at})`);
-    events.push(...(await selectEvents(database, where, limit + 1 - events.length)));
-    scanned += end.count;
-    const isEnd = end.count < step;
-    if (events.length > limit || isEnd || scanned >= scanMax) return pageOf(events, limit, end, !isEnd);
-    after = { position: end.position, line: end.line };
+  for (let step = 1; ; step += 1) {
+    const portion = portionOf(kind, limit + 1 - events.length, step, scanMax - scanned);
+    const groups = await nextGroups(database, customerId, filter, after, portion);
+    let isAll = groups.length < portion.groupsMax;
+    for (const { batchId, position, lines, lastLine, mayFit, events: packed } of groups) {
+      if (mayFit && packed === null) {
+        isAll = false;
+        break;
+      }
+      const fits = testOf(batchId);
+      const from = position === after.position ? after.line : 0;
+      if (packed !== null) {
+        for (const one of unpackEvents(packed, (line) => line.line > from && fits(line))) {
+          if (events.length === limit) return { events, next: placeOf(events.at(-1)!), hasMore: true };
+          events.push({ ...named(batchId, one), position });
+        }
+      }
+      after = { position, line: lastLine };
+      scanned += lines;
+      if (kind === 'filtered' && scanned >= scanMax) return { events, next: after, hasMore: true };
+    }
+    if (isAll) return { events, next: after, hasMore: false };
   }
 }
 
+function placeOf({ position, line }: Place): Place {
+  return { position, line };
+}
+
 /**
- * The next events of a customer. Whatever the filter, a page looks at a bounded number of events: when few of them
- * fit, the page is short, and `next` is where to go on. For ids there are indexes, and no bound is needed.
+ * The next events of a customer. Whatever the filter, a page looks at a bounded number of events, rounded up to whole
+ * groups: when few of them fit, the page is short, and `next` is where to go on. What is found by ids needs no bound.
  */
 export async function readFeed(
   database: Queryable,
@@ -207,26 +150,17 @@ export async function readFeed(
   start: Place,
   bounds: Bounds,
 ): Promise<FeedPage> {
-  const { limit } = bounds;
   let after = start;
-  for (const { operator, ns } of filter.ranges ?? []) {
-    if (operator.startsWith('<')) continue;
+  for (const ns of lowerBounds(filter)) {
     const place = await placeBefore(database, ns);
     if (isAfter(place, after)) after = place;
   }
-  const where = within(customerId, after);
-  narrow(where, filter);
-  if (filter.ids !== undefined || filter.resourceIds !== undefined) {
-    // Read before the events: what is seen beyond it is not taken for all that is there.
-    const { position } = await feedHead(database);
-    const head = { position, line: LINE_MAX };
-    const found = await selectEvents(database, where, limit + 1);
-    return pageOf(found, limit, isAfter(head, after) ? head : after, false);
-  }
-  const isFiltered =
-    filter.types !== undefined || filter.notType !== undefined || (filter.ranges ?? []).length > 0;
-  if (isFiltered) return scanFeed(database, customerId, filter, after, bounds);
-  return pageOf(await selectEvents(database, where, limit + 1), limit, after, false);
+  if (filter.ids === undefined && filter.resourceIds === undefined)
+    return searchFeed(database, customerId, filter, after, bounds);
+  // Read before the events: what is seen beyond it is not taken for all that is there.
+  const head = { position: (await feedHead(database)).position, line: LINE_MAX };
+  const page = await searchFeed(database, customerId, filter, after, bounds);
+  return page.hasMore || isAfter(page.next, head) ? page : { ...page, next: head };
 }
 
 /** An event of that customer that is in the feed; another's is as if it were not there. */
@@ -235,9 +169,6 @@ export async function findEvent(
   customerId: string,
   id: string,
 ): Promise<FeedEvent | undefined> {
-  const [event] = await database.query<FeedEvent>(
-    `select ${COLUMNS} from ${foundBy('e.id = $1')} where e.customer_id = $2 and g.position is not null`,
-    [id, customerId],
-  );
-  return event;
+  const event = (await findEvents(database, customerId, [id])).get(id);
+  return event?.position == null ? undefined : { ...event, position: event.position };
 }

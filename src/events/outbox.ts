@@ -10,12 +10,12 @@ export function event(
   at: Instant,
   /** As users see it; or that as JSON, where it is at hand. */
   resource: object | string,
-  /** Only for whoever must know the event's id beforehand. */
-  id?: string,
+  /** The resource never changes again, and its own row says which batch made it: events of it are looked up there. */
+  isOnly = false,
 ): Write {
   const text = typeof resource === 'string' ? resource : JSON.stringify(resource);
-  const row = { customerId, type, resourceId, atNs: at, resource: text };
+  const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly };
   // The resource has the same time in it, so that its text is known already.
   const key = `${customerId}/${resourceId}/${type}/${formatInstant(at)}`;
-  return write(events, key, id === undefined ? row : { ...row, id });
+  return write(events, key, row);
 }

@@ -6,8 +6,9 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { FEED_START, LINE_MAX, type Place, presentEvent } from './event.ts';
-import { type FeedFilter, feedHead, findEvent } from './feed-store.ts';
+import { eventText, FEED_START, LINE_MAX, type Place } from './event.ts';
+import { feedHead, findEvent } from './feed-store.ts';
+import type { FeedFilter } from './filter.ts';
 import type { News } from './news.ts';
 import { EventPage, EventShape, EventStreamQuery, EventsQuery } from './schema.ts';
 import { readOrWait, streamEvents } from './stream.ts';
@@ -68,13 +69,9 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
           throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
         const reading = { database, news, customerId, filter, signal: signal() };
         const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
-        return {
-          body: {
-            items: page.events.map(presentEvent),
-            next_page_cursor: writeCursor(page.next),
-            has_more: page.hasMore,
-          },
-        };
+        const items = page.events.map(eventText).join(',');
+        const cursor = writeCursor(page.next);
+        return { body: `{"items":[${items}],"next_page_cursor":"${cursor}","has_more":${page.hasMore}}` };
       },
     }),
     streamRoute(dependencies),
@@ -91,7 +88,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       async handle({ caller, params }) {
         const event = await findEvent(database, caller.customerId, params.id);
         if (event === undefined) throw notFound('event', params.id);
-        return { body: presentEvent(event) };
+        return { body: eventText(event) };
       },
     }),
   ];

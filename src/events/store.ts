@@ -1,7 +1,8 @@
 import { appendTo } from '../database/binary.ts';
-import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
+import { LIMITS } from '../limits.ts';
+import { packLine, packText } from './pack.ts';
 
 /** A change of state, appended in the transaction that makes it. Carries the resource as it was, as users see it. */
 export type EventRow = {
@@ -9,54 +10,85 @@ export type EventRow = {
   readonly type: string;
   readonly resourceId: string;
   readonly atNs: Instant;
+  /** JSON, on one line. */
   readonly resource: string;
-  /** For whoever must name the event before it is written; others are named here. */
-  readonly id?: string;
+  /** The only event that its resource will ever have, and the resource's own row names the batch. */
+  readonly isOnly: boolean;
 };
 
-type Group = { readonly id: string; readonly customerId: string; atNs: Instant; lines: number };
-
-type GroupedEvent = { readonly event: EventRow; readonly group: Group; readonly line: number };
+/** All events of a batch for one customer. */
+type Group = {
+  readonly batchId: string;
+  readonly customerId: string;
+  atNs: Instant;
+  lines: number;
+  lastLine: number;
+  readonly types: string[];
+  text: string;
+};
 
 const insertGroups = appendTo<Group>('event_groups', [
-  { name: 'id', type: 'uuid', value: (group) => group.id },
+  { name: 'batch_id', type: 'uuid', value: (group) => group.batchId },
   { name: 'customer_id', type: 'uuid', value: (group) => group.customerId },
   { name: 'at_ns', type: 'bigint', value: (group) => group.atNs },
+  { name: 'lines', type: 'integer', value: (group) => group.lines },
+  { name: 'last_line', type: 'integer', value: (group) => group.lastLine },
+  { name: 'types', type: 'text[]', value: (group) => group.types },
+  { name: 'events', type: 'bytea', value: (group) => packText(group.text) },
 ]);
 
-const insertEvents = appendTo<GroupedEvent>('events', [
-  // Ids are made here and not by rules, which are pure and may run again.
-  { name: 'id', type: 'uuid', value: ({ event }) => event.id ?? newId() },
-  { name: 'group_id', type: 'uuid', value: ({ group }) => group.id },
-  { name: 'line', type: 'integer', value: ({ line }) => line },
-  { name: 'customer_id', type: 'uuid', value: ({ event }) => event.customerId },
-  { name: 'type', type: 'text', value: ({ event }) => event.type },
-  { name: 'resource_id', type: 'uuid', value: ({ event }) => event.resourceId },
-  { name: 'at_ns', type: 'bigint', value: ({ event }) => event.atNs },
-  { name: 'resource', type: 'text', value: ({ event }) => event.resource },
+type ResourceRow = { readonly resourceId: string; readonly batchId: string };
+
+const insertResources = appendTo<ResourceRow>('event_resources', [
+  { name: 'resource_id', type: 'uuid', value: (row) => row.resourceId },
+  { name: 'batch_id', type: 'uuid', value: (row) => row.batchId },
 ]);
 
-/** One group per customer, with lines in the order in which the events were decided. */
-function groupEvents(rows: readonly EventRow[]): { groups: Group[]; events: GroupedEvent[] } {
+/** One group per customer, with lines in the order in which the events were decided, counted through the batch. */
+function groupEvents(rows: readonly EventRow[], batchId: string): Group[] {
   const groups = new Map<string, Group>();
-  const grouped = rows.map((event) => {
-    let group = groups.get(event.customerId);
+  let line = 0;
+  // The events of one command have the same instant: its text is made once.
+  let lastAtNs: Instant | undefined;
+  let atText = '';
+  for (const { customerId, type, resourceId, atNs, resource } of rows) {
+    let group = groups.get(customerId);
     if (group === undefined) {
-      group = { id: newId(), customerId: event.customerId, atNs: event.atNs, lines: 0 };
-      groups.set(event.customerId, group);
+      group = { batchId, customerId, atNs, lines: 0, lastLine: 0, types: [], text: '' };
+      groups.set(customerId, group);
     }
-    if (event.atNs > group.atNs) group.atNs = event.atNs;
+    if (atNs !== lastAtNs) {
+      lastAtNs = atNs;
+      atText = atNs.toString();
+    }
+    line += 1;
+    if (atNs > group.atNs) group.atNs = atNs;
     group.lines += 1;
-    return { event, group, line: group.lines };
-  });
-  return { groups: [...groups.values()], events: grouped };
+    group.lastLine = line;
+    if (!group.types.includes(type)) group.types.push(type);
+    group.text += packLine(line, type, resourceId, atText, resource);
+  }
+  return [...groups.values()];
+}
+
+function resourcesOf(rows: readonly EventRow[], batchId: string): ResourceRow[] {
+  const ids = new Set<string>();
+  for (const { isOnly, resourceId } of rows) if (!isOnly) ids.add(resourceId);
+  return Array.from(ids, (resourceId) => ({ resourceId, batchId }));
 }
 
 export const events: Table<EventRow> = {
   name: 'events',
   sendsAtOnce: true,
-  write(tx, rows) {
-    const grouped = groupEvents(rows);
-    return Promise.all([insertGroups(tx, grouped.groups), insertEvents(tx, grouped.events)]);
+  write(tx, rows, batchId) {
+    // The batch is halved then, and written in parts.
+    if (rows.length > LIMITS.batchEventsMax) {
+      throw new RangeError(`a batch with ${rows.length} events: ids have room for ${LIMITS.batchEventsMax}`);
+    }
+    const resources = resourcesOf(rows, batchId);
+    return Promise.all([
+      insertGroups(tx, groupEvents(rows, batchId)),
+      resources.length > 0 ? insertResources(tx, resources) : undefined,
+    ]);
   },
 };

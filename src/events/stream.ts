@@ -1,8 +1,9 @@
 import type { Queryable } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
 import { writeCursor } from './cursor.ts';
-import { type Place, presentEvent } from './event.ts';
-import { type FeedFilter, type FeedPage, readFeed } from './feed-store.ts';
+import { eventText, type Place } from './event.ts';
+import { type FeedPage, readFeed } from './feed-store.ts';
+import type { FeedFilter } from './filter.ts';
 import type { News } from './news.ts';
 
 export type FeedReading = {
@@ -62,7 +63,7 @@ export async function* streamEvents(
     const page = await readOrWait(reading, after, LIMITS.eventStreamPageMax, heartbeatMs);
     after = page.next;
     for (const event of page.events) {
-      yield `id: ${writeCursor(event)}\ndata: ${JSON.stringify(presentEvent(event))}\n\n`;
+      yield `id: ${writeCursor(event)}\ndata: ${eventText(event)}\n\n`;
     }
     // A message without data is none, but its id counts: who comes back later need not begin so far behind.
     if (page.events.length === 0) yield `: still here\nid: ${writeCursor(after)}\n\n`;

@@ -30,7 +30,12 @@ export function typeFaults(pointer: string, types: readonly string[] | undefined
   });
 }
 
-/** A filter in SQL's words: `*` stands for any text, `_` for itself. */
+/** A filter as a pattern: `*` stands for any text, everything else for itself. */
+export function typePattern(filter: string): RegExp {
+  return new RegExp(`^${filter.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+}
+
+/** The same in SQL's words. */
 export function likePattern(pattern: string): string {
   return pattern.replaceAll('_', '\\_').replaceAll('*', '%');
 }

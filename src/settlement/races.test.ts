@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
+import { eventsOf } from '../../test/support/events.ts';
 import { assets, problemOf, startNode, type TestNode } from '../../test/support/ledger.ts';
 import { newId } from '../kernel/id.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -59,11 +60,7 @@ const submit = (node: TestNode, move: Move, seen: Settlement): Promise<unknown> 
   );
 
 async function typesOf(id: string): Promise<string[]> {
-  const rows = await test.database.query<{ type: string }>(
-    'select type from events where resource_id = $1 order by type',
-    [id],
-  );
-  return rows.map((row) => row.type);
+  return (await eventsOf(test.database, id)).map((one) => one.type).sort();
 }
 
 /** One of the attempts is done, all others learn what it made of the transaction, and each party is told once. */

@@ -26,6 +26,7 @@ export function transferEvent(
   assets: Assets,
   text: string = transferText(transfer, assets),
 ): Write {
-  const { customerId, id, updatedAtNs } = transfer;
-  return event(EVENT_TYPES[transfer.type][transfer.status], customerId, id, updatedAtNs, text);
+  const { customerId, id, updatedAtNs, batchId } = transfer;
+  const type = EVENT_TYPES[transfer.type][transfer.status];
+  return event(type, customerId, id, updatedAtNs, text, batchId !== undefined);
 }

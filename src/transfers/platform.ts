@@ -2,7 +2,6 @@ import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
-import type { Instant } from '../kernel/instant.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, type IdempotencyKey, read, refuse, type View, write } from '../ledger/command.ts';
@@ -102,7 +101,7 @@ function sidesOf(
   units: bigint,
   ids: { group: string; debit: string; credit: string },
   owners: { from: string; to: string },
-  now: Instant,
+  view: Pick<View, 'now' | 'batchId'>,
 ): Sides {
   const common = {
     status: 'COMPLETED',
@@ -111,9 +110,10 @@ function sidesOf(
     feeUnits: 0n,
     balanceAsset: request.asset,
     balanceUnits: units,
-    createdAtNs: now,
-    updatedAtNs: now,
+    createdAtNs: view.now,
+    updatedAtNs: view.now,
     groupId: ids.group,
+    batchId: view.batchId,
   } as const;
   return {
     debit: {
@@ -172,7 +172,7 @@ export function insideTransferCommand(
       const fault = insideFault(kind, caller, request, view, tables);
       if (fault !== undefined) return refuse(fault);
       const owners = { from: caller.customerId, to: view.row(profiles, toId)!.customerId };
-      const { debit, credit } = sidesOf(kind, request, units, ids, owners, view.now);
+      const { debit, credit } = sidesOf(kind, request, units, ids, owners, view);
       const debitText = transferText(debit, assets);
       return {
         accepted: true,

@@ -48,7 +48,8 @@ export const TRANSFER_COLUMNS = COLUMNS.map(({ name }) => `t.${name} as "${camel
 export const newTransfers: Table<Transfer> = {
   sendsAtOnce: true,
   name: 'transfers',
-  write: appendTo('transfers', COLUMNS),
+  // By the batch the event of a transfer inside is found; the transfer itself is never asked for it.
+  write: appendTo('transfers', [...COLUMNS, { name: 'batch_id', type: 'uuid', value: (one) => one.batchId }]),
 };
 
 /** Transfers that change. Whoever names one in its reads has it to itself until commit. */

@@ -35,6 +35,8 @@ export type Transfer = {
   /** Kept, never shown. */
   readonly beneficiary?: object | null;
   readonly feeId?: string | null;
+  /** Of transfers inside the service: the batch that made them, where their only event is. Written, never read. */
+  readonly batchId?: string;
 };
 
 export const TRANSFER_TYPES = [

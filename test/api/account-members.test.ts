@@ -5,6 +5,7 @@ import { findMember, memberPlaces } from '../../src/identity/member-store.ts';
 import { addMembersCommand, removeMemberCommand } from '../../src/identity/members.ts';
 import { accountTable, identityTable } from '../../src/identity/store.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { type WrittenEvent, eventsOf as writtenEvents } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import {
   type Answer,
@@ -59,11 +60,7 @@ const advisor = (identityId: string): object => ({ identity_id: identityId, role
 const membersOf = async (accountId: string): Promise<any[]> =>
   (await alice.call('GET', `/v2/identity/accounts/${accountId}`)).body.members;
 
-const eventsOf = (memberId: string): Promise<any[]> =>
-  service.database.query(
-    'select type, customer_id, resource::json from events where resource_id = $1 order by at_ns',
-    [memberId],
-  );
+const eventsOf = (memberId: string): Promise<WrittenEvent[]> => writtenEvents(service.database, memberId);
 
 /** The answer, after a look that nothing was written meanwhile. */
 async function refused(request: () => Promise<Answer>): Promise<Answer> {
@@ -350,7 +347,7 @@ describe('removing members', () => {
     expect(await membersOf(account)).toEqual([]);
     const events = await eventsOf(member.id);
     expect(events.map(({ type }) => type)).toEqual(['account_member.added', 'account_member.removed']);
-    expect(events[1].resource).toEqual(answer.body);
+    expect(events[1]!.resource).toEqual(answer.body);
   });
 
   it('does not know the member afterwards, nor members of others, nor malformed ids', async () => {

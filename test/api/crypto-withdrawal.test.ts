@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -103,11 +104,9 @@ describe('what is created', () => {
     expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '1.4999', held: '0.5001' });
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    const events = await service.database.query(
-      'select type, resource::json from events where resource_id = $1',
-      [answer.body.id],
-    );
-    expect(events).toEqual([{ type: 'transfer.crypto_withdrawal.pending', resource: answer.body }]);
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.crypto_withdrawal.pending', resource: answer.body },
+    ]);
     const kept = await service.database.query('select beneficiary from transfers where id = $1', [
       answer.body.id,
     ]);

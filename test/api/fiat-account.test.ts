@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -123,11 +124,8 @@ describe('what is accepted', () => {
     const { body } = await create(request);
     const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [body.id]);
     expect(row).toMatchObject({ customer_id: alice.id, kind: 'wire', fiat_network_instructions: { wire } });
-    const [first] = await service.database.query<any>(
-      'select type, resource::json from events where resource_id = $1 order by at_ns',
-      [body.id],
-    );
-    expect(first).toEqual({ type: 'fiat_account.pending', resource: body });
+    const [first] = await eventsOf(service.database, body.id);
+    expect(first).toEqual({ customer_id: alice.id, type: 'fiat_account.pending', resource: body });
   });
 
   it.each(Object.entries(kinds))('takes an account of the kind %s', async (kind, instructions) => {

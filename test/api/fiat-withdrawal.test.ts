@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FiatKind } from '../../src/fiat-accounts/fiat-account.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -93,11 +94,9 @@ describe('what is created', () => {
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '379.5', held: '120.5' });
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    const events = await service.database.query(
-      'select type, resource::json from events where resource_id = $1',
-      [answer.body.id],
-    );
-    expect(events).toEqual([{ type: 'transfer.wire_withdrawal.pending', resource: answer.body }]);
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.wire_withdrawal.pending', resource: answer.body },
+    ]);
   });
 
   it('takes the fee out of a total', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -115,13 +116,11 @@ describe('what is created', () => {
     });
     expect((await alice.call('GET', group)).body.items).toEqual([debit.body]);
     expectProblem(await alice.call('GET', `/v2/transfer/transfers/${credit.id}`), 404, 'not-found');
-    const events = await service.database.query(
-      'select customer_id, type, resource::json from events where resource_id in ($1, $2) order by type',
-      [debit.body.id, credit.id],
-    );
-    expect(events).toEqual([
-      { customer_id: bob.id, type: 'transfer.platform_transfer_credit.completed', resource: credit },
+    expect(await eventsOf(service.database, debit.body.id)).toEqual([
       { customer_id: alice.id, type: 'transfer.platform_transfer_debit.completed', resource: debit.body },
+    ]);
+    expect(await eventsOf(service.database, credit.id)).toEqual([
+      { customer_id: bob.id, type: 'transfer.platform_transfer_credit.completed', resource: credit },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { systemBalances } from '../../src/ledger/balances.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -76,11 +77,9 @@ describe('a deposit', () => {
     expect(await clearing('clearing:wire', 'USD')).toBe(before - 10_050n);
     const read = await alice.call('GET', `/v2/transfer/transfers/${answer.body.id}`);
     expect(read.body).toEqual(answer.body);
-    const events = await service.database.query(
-      'select type, resource::json from events where resource_id = $1',
-      [answer.body.id],
-    );
-    expect(events).toEqual([{ type: 'transfer.wire_deposit.completed', resource: answer.body }]);
+    expect(await eventsOf(service.database, answer.body.id)).toEqual([
+      { customer_id: alice.id, type: 'transfer.wire_deposit.completed', resource: answer.body },
+    ]);
   });
 
   it('of a coin with one network need not name it', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -273,10 +274,7 @@ describe('affirming and cancelling', () => {
       expect(answer.body).toEqual({ ...same, ...why, status: next, updated_at });
       expect(updated_at > before.body.updated_at).toBe(true);
       expect((await get(alice, id)).body).toEqual(answer.body);
-      const told = await service.database.query<{ customer_id: string; type: string; resource: object }>(
-        'select customer_id, type, resource::json from events where resource_id = $1 order by id',
-        [id],
-      );
+      const told = await eventsOf(service.database, id);
       const moves = told.filter((one) => one.type === `settlement.transaction.${next.toLowerCase()}`);
       expect(moves.map((one) => one.customer_id).sort()).toEqual(
         [...new Set([source.customer.id, target.customer.id])].sort(),

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { type WrittenEvent, eventsOf as writtenEvents } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -48,12 +49,7 @@ async function refused(call: () => Promise<Answer>): Promise<Answer> {
   return answer;
 }
 
-async function eventsOf(id: string): Promise<{ customer_id: string; type: string; resource: unknown }[]> {
-  return service.database.query(
-    'select customer_id, type, resource::json from events where resource_id = $1 order by id',
-    [id],
-  );
-}
+const eventsOf = (id: string): Promise<WrittenEvent[]> => writtenEvents(service.database, id);
 
 describe('an accepted transaction', () => {
   it('is PENDING, answers every field of the interface, and tells both parties', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
   expectInvalid,
@@ -66,10 +67,7 @@ describe('the user of the sandbox', () => {
     const answer = await decide(id, 'fail');
     expect(answer.body).toMatchObject({ status: 'FAILED', secondary_status: { name: 'FAILED_BY_RAIL' } });
     expect(await balanceOf(service, profile, 'BTC')).toEqual({ available: '2', held: '0' });
-    const events = await service.database.query<{ type: string; resource: object }>(
-      'select type, resource::json from events where resource_id = $1 order by at_ns',
-      [id],
-    );
+    const events = await eventsOf(service.database, id);
     expect(events.map(({ type }) => type)).toEqual([
       'transfer.crypto_withdrawal.pending',
       'transfer.crypto_withdrawal.failed',

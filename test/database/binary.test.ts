@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { appendTo, type BinaryColumn, binaryArray } from '../../src/database/binary.ts';
+import { appendTo, type BinaryColumn, type BinaryValue, binaryArray } from '../../src/database/binary.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -16,8 +16,12 @@ type Row = {
   readonly count: number | null;
   readonly line: number | null;
 };
+type Rest = { readonly load: Buffer | null; readonly names: readonly string[] | null };
 
-const COLUMNS: readonly BinaryColumn<Row>[] = [
+/** Of types that arrays can have as well. */
+type ElementType = Parameters<typeof binaryArray>[0];
+type Column = BinaryColumn<Row> & { readonly type: ElementType; value(row: Row): BinaryValue };
+const COLUMNS: readonly Column[] = [
   { name: 'id', type: 'uuid', value: (row) => row.id },
   { name: 'words', type: 'text', value: (row) => row.words },
   { name: 'facts', type: 'jsonb', value: (row) => row.facts },
@@ -30,7 +34,7 @@ const COLUMNS: readonly BinaryColumn<Row>[] = [
 beforeAll(async () => {
   test = await createTestDatabase();
   await test.database.query(
-    'create table things (place serial, id uuid, words text, facts jsonb, amount numeric, at bigint, count integer, line smallint)',
+    'create table things (place serial, id uuid, words text, facts jsonb, amount numeric, at bigint, count integer, line smallint, load bytea, names text[])',
   );
 });
 afterAll(() => test.drop());
@@ -113,6 +117,34 @@ describe('rows', () => {
     const outcome = test.database.transaction(async (tx) => append(tx, [{ ...row, ...fault }]));
     await expect(outcome).rejects.toThrow(/UUID|range|digits|BigInt/);
     expect(await test.database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('bytes and lists of texts', () => {
+  const append = appendTo<Rest>('things', [
+    { name: 'load', type: 'bytea', value: (row) => row.load },
+    { name: 'names', type: 'text[]', value: (row) => row.names },
+  ]);
+  const loads = fc
+    .oneof(fc.uint8Array({ maxLength: 300 }), fc.constant(new Uint8Array(300_000)))
+    .map((bytes) => Buffer.from(bytes));
+
+  it('arrive as they were sent', async () => {
+    const rest = fc.record({
+      load: fc.option(loads),
+      names: fc.option(fc.array(storable, { maxLength: 20 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(rest, { maxLength: 5 }), async (sent) => {
+        await test.database.query('truncate things restart identity');
+        await test.database.transaction((tx) => append(tx, sent));
+        const stored = await test.database.query<Rest>('select load, names from things order by place');
+        // As text: comparing long lists of numbers takes seconds.
+        const readable = ({ load, names }: Rest) => [load?.toString('base64'), names];
+        expect(stored.map(readable)).toEqual(sent.map(readable));
+      }),
+      { numRuns: 50 },
+    );
   });
 });
 

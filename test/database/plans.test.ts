@@ -17,7 +17,17 @@ import { findSettlement } from '../../src/settlement/store.ts';
 import { listContradictions } from '../../src/transfers/payout-store.ts';
 import { claimDue } from '../../src/transfers/work-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { BIG, COMMON, historyId, loadHistory, OTHERS, RARE, START_NS, STEP_NS } from '../support/history.ts';
+import {
+  BIG,
+  COMMON,
+  historyEventId,
+  historyId,
+  loadHistory,
+  OTHERS,
+  RARE,
+  START_NS,
+  STEP_NS,
+} from '../support/history.ts';
 import { createPlanCheck, type Look, PAGE_LIMIT, pagesOf, SHOWN } from '../support/plans.ts';
 
 const ROWS = 20_000;
@@ -116,7 +126,7 @@ describe('a page of any other list reads little more than it shows', () => {
   const deliveries =
     (filters: object): List =>
     (database, page) =>
-      listDeliveries(database, historyId('endpoint', COMMON), filters, page);
+      listDeliveries(database, { id: historyId('endpoint', COMMON), customerId: BIG }, filters, page);
   const byCreation: [string, List][] = [
     ['profiles', profiles({})],
     ['profiles by nickname', profiles({ nicknames: ['name-1', 'name-none'] })],
@@ -133,7 +143,7 @@ describe('a page of any other list reads little more than it shows', () => {
     ['webhook endpoints', (database, page) => listEndpoints(database, BIG, {}, page)],
     ['deliveries', deliveries({})],
     ['deliveries that failed', deliveries({ statuses: ['FAILED'] })],
-    ['deliveries of an event', deliveries({ event_ids: [historyId('event', 1)] })],
+    ['deliveries of an event', deliveries({ event_ids: [historyEventId(2, 2)] })],
   ];
   it.each(byCreation)('%s', (_title, list) => expectShort(list, ['created_at']));
 });
@@ -152,7 +162,7 @@ describe('other reads look up what they need', () => {
   ];
   const looks: [string, Look][] = [
     ['a settlement transaction', (database) => findSettlement(database, BIG, historyId('settlement', 2))],
-    ['an event', (database) => findEvent(database, BIG, historyId('event', 11))],
+    ['an event', (database) => findEvent(database, BIG, historyEventId(1, 1))],
     ['balances now', (database) => balancesOf(database, profile)],
     ['balances at a time', (database) => balancesAt(database, profile, middle)],
     ['balances before all times', (database) => balancesAt(database, profile, START_NS)],
@@ -162,7 +172,7 @@ describe('other reads look up what they need', () => {
     ['the feed from its start', feed({})],
     ['the feed from somewhere', feed({}, BigInt(ROWS / 20))],
     ['events of resources', feed({ resourceIds: [historyId('transfer', 11)] })],
-    ['events by id', feed({ ids: [historyId('event', 11)] })],
+    ['events by id', feed({ ids: [historyEventId(1, 1)] })],
     ['withdrawals that are due', (database) => claimDue(database, lanes, 0n, 1_000_000n)],
   ];
   it.each(looks)('%s', async (_title, look) => {

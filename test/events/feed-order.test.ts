@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
-import { LINE_MAX, type Place } from '../../src/events/event.ts';
+import { eventId, LINE_MAX, type Place } from '../../src/events/event.ts';
 import { type FeedPage, readFeed } from '../../src/events/feed-store.ts';
 import { createNews } from '../../src/events/news.ts';
+import { packLine, packText } from '../../src/events/pack.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
-import { newId } from '../../src/kernel/id.ts';
+import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assets } from '../support/ledger.ts';
@@ -56,7 +57,7 @@ async function followFeed(node: Node, customerId: string, isOver: () => boolean)
     let page: FeedPage;
     do {
       page = await readFeed(node.database, customerId, {}, after, { limit: 100, scanMax: 1_000 });
-      seen.push(...page.events.map((one) => ({ ...(one.resource as any), place: one })));
+      seen.push(...page.events.map((one) => ({ ...JSON.parse(one.resource), place: one })));
       after = page.next;
     } while (page.hasMore);
     if (last) return seen;
@@ -111,16 +112,12 @@ it('an event whose transaction commits late comes after those that were read alr
   const node = await startNode(false);
   const customerId = newId();
   const late = await node.database.reserve();
-  const [groupId, firstId] = [newId(), newId()];
+  const batchId = newBatchId();
   await late.query('begin');
-  await late.query('insert into event_groups (id, customer_id, at_ns) values ($1, $2, 1)', [
-    groupId,
-    customerId,
-  ]);
   await late.query(
-    `insert into events (id, group_id, line, customer_id, type, resource_id, at_ns, resource)
-     values ($1, $2, 1, $3, 'transfer.test.completed', $1, 1, '{}')`,
-    [firstId, groupId, customerId],
+    `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events)
+     values ($1, $2, 1, 1, 1, '{transfer.test.completed}', $3)`,
+    [batchId, customerId, packText(packLine(1, 'transfer.test.completed', newId(), 1n, '{}'))],
   );
   await node.writePath.submit(emit(customerId, [{}, {}]));
   await new Promise((done) => setTimeout(done, 500));
@@ -130,6 +127,6 @@ it('an event whose transaction commits late comes after those that were read alr
   late.release();
   await new Promise((done) => setTimeout(done, 500));
   const next = await readFeed(node.database, customerId, {}, page.next, { limit: 10, scanMax: 100 });
-  expect(next.events.map((one) => one.id)).toEqual([firstId]);
+  expect(next.events.map((one) => one.id)).toEqual([eventId(batchId, 1)]);
   await node.stop();
 });

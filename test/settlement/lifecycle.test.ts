@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type WrittenEvent, eventsOf as writtenEvents } from '../support/events.ts';
 import {
   type Answer,
   expectProblem,
@@ -82,12 +83,7 @@ async function make(state: State, both: boolean): Promise<Made> {
   return made;
 }
 
-async function eventsOf(id: string): Promise<{ type: string; customer_id: string; resource: any }[]> {
-  return service.database.query(
-    'select type, customer_id, resource::json from events where resource_id = $1 order by at_ns, customer_id',
-    [id],
-  );
-}
+const eventsOf = (id: string): Promise<WrittenEvent[]> => writtenEvents(service.database, id);
 
 /** Moves that change nothing can share a record. */
 const made = new Map<string, Promise<Made>>();

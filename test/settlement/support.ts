@@ -14,6 +14,7 @@ import { findSettlement, newSettlements, settlements } from '../../src/settlemen
 import { presentSettlement, type Settlement } from '../../src/settlement/transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from '../../src/settlement/worker.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
@@ -193,11 +194,7 @@ export async function createWorld(): Promise<World> {
       return presentSettlement(now!, assets).secondary_status;
     },
     async eventsOf({ id }) {
-      const rows = await database.query<{ type: string }>(
-        'select type from events where resource_id = $1 order by at_ns, type',
-        [id],
-      );
-      return rows.map((row) => row.type.replace('settlement.transaction.', ''));
+      return (await eventsOf(database, id)).map((row) => row.type.replace('settlement.transaction.', ''));
     },
     until: (status, many, withinMs = 5_000) => {
       let seen: string[] = [];

@@ -11,7 +11,6 @@ const KINDS = {
   account: '00000004',
   transfer: '00000005',
   settlement: '00000006',
-  event: '00000007',
   group: '00000008',
   endpoint: '00000009',
   delivery: '0000000a',
@@ -95,17 +94,27 @@ const entries = (count: number): string => `
     case when n % 5 = 0 then 'held' else 'available' end, ${at}, 0, 0, ${id('transfer', 'n')}, 1, n
   from ${rows(count)}`;
 
-/** Ten to a group; one type of which there are few. */
+/** The group of a position is a batch of its own. */
+const batch = (position: string): string => id('group', `(${position}) * 65536`);
+
+export function historyEventId(position: number, line: number): string {
+  return historyId('group', position * 65_536 + line);
+}
+
+/** Ten to a group; one type of which there are few. Not compressed, but that is not what is asked of them. */
 const events = (count: number): string[] => [
-  `insert into event_groups (id, customer_id, at_ns, position)
-   select ${id('group', 'n')}, ${customer}, ${START_NS} + n * 10 * ${STEP_NS}, n
-   from ${rows(Math.floor(count / 10))}`,
-  `insert into events (id, group_id, line, customer_id, type, resource_id, at_ns, resource)
-   select ${id('event', 'g.position * 10 + line')}, g.id, line, g.customer_id,
-     case when line = 5 and abs(g.position - ${Math.floor(count / 20)}) <= 3 then 'transfer.failed'
-          else 'transfer.completed' end,
-     ${id('transfer', 'g.position * 10 + line')}, g.at_ns - 10 * ${STEP_NS} + line * ${STEP_NS}, '{}'
-   from event_groups g, generate_series(1, 10) line`,
+  `insert into event_groups (batch_id, customer_id, at_ns, position, lines, last_line, types, events)
+   select ${batch('n')}, ${customer}, ${START_NS} + n * 10 * ${STEP_NS}, n, 10, 10, written.types, written.events
+   from ${rows(Math.floor(count / 10))} cross join lateral (
+     select array_agg(distinct type) as types,
+       convert_to(string_agg(format(E'%s %s %s %s {}\\n', line, type, ${id('transfer', 'n * 10 + line')},
+                                    ${START_NS} + ((n - 1) * 10 + line) * ${STEP_NS}), '' order by line), 'UTF8') as events
+     from (select line, case when line = 5 and abs(n - ${Math.floor(count / 20)}) <= 3 then 'transfer.failed'
+                             else 'transfer.completed' end as type
+           from generate_series(1, 10) line) as typed) as written`,
+  `insert into event_resources (resource_id, batch_id)
+   select ${id('transfer', 'n * 10 + line')}, ${batch('n')}
+   from generate_series(1, ${Math.floor(count / 10)}::bigint) n, generate_series(1, 10) line`,
   `update event_sequence set position = ${Math.floor(count / 10)}`,
   `insert into event_marks (at_ns, position) select at_ns, position from event_groups where position % 100 = 0`,
 ];
@@ -114,12 +123,14 @@ const deliveries = (count: number): string[] => [
   `insert into webhook_endpoints (id, customer_id, url, event_types, enabled, created_at_ns, updated_at_ns, deleted_at_ns)
    select ${id('endpoint', 'n')}, ${customer}, 'https://example.com', array['*'], true, ${at}, ${at},
      case when n > 5 then ${at} end from ${rows(1_000)}`,
-  `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, position, line, resource_id, trigger, status,
-                                   due_at_ms, created_at_ns, updated_at_ns)
+  `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, event_at_ns, position, line, resource_id,
+                                   trigger, status, due_at_ms, created_at_ns, updated_at_ns)
    select ${id('delivery', 'n')}, ${id('endpoint', `case when n % 10 = 0 and not rare then ${OTHERS} else ${COMMON} end`)}, ${customer},
-     ${id('event', 'n')}, n / 10, n % 10, ${id('transfer', 'n')}, 'EVENT',
+     ${id('group', 'position * 65536 + 1 + n % 10')}, ${at}, position, 1 + n % 10, ${id('transfer', 'n')}, 'EVENT',
      case when rare then 'FAILED' else 'DELIVERED' end, 0, ${at}, ${at}
-   from ${rows(count)}`,
+   from ${rows(count)},
+     -- Nine of ten groups are the big customer's.
+     lateral (select (n - 1) / 100 * 10 + 1 + n % 9 as position) as place`,
 ];
 
 const work = (count: number): string => `

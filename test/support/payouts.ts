@@ -30,6 +30,7 @@ import type { Transfer } from '../../src/transfers/transfer.ts';
 import { newWork, withdrawalWakes, works } from '../../src/transfers/work-store.ts';
 import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from '../../src/transfers/worker.ts';
 import { createTestDatabase } from './database.ts';
+import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
 
 /** Where a killed process stands for ever: no catch, no finally, nothing of it runs on. */
@@ -260,11 +261,7 @@ export async function createWorld() {
   }
 
   async function eventsOf(id: string): Promise<string[]> {
-    const rows = await database.query<{ type: string }>(
-      'select type from events where resource_id = $1 order by at_ns',
-      [id],
-    );
-    return rows.map((row) => row.type);
+    return (await writtenEvents(database, id)).map((one) => one.type);
   }
 
   return {

@@ -117,7 +117,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     async countRows() {
       const [row] = await database.query<Record<string, bigint>>(
         `select (select count(*) from transfers) as transfers, (select count(*) from entries) as entries,
-                (select count(*) from events) as events, (select count(*) from idempotency_keys) as idempotency_keys,
+                (select coalesce(sum(lines), 0)::bigint from event_groups) as events, (select count(*) from idempotency_keys) as idempotency_keys,
                 (select count(*) from fiat_accounts) as fiat_accounts, (select count(*) from account_members) as members,
                 (select count(*) from settlement_transactions) as settlements, (select count(*) from accounts) as accounts,
                 (select count(*) from identities) as identities, (select count(*) from profiles) as profiles,

@@ -140,10 +140,11 @@ export function disableEndpointCommand(customerId: string, id: string, reason: s
   });
 }
 
-export type TestEvent = { readonly endpoint: Endpoint; readonly atNs: Instant };
+/** Where the event is: what it is called is known when it is written. */
+export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string; readonly atNs: Instant };
 
 /** An event like others, about the endpoint itself. */
-export function testEventCommand(caller: Caller, id: string, eventId: string): Command<TestEvent> {
+export function testEventCommand(caller: Caller, id: string): Command<TestEvent> {
   const { customerId } = caller;
   return {
     balances: [],
@@ -152,8 +153,8 @@ export function testEventCommand(caller: Caller, id: string, eventId: string): C
       const endpoint = view.row(endpoints, id);
       if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
         return refuse(notFound('webhook', id));
-      const writes = [event(TEST_EVENT, customerId, id, view.now, presentEndpoint(endpoint), eventId)];
-      const answer = { endpoint, atNs: view.now };
+      const writes = [event(TEST_EVENT, customerId, id, view.now, presentEndpoint(endpoint))];
+      const answer = { endpoint, batchId: view.batchId, atNs: view.now };
       return { accepted: true, causeId: id, postings: [], writes, answer };
     },
   };

@@ -1,14 +1,15 @@
 import type { Static } from 'typebox';
-import { newId } from '../../kernel/id.ts';
 import { parseInstant } from '../../kernel/instant.ts';
 import { pageOf, readPage } from '../../kernel/paging.ts';
 import { invalidField, notFound, Problem } from '../../kernel/problem.ts';
 import { type Caller, type Route, route } from '../../kernel/route.ts';
 import { IdParams } from '../../kernel/shapes.ts';
 import { LIMITS } from '../../limits.ts';
+import { eventText } from '../event.ts';
+import { findWritten } from '../group-store.ts';
 import { attempt } from './attempt.ts';
 import { testEventCommand } from './commands.ts';
-import { presentDelivery, type StoredDelivery } from './delivery.ts';
+import { type DeliveryWithEvent, presentDelivery } from './delivery.ts';
 import {
   endTestDelivery,
   findDelivery,
@@ -18,7 +19,6 @@ import {
   replaySince,
 } from './delivery-store.ts';
 import { presentEndpoint } from './endpoint.ts';
-import { eventPayload } from './lease-store.ts';
 import { endpointOf, requireSealer, TAG, type WebhookDependencies } from './routes.ts';
 import {
   DeliveriesQuery,
@@ -30,7 +30,7 @@ import {
 } from './schema.ts';
 
 type Shown = Static<typeof DeliveryShape>;
-const present = (row: StoredDelivery): Shown => presentDelivery(row) as Shown;
+const present = (row: DeliveryWithEvent): Shown => presentDelivery(row) as Shown;
 
 export function deliveryRoutes(dependencies: WebhookDependencies): Route[] {
   return [...listRoutes(dependencies), ...replayRoutes(dependencies), testRoute(dependencies)];
@@ -54,7 +54,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       async handle({ caller, params, query }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const page = readPage(query);
-        const rows = await listDeliveries(database, endpoint.id, query, page);
+        const rows = await listDeliveries(database, endpoint, query, page);
         return { body: pageOf(rows, page, present) };
       },
     }),
@@ -70,7 +70,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       async handle({ caller, params }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const delivery = await findDelivery(database, endpoint.id, params.delivery_id);
+        const delivery = await findDelivery(database, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
         return { body: present(delivery) };
       },
@@ -93,14 +93,14 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       problems: ['not-found', 'invalid-state'],
       async handle({ caller, params }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const delivery = await findDelivery(database, endpoint.id, params.delivery_id);
+        const delivery = await findDelivery(database, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
         if (delivery.status === 'PENDING') {
           throw new Problem('invalid-state', 'The delivery is still being tried.', { status: 'PENDING' });
         }
         const id = await replayDelivery(database, delivery.id);
         changed(caller.customerId);
-        return { body: present((await findDelivery(database, endpoint.id, id))!) };
+        return { body: present((await findDelivery(database, endpoint, id))!) };
       },
     }),
     route({
@@ -134,18 +134,18 @@ function testRoute(dependencies: WebhookDependencies): Route {
   let underWay = 0;
 
   /** Sent from here, beside all that waits for the endpoint: whoever tests wants to know now. */
-  async function sendTest(caller: Caller, id: string): Promise<StoredDelivery> {
+  async function sendTest(caller: Caller, id: string): Promise<DeliveryWithEvent> {
     const sealer = requireSealer(dependencies.sealer);
-    const eventId = newId();
-    const outcome = await writePath.submit(testEventCommand(caller, id, eventId));
+    const outcome = await writePath.submit(testEventCommand(caller, id));
     if (outcome.replayed) throw new Error('a test has no idempotency key, and cannot be replayed');
-    const { endpoint } = outcome.answer;
-    const deliveryId = await insertTestDelivery(database, id, caller.customerId, eventId);
-    const body = await eventPayload(database, eventId);
-    const tried = await attempt(sender, sealer, { endpoint, eventId, body, nowMs: Date.now() });
+    const { endpoint, batchId, atNs } = outcome.answer;
+    const event = await findWritten(database, caller.customerId, { batchId, resourceId: id, atNs });
+    const deliveryId = await insertTestDelivery(database, endpoint, event);
+    const post = { endpoint, eventId: event.id, body: eventText(event), nowMs: Date.now() };
+    const tried = await attempt(sender, sealer, post);
     const status = tried.isDelivered ? 'DELIVERED' : 'FAILED';
     await endTestDelivery(database, deliveryId, { ...tried, status });
-    return (await findDelivery(database, id, deliveryId))!;
+    return (await findDelivery(database, endpoint, deliveryId))!;
   }
 
   return route({

@@ -5,14 +5,18 @@ import { createParameters } from '../../database/select.ts';
 import { newId } from '../../kernel/id.ts';
 import type { Instant } from '../../kernel/instant.ts';
 import type { Found, Page } from '../../kernel/paging.ts';
+import { eventText, type StoredEvent } from '../event.ts';
 import { placeBefore } from '../feed-store.ts';
+import { findEvents } from '../group-store.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
+  type DeliveryWithEvent,
   type Received,
   type SentRequest,
   type StoredDelivery,
 } from './delivery.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Breaker } from './schedule.ts';
 
 const CLOCK_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
@@ -93,8 +97,7 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
 
 const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.trigger, d.status, d.attempts, d.due_at_ms as "dueAtMs",
   d.request, d.response, d.error, d.created_at_ns as "createdAtNs", d.updated_at_ns as "updatedAtNs",
-  d.event_id as "eventId", e.type, e.resource_id as "resourceId", e.at_ns as "atNs", e.resource::json`;
-const FROM = 'webhook_deliveries d join events e on e.id = d.event_id';
+  d.event_id as "eventId"`;
 
 const FILTERS = {
   ids: { column: 'd.id', type: 'uuid', few: true },
@@ -103,36 +106,63 @@ const FILTERS = {
 } as const;
 type FilterName = keyof typeof FILTERS;
 
-export function listDeliveries(
+type Owner = Pick<Endpoint, 'id' | 'customerId'>;
+
+async function withEvents(
   database: Queryable,
-  endpointId: string,
+  { customerId }: Owner,
+  rows: readonly StoredDelivery[],
+): Promise<DeliveryWithEvent[]> {
+  const ids = rows.map((row) => row.eventId);
+  const events = await findEvents(database, customerId, ids);
+  return rows.map((row) => ({ ...row, event: found(events, row.eventId) }));
+}
+
+/** Events are kept for ever: one that is not there is a fault. */
+function found<Event extends StoredEvent>(events: ReadonlyMap<string, Event>, id: string): Event {
+  const event = events.get(id);
+  if (event === undefined) throw new Error(`the event ${id} of a delivery is missing`);
+  return event;
+}
+
+/** The text that is signed and sent: the event as the API shows it. */
+export async function eventPayload(
+  database: Queryable,
+  customerId: string,
+  eventId: string,
+): Promise<string> {
+  return eventText(found(await findEvents(database, customerId, [eventId]), eventId));
+}
+
+export async function listDeliveries(
+  database: Queryable,
+  endpoint: Owner,
   filters: Wanted<FilterName>,
   page: Page,
-): Promise<Found<StoredDelivery>> {
+): Promise<Found<DeliveryWithEvent>> {
   const parameters = createParameters();
-  return selectList<StoredDelivery, FilterName>(database, page, {
+  const { rows, ...rest } = await selectList<StoredDelivery, FilterName>(database, page, {
     table: 'webhook_deliveries',
     alias: 'd',
     columns: COLUMNS,
-    // One by one: a join could be planned as a scan of all events.
-    join: 'cross join lateral (select * from events where id = d.event_id offset 0) e',
     parameters,
-    own: `d.endpoint_id = ${parameters.add(endpointId)}`,
+    own: `d.endpoint_id = ${parameters.add(endpoint.id)}`,
     filters: FILTERS,
     wanted: filters,
   });
+  return { ...rest, rows: await withEvents(database, endpoint, rows) };
 }
 
 export async function findDelivery(
   database: Queryable,
-  endpointId: string,
+  endpoint: Owner,
   id: string,
-): Promise<StoredDelivery | undefined> {
-  const [row] = await database.query<StoredDelivery>(
-    `select ${COLUMNS} from ${FROM} where d.id = $1 and d.endpoint_id = $2`,
-    [id, endpointId],
+): Promise<DeliveryWithEvent | undefined> {
+  const rows = await database.query<StoredDelivery>(
+    `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`,
+    [id, endpoint.id],
   );
-  return row;
+  return (await withEvents(database, endpoint, rows))[0];
 }
 
 /** The event of a delivery once more, at once. Answers with the new delivery's id. */
@@ -140,9 +170,9 @@ export async function replayDelivery(database: Queryable, deliveryId: string): P
   const id = newId();
   await database.query(
     `with made as (
-       insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, position, line, resource_id, trigger,
-                                       status, due_at_ms, created_at_ns, updated_at_ns)
-       select $2, endpoint_id, customer_id, event_id, position, line, resource_id, 'REPLAY', 'PENDING', 0,
+       insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, event_at_ns, position, line, resource_id,
+                                       trigger, status, due_at_ms, created_at_ns, updated_at_ns)
+       select $2, endpoint_id, customer_id, event_id, event_at_ns, position, line, resource_id, 'REPLAY', 'PENDING', 0,
               ${CLOCK_NS}, ${CLOCK_NS}
        from webhook_deliveries where id = $1 returning endpoint_id)
      update webhook_progress p
@@ -171,8 +201,8 @@ export function replaySince(database: Database, endpointId: string, since: Insta
              replay_until_line = case when p.replay_until_position >= p.position then p.replay_until_line
                                       else p.line end
          where p.endpoint_id = $1 returning p.endpoint_id)
-       delete from webhook_deliveries d using rewound, events e
-       where d.endpoint_id = rewound.endpoint_id and d.status = 'PENDING' and e.id = d.event_id and e.at_ns >= $4::bigint`,
+       delete from webhook_deliveries d using rewound
+       where d.endpoint_id = rewound.endpoint_id and d.status = 'PENDING' and d.event_at_ns >= $4::bigint`,
       [endpointId, start.position, start.line, since],
     );
   });
@@ -181,16 +211,15 @@ export function replaySince(database: Database, endpointId: string, since: Insta
 /** A test event: recorded before it is sent, ended by its one attempt. */
 export async function insertTestDelivery(
   database: Queryable,
-  endpointId: string,
-  customerId: string,
-  eventId: string,
+  endpoint: Owner,
+  event: StoredEvent,
 ): Promise<string> {
   const id = newId();
   await database.query(
-    `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, position, line, resource_id, trigger, status,
-                                     due_at_ms, created_at_ns, updated_at_ns)
-     values ($1, $2, $3, $4, 0, 0, $2, 'TEST', 'FAILED', 0, ${CLOCK_NS}, ${CLOCK_NS})`,
-    [id, endpointId, customerId, eventId],
+    `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, event_at_ns, position, line, resource_id,
+                                     trigger, status, due_at_ms, created_at_ns, updated_at_ns)
+     values ($1, $2, $3, $4, $5, 0, 0, $2, 'TEST', 'FAILED', 0, ${CLOCK_NS}, ${CLOCK_NS})`,
+    [id, endpoint.id, endpoint.customerId, event.id, event.atNs],
   );
   return id;
 }

@@ -1,5 +1,5 @@
 import { formatInstant, type Instant, NS_PER_MS } from '../../kernel/instant.ts';
-import { type FeedEvent, type Place, presentEvent } from '../event.ts';
+import { type Place, presentEvent, type StoredEvent } from '../event.ts';
 
 /** A delivery that is not done, as the node that works on it has it in memory. */
 export type Delivery = Place & {
@@ -24,7 +24,7 @@ export type Received = {
   readonly duration_ms: number;
 };
 
-/** A delivery as it is stored, with its event. */
+/** A delivery as it is stored. */
 export type StoredDelivery = {
   readonly id: string;
   readonly endpointId: string;
@@ -38,29 +38,22 @@ export type StoredDelivery = {
   readonly createdAtNs: Instant;
   readonly updatedAtNs: Instant;
   readonly eventId: string;
-} & Pick<FeedEvent, 'type' | 'resourceId' | 'atNs' | 'resource'>;
+};
 
-/** The text that is signed and sent: the event as the API shows it. */
-export function payloadOf(
-  event: Pick<FeedEvent, 'id' | 'type' | 'resourceId' | 'atNs' | 'resource'>,
-): string {
-  return JSON.stringify(presentEvent(event));
-}
+export type DeliveryWithEvent = StoredDelivery & { readonly event: StoredEvent };
 
 /** As users see it. */
-export function presentDelivery(row: StoredDelivery) {
+export function presentDelivery(row: DeliveryWithEvent) {
   return {
     id: row.id,
     webhook_id: row.endpointId,
     event_id: row.eventId,
-    event_type: row.type,
+    event_type: row.event.type,
     trigger: row.trigger,
     status: row.status,
     attempts: row.attempts,
     ...(row.status === 'PENDING' ? { next_attempt_at: formatInstant(row.dueAtMs * NS_PER_MS) } : {}),
-    ...(row.request === null
-      ? {}
-      : { request: { ...row.request, body: presentEvent({ ...row, id: row.eventId }) } }),
+    ...(row.request === null ? {} : { request: { ...row.request, body: presentEvent(row.event) } }),
     ...(row.response === null ? {} : { response: row.response }),
     ...(row.error === null ? {} : { error: row.error }),
     created_at: formatInstant(row.createdAtNs),

@@ -2,10 +2,10 @@ import { plainArray } from '../../database/array.ts';
 import type { Database, Queryable } from '../../database/database.ts';
 import { newId } from '../../kernel/id.ts';
 import { LIMITS } from '../../limits.ts';
-import { type FeedEvent, isAfter, type Place } from '../event.ts';
+import { eventText, type FeedEvent, isAfter, type Place } from '../event.ts';
 import { readFeed } from '../feed-store.ts';
 import { TEST_EVENT } from '../types.ts';
-import { type Delivery, payloadOf } from './delivery.ts';
+import type { Delivery } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Breaker } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
@@ -123,15 +123,6 @@ export async function pendingDeliveries(database: Queryable, endpointId: string)
   }));
 }
 
-export async function eventPayload(database: Queryable, eventId: string): Promise<string> {
-  const [event] = await database.query<FeedEvent>(
-    `select id, type, resource_id as "resourceId", at_ns as "atNs", resource::json from events where id = $1`,
-    [eventId],
-  );
-  if (event === undefined) throw new Error(`the event ${eventId} of a delivery is missing`);
-  return payloadOf(event);
-}
-
 type Cursor = Place & {
   generation: bigint;
   replayFromNs: bigint | null;
@@ -179,7 +170,7 @@ export function fanOut(
     ]);
     const deliveries = wanted.map((event, index): Delivery => {
       const { id: eventId, resourceId, position, line } = event;
-      const fresh = { attempts: 0, firstTryMs: null, dueAtMs: nowMs, payload: payloadOf(event) };
+      const fresh = { attempts: 0, firstTryMs: null, dueAtMs: nowMs, payload: eventText(event) };
       return { id: ids[index]!, eventId, resourceId, position, line, ...fresh };
     });
     return { deliveries, hasMore: page.hasMore };
@@ -196,12 +187,12 @@ async function insertDeliveries(
 ): Promise<void> {
   if (events.length === 0) return;
   await tx.query(
-    `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, position, line, resource_id, trigger, status,
-                                     due_at_ms, created_at_ns, updated_at_ns)
-     select row.id, $1::uuid, $2::uuid, event_id, position, line, resource_id, trigger, 'PENDING', $3::bigint,
-            clock.ns, clock.ns
-     from unnest($4::uuid[], $5::uuid[], $6::bigint[], $7::integer[], $8::uuid[], $9::text[])
-          as row (id, event_id, position, line, resource_id, trigger), (select ${CLOCK_NS} as ns) as clock`,
+    `insert into webhook_deliveries (id, endpoint_id, customer_id, event_id, event_at_ns, position, line, resource_id,
+                                     trigger, status, due_at_ms, created_at_ns, updated_at_ns)
+     select row.id, $1::uuid, $2::uuid, event_id, event_at_ns, position, line, resource_id, trigger, 'PENDING',
+            $3::bigint, clock.ns, clock.ns
+     from unnest($4::uuid[], $5::uuid[], $6::bigint[], $7::integer[], $8::uuid[], $9::text[], $10::bigint[])
+          as row (id, event_id, position, line, resource_id, trigger, event_at_ns), (select ${CLOCK_NS} as ns) as clock`,
     [
       endpoint.id,
       endpoint.customerId,
@@ -212,6 +203,7 @@ async function insertDeliveries(
       plainArray(events.map((event) => event.line)),
       plainArray(events.map((event) => event.resourceId)),
       plainArray(events.map((event) => (isReplayed(event) ? 'REPLAY' : 'EVENT'))),
+      plainArray(events.map((event) => event.atNs)),
     ],
   );
 }

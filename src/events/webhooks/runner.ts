@@ -3,16 +3,9 @@ import type { Database } from '../../database/database.ts';
 import { LIMITS } from '../../limits.ts';
 import { attempt, outcomeOf } from './attempt.ts';
 import type { Delivery } from './delivery.ts';
-import type { Outcome } from './delivery-store.ts';
+import { eventPayload, type Outcome } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import {
-  eventPayload,
-  fanOut,
-  type Held,
-  pendingDeliveries,
-  releaseLease,
-  renewLease,
-} from './lease-store.ts';
+import { fanOut, type Held, pendingDeliveries, releaseLease, renewLease } from './lease-store.ts';
 import { createQueue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { type Breaker, CLOSED, disableReason } from './schedule.ts';
@@ -156,7 +149,7 @@ export function startRunner(
   }
 
   async function deliver(endpoint: Endpoint, delivery: Delivery): Promise<void> {
-    const body = delivery.payload ?? (await eventPayload(database, delivery.eventId));
+    const body = delivery.payload ?? (await eventPayload(database, lease.customerId, delivery.eventId));
     const attempted = await attempt(sender, sealer, {
       endpoint,
       eventId: delivery.eventId,

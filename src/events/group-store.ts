@@ -1,0 +1,155 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import { createParameters, type Parameters } from '../database/select.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { LIMITS } from '../limits.ts';
+import { batchOf, eventId, lineOf, type Place, type StoredEvent } from './event.ts';
+import { type FeedFilter, lowerBounds } from './filter.ts';
+import { type PackedEvent, unpackEvents } from './pack.ts';
+import { likePattern } from './types.ts';
+
+/** What is read at once: so many groups, and the packed events of those that begin within so many lines. */
+export type Portion = { readonly groupsMax: number; readonly linesMax: number };
+
+/** A group of the feed as far as it was read. */
+export type ReadGroup = {
+  readonly batchId: string;
+  readonly position: bigint;
+  readonly lines: number;
+  readonly lastLine: number;
+  /** Whether any of its events can fit the filter, by what the group says of them. */
+  readonly mayFit: boolean;
+  /** Absent when none can fit, or there was no room for it in the portion. */
+  readonly events: Buffer | null;
+};
+
+function mayFit({ types, notType }: FeedFilter, bounds: readonly Instant[], parameters: Parameters): string {
+  const ofType: string[] = [];
+  if (types !== undefined)
+    ofType.push(`one.type like any (${parameters.add(textArray(types.map(likePattern)))}::text[])`);
+  if (notType !== undefined) ofType.push(`one.type <> ${parameters.add(notType)}`);
+  const clauses = bounds.map((ns) => `g.at_ns >= ${parameters.add(ns)}`);
+  if (ofType.length > 0)
+    clauses.push(`exists (select from unnest(g.types) as one (type) where ${ofType.join(' and ')})`);
+  return clauses.length === 0 ? 'true' : clauses.join(' and ');
+}
+
+/**
+ * The batches that have what is looked for by id. One by one, and the fence keeps it so: a join, which can go either
+ * way, could be planned as a scan of all that the customer has.
+ */
+function batchesOf({ ids, resourceIds }: FeedFilter, parameters: Parameters): string | undefined {
+  if (ids !== undefined)
+    return `select unnest(${parameters.add(plainArray([...new Set(ids.map(batchOf))]))}::uuid[]) as batch_id`;
+  if (resourceIds === undefined) return undefined;
+  const resources = `any (${parameters.add(plainArray(resourceIds))}::uuid[])`;
+  // A transfer inside the service has one event, and says itself where it is.
+  return `select batch_id from event_resources where resource_id = ${resources}
+    union select batch_id from transfers where id = ${resources} and batch_id is not null`;
+}
+
+/**
+ * The next groups of a customer's feed, with their events where they may fit. The size of what is stored out of line is
+ * known without reading it, so no more is read than there is room for; the first group always has room.
+ */
+export function nextGroups(
+  database: Queryable,
+  customerId: string,
+  filter: FeedFilter,
+  after: Place,
+  { groupsMax, linesMax }: Portion,
+): Promise<ReadGroup[]> {
+  const parameters = createParameters([customerId, after.position, after.line]);
+  const batches = batchesOf(filter, parameters);
+  const from =
+    batches === undefined
+      ? 'event_groups g where g.customer_id = $1'
+      : `(${batches}) found cross join lateral
+         (select * from event_groups where batch_id = found.batch_id and customer_id = $1 offset 0) g where true`;
+  const fits = mayFit(filter, lowerBounds(filter), parameters);
+  return database.query<ReadGroup>(
+    `select "batchId", position, lines, "lastLine", "mayFit",
+            case when "mayFit" and coalesce(lines_before < ${parameters.add(linesMax)}
+                                            and bytes_before < ${parameters.add(LIMITS.eventReadBytesMax)}, true)
+                 then events end as events
+     from (
+       select *, sum(lines) over before as lines_before,
+              sum(octet_length(events)) filter (where "mayFit") over before as bytes_before
+       from (
+         select g.batch_id as "batchId", g.position, g.lines, g.last_line as "lastLine", g.events, ${fits} as "mayFit"
+         from ${from} and g.position >= $2 and (g.position > $2 or g.last_line > $3)
+         order by g.position limit ${parameters.add(groupsMax)}) as next
+       window before as (order by position rows between unbounded preceding and 1 preceding)) as measured
+     order by position`,
+    parameters.values,
+  );
+}
+
+type StoredGroup = { readonly batchId: string; readonly position: bigint | null; readonly events: Buffer };
+
+/** The groups of these batches, whether they are in the feed already or not; as many at once as there is room for. */
+async function* groupsOf(
+  database: Queryable,
+  customerId: string,
+  batchIds: readonly string[],
+): AsyncGenerator<StoredGroup> {
+  let wanted = batchIds;
+  while (wanted.length > 0) {
+    const rows = await database.query<Omit<StoredGroup, 'events'> & { events: Buffer | null }>(
+      `select "batchId", position, case when coalesce(bytes_before < $3, true) then events end as events
+       from (
+         select batch_id as "batchId", position, events, sum(octet_length(events)) over
+                  (order by batch_id rows between unbounded preceding and 1 preceding) as bytes_before
+         from event_groups where batch_id = any ($2::uuid[]) and customer_id = $1) as measured`,
+      [customerId, plainArray(wanted), LIMITS.eventReadBytesMax],
+    );
+    wanted = rows.filter((row) => row.events === null).map((row) => row.batchId);
+    for (const { events, ...row } of rows) if (events !== null) yield { ...row, events };
+  }
+}
+
+/** An event, and its position where it has one yet. */
+export type FoundEvent = StoredEvent & { readonly position: bigint | null; readonly line: number };
+
+export function named(batchId: string, { line, ...event }: PackedEvent): StoredEvent & { line: number } {
+  return { id: eventId(batchId, line), line, ...event };
+}
+
+/** Events of a customer by their ids; those of another are as if they were not there. */
+export async function findEvents(
+  database: Queryable,
+  customerId: string,
+  ids: readonly string[],
+): Promise<Map<string, FoundEvent>> {
+  const wanted = new Map<string, Set<number>>();
+  for (const id of ids) {
+    const batchId = batchOf(id);
+    const lines = wanted.get(batchId);
+    if (lines === undefined) wanted.set(batchId, new Set([lineOf(id)]));
+    else lines.add(lineOf(id));
+  }
+  const found = new Map<string, FoundEvent>();
+  for await (const { batchId, position, events } of groupsOf(database, customerId, [...wanted.keys()])) {
+    const lines = wanted.get(batchId)!;
+    for (const packed of unpackEvents(events, ({ line }) => lines.has(line))) {
+      const event = named(batchId, packed);
+      found.set(event.id, { ...event, position });
+    }
+  }
+  return found;
+}
+
+/** What a batch wrote about a resource at an instant: for whoever wrote it, and wants to know the event's id. */
+export async function findWritten(
+  database: Queryable,
+  customerId: string,
+  written: { readonly batchId: string; readonly resourceId: string; readonly atNs: Instant },
+): Promise<StoredEvent> {
+  const { batchId, resourceId, atNs } = written;
+  for await (const { events } of groupsOf(database, customerId, [batchId])) {
+    const isIt = (one: { resourceId: string; atNs: Instant }): boolean =>
+      one.resourceId === resourceId && one.atNs === atNs;
+    for (const packed of unpackEvents(events, isIt)) return named(batchId, packed);
+  }
+  throw new Error(`the batch ${batchId} has no event of ${resourceId}`);
+}
