@@ -6,8 +6,8 @@ import type { Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
-/** One list for inserting and for reading, so that the two cannot drift apart. */
-const COLUMNS: readonly BinaryColumn<Transfer>[] = [
+/** Lists for inserting and for reading alike, so that the two cannot drift apart. First what every transfer has or may have. */
+const COMMON: readonly BinaryColumn<Transfer>[] = [
   { name: 'id', type: 'uuid', value: (one) => one.id },
   { name: 'customer_id', type: 'uuid', value: (one) => one.customerId },
   { name: 'profile_id', type: 'uuid', value: (one) => one.profileId },
@@ -26,6 +26,10 @@ const COLUMNS: readonly BinaryColumn<Transfer>[] = [
   { name: 'ref_id', type: 'text', value: (one) => one.refId },
   { name: 'group_id', type: 'uuid', value: (one) => one.groupId },
   { name: 'metadata', type: 'jsonb', value: (one) => json(one.metadata) },
+];
+
+/** Transfers inside the service have none of these. */
+const OUTSIDE: readonly BinaryColumn<Transfer>[] = [
   { name: 'memo', type: 'text', value: (one) => one.memo },
   { name: 'fiat_account_id', type: 'uuid', value: (one) => one.fiatAccountId },
   { name: 'destination_address', type: 'text', value: (one) => one.destinationAddress },
@@ -42,14 +46,29 @@ const COLUMNS: readonly BinaryColumn<Transfer>[] = [
 const camelCase = (name: string): string =>
   name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-export const TRANSFER_COLUMNS = COLUMNS.map(({ name }) => `t.${name} as "${camelCase(name)}"`).join(', ');
+export const TRANSFER_COLUMNS = [...COMMON, ...OUTSIDE]
+  .map(({ name }) => `t.${name} as "${camelCase(name)}"`)
+  .join(', ');
 
-/** Transfers that are new. */
-export const newTransfers: Table<Transfer> = {
-  sendsAtOnce: true,
-  name: 'transfers',
+const appendInside = appendTo<Transfer>('transfers', [
+  ...COMMON,
   // By the batch the event of a transfer inside is found; the transfer itself is never asked for it.
-  write: appendTo('transfers', [...COLUMNS, { name: 'batch_id', type: 'uuid', value: (one) => one.batchId }]),
+  { name: 'batch_id', type: 'uuid', value: (one) => one.batchId },
+]);
+const appendOutside = appendTo<Transfer>('transfers', [...COMMON, ...OUTSIDE]);
+
+/** Transfers that are new. Inside ones by themselves: a dozen columns that are always empty cost the service 7 µs. */
+export const newTransfers: Table<Transfer> = {
+  name: 'transfers',
+  sendsAtOnce: true,
+  write(tx, transfers) {
+    const inside = transfers.filter(({ batchId }) => typeof batchId === 'string');
+    const outside = transfers.filter(({ batchId }) => typeof batchId !== 'string');
+    return Promise.all([
+      inside.length > 0 ? appendInside(tx, inside) : undefined,
+      outside.length > 0 ? appendOutside(tx, outside) : undefined,
+    ]);
+  },
 };
 
 /** Transfers that change. Whoever names one in its reads has it to itself until commit. */
