@@ -8,6 +8,8 @@ export const LIMITS = {
   batchesMax: 2,
   /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
   secondBatchCommandsMin: 64,
+  /** Batches that go ahead under way at once: more than two, so that the database has work while the node answers many. */
+  flightsMax: 4,
   /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */
   gatherCommandsMin: 4,
   /** How long at most, since the last batch: what it costs by itself is a third of what a few commands cost. */

@@ -41,9 +41,9 @@ type Dependencies = {
  * While the database works on one batch, the next one is prepared and sent: so neither waits for the other. But only if
  * enough commands wait: what a batch costs by itself is shared by those that are in it.
  */
-function isWorthABatch(waiting: number, batchesUnderWay: number): boolean {
+function isWorthABatch(waiting: number, batchesUnderWay: number, batchesMax: number): boolean {
   if (batchesUnderWay === 0) return waiting > 0;
-  return waiting >= LIMITS.secondBatchCommandsMin && batchesUnderWay < LIMITS.batchesMax;
+  return waiting >= LIMITS.secondBatchCommandsMin && batchesUnderWay < batchesMax;
 }
 
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
@@ -71,7 +71,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
 
   function startBatches(): void {
     isScheduled = false;
-    while (isWorthABatch(asking.length, askingBatches)) void ask();
+    while (isWorthABatch(asking.length, askingBatches, LIMITS.batchesMax)) void ask();
     if (session !== undefined && !session.connection.isOpen() && underWay() === 0) disconnect();
     while (session !== undefined && isWorthAFlight()) send(session);
     if (session === undefined && !isConnecting && ahead.length > 0) void connect();
@@ -84,7 +84,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   /** Where several callers are there, those that just got their answers are given a moment to come again. */
   function isWorthAFlight(): boolean {
     const waiting = ahead.length;
-    if (underWay() > 0 || waiting === 0) return isWorthABatch(waiting, underWay());
+    if (underWay() > 0 || waiting === 0) return isWorthABatch(waiting, underWay(), LIMITS.flightsMax);
     if (lastFlight.count < LIMITS.gatherCommandsMin || waiting >= lastFlight.count) return true;
     const leftMs = lastFlight.landedMs + LIMITS.gatherMs - performance.now();
     if (leftMs <= 0) return true;
@@ -229,7 +229,10 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       return new Promise((resolve, reject) => {
         const queue = command.ahead === true && performance.now() >= aheadFromMs ? ahead : asking;
         queue.push({ command, resolve: resolve as Waiting['resolve'], reject });
-        schedule();
+        // One turn may bring hundreds, and take as long as a batch: the database need not wait for its end.
+        const isBatch = queue === ahead && queue.length % LIMITS.secondBatchCommandsMin === 0;
+        if (isBatch && underWay() > 0) startBatches();
+        else schedule();
       });
     },
     stop() {
