@@ -25,9 +25,11 @@ const ELEMENT_OID = {
 /** A text is at most three bytes per unit in UTF-8; everything else is far smaller. */
 const UTF8_BYTES_MAX = 3;
 const VALUE_BYTES_MAX = 128;
-/** What the statements of an ordinary batch need. A larger buffer is not kept. */
-const BUFFER_BYTES = 1024 * 1024;
-const KEPT_BUFFERS_MAX = 8;
+/** What the statements of an ordinary batch need; and the most that is kept of those that grew. */
+const BUFFER_BYTES = 256 * 1024;
+const KEPT_BYTES_MAX = 1024 * 1024;
+/** Four statements for each of the batches under way. */
+const KEPT_BUFFERS_MAX = 24;
 
 /** Buffers that nobody uses: fresh memory for each batch would cost the kernel's time, page by page. */
 const kept: Buffer[] = [];
@@ -247,7 +249,7 @@ function copyMessages<Row>(
       statement,
       bytes: used.subarray(0, offset),
       sent() {
-        if (used.length === BUFFER_BYTES && kept.length < KEPT_BUFFERS_MAX) kept.push(used);
+        if (used.length <= KEPT_BYTES_MAX && kept.length < KEPT_BUFFERS_MAX) kept.push(used);
       },
     };
   } finally {
