@@ -7,7 +7,7 @@ export const LIMITS = {
   /** Batches under way at once: while the database works on one, the next one is prepared. */
   batchesMax: 2,
   /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
-  secondBatchCommandsMin: 64,
+  secondBatchCommandsMin: 128,
   /** Batches that go ahead under way at once: more than two, so that the database has work while the node answers many. */
   flightsMax: 4,
   /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */

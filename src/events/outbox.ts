@@ -1,4 +1,4 @@
-import { formatInstant, type Instant } from '../kernel/instant.ts';
+import type { Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
 import { events } from './store.ts';
 
@@ -15,7 +15,5 @@ export function event(
 ): Write {
   const text = typeof resource === 'string' ? resource : JSON.stringify(resource);
   const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly };
-  // The resource has the same time in it, so that its text is known already.
-  const key = `${customerId}/${resourceId}/${type}/${formatInstant(at)}`;
-  return write(events, key, row);
+  return write(events, resourceId, row);
 }

@@ -79,6 +79,7 @@ function resourcesOf(rows: readonly EventRow[], batchId: string): ResourceRow[] 
 
 export const events: Table<EventRow> = {
   name: 'events',
+  isLog: true,
   sendsAtOnce: true,
   write(tx, rows, batchId) {
     // The batch is halved then, and written in parts.

@@ -90,9 +90,9 @@ function sendAll(
   sent.push(store.insertEntries(connection, book.entries));
   const deltas = store.insertSystemDeltas(connection, book.entries);
   if (deltas !== undefined) sent.push(deltas);
-  for (const [table, rows] of writes) {
+  for (const table of writes.tables) {
     if (table.sendsAtOnce !== true) throw new Error(`rows of ${table.name} cannot be written ahead`);
-    sent.push(table.write!(connection, [...rows.values()], batchId));
+    sent.push(table.write!(connection, writes.rowsOf(table), batchId));
   }
   sent.push(connection.query('commit'));
   return changed;

@@ -166,9 +166,9 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
     if (deltas !== undefined) statements.push(deltas);
   }
   // Inside an async function: a store that throws must not leave the statements before it without anybody who waits.
-  const writeRows = async (table: Table<unknown>, rows: Map<string, unknown>): Promise<unknown> =>
-    table.write!(connection, [...rows.values()], decided.batchId);
-  for (const [table, rows] of decided.writes) statements.push(writeRows(table, rows));
+  const writeRows = async (table: Table<unknown>): Promise<unknown> =>
+    table.write!(connection, decided.writes.rowsOf(table), decided.batchId);
+  for (const table of decided.writes.tables) statements.push(writeRows(table));
   await Promise.all(statements);
 }
 

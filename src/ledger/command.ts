@@ -38,6 +38,8 @@ export type Table<Row> = {
    * cannot: so a commit can be sent right behind them.
    */
   readonly sendsAtOnce?: true;
+  /** Every write is a row of its own: none takes the place of another, and no command of the batch looks at it. */
+  readonly isLog?: true;
   /** Whether commands may be decided on this row later on, if `confirm` says by then that it is still so. */
   canRemember?(row: Row): boolean;
   /** Fails the transaction unless all rows with these keys are still as they were when they were loaded. */
@@ -76,6 +78,8 @@ export type IdempotencyKey = {
   readonly resourceId: string;
   /** The request in canonical form: equal requests have equal texts. */
   readonly request: string;
+  /** What tells it from all other keys: made once, where it is first needed. */
+  text?: string;
 };
 
 export type Command<Answer> = {

@@ -2,7 +2,7 @@ import { newBatchId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
 import type { Book } from './book.ts';
-import type { Command, IdempotencyKey, Table, View } from './command.ts';
+import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
 import { keyText, type UsedKey } from './store.ts';
 
 /** What became of one command of a committed batch. */
@@ -14,6 +14,12 @@ export type Verdict =
   | { readonly kind: 'faulty'; readonly error: unknown };
 
 export type Rows = Map<Table<unknown>, Map<string, unknown>>;
+
+/** Rows to be written, for each table: by key, or one after the other where the table is a log. */
+export type Writes = {
+  rowsOf(table: Table<unknown>): readonly unknown[];
+  readonly tables: Iterable<Table<unknown>>;
+};
 
 /** What the commands of a batch are decided on. */
 export type Ground = {
@@ -30,7 +36,7 @@ export type Ground = {
 export type Decided = {
   readonly batchId: string;
   readonly book: Book;
-  readonly writes: Rows;
+  readonly writes: Writes;
   /** A refused command does not use up its key. */
   readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
   readonly lastInstant: Instant;
@@ -43,6 +49,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
   const { book } = ground;
   const batchId = newBatchId();
   const writes: Rows = new Map();
+  const logs = new Map<Table<unknown>, unknown[]>();
   const acceptedKeys = new Map<string, IdempotencyKey>();
   let cursor = after >= ground.nowNs ? after : ground.nowNs - 1n;
 
@@ -51,6 +58,18 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     (writes.get(table as Table<unknown>)?.get(key) ?? ground.row(table as Table<unknown>, key)) as
       | Row
       | undefined;
+
+  function stage({ table, key, row: written }: Write): void {
+    if (table.isLog === true) {
+      const log = logs.get(table);
+      if (log === undefined) logs.set(table, [written]);
+      else log.push(written);
+      return;
+    }
+    const staged = writes.get(table);
+    if (staged === undefined) writes.set(table, new Map([[key, written]]));
+    else staged.set(key, written);
+  }
 
   function decideOne(command: Command<unknown>): Verdict {
     const text = command.key === undefined ? undefined : keyText(command.key);
@@ -68,11 +87,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
     const problem = book.post(decision.causeId, now, decision.postings);
     if (problem !== undefined) return { kind: 'refused', problem };
-    for (const write of decision.writes) {
-      const staged = writes.get(write.table);
-      if (staged === undefined) writes.set(write.table, new Map([[write.key, write.row]]));
-      else staged.set(write.key, write.row);
-    }
+    for (const write of decision.writes) stage(write);
     if (text !== undefined) acceptedKeys.set(text, command.key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
@@ -86,6 +101,15 @@ export function createDecider(ground: Ground, after: Instant): Decider {
         return { kind: 'faulty', error };
       }
     },
-    decided: () => ({ batchId, book, writes, acceptedKeys, lastInstant: cursor }),
+    decided: () => ({
+      batchId,
+      book,
+      writes: {
+        tables: [...logs.keys(), ...writes.keys()],
+        rowsOf: (table) => logs.get(table) ?? [...writes.get(table)!.values()],
+      },
+      acceptedKeys,
+      lastInstant: cursor,
+    }),
   };
 }

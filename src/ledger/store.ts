@@ -14,7 +14,8 @@ function joinKey(customerId: string, space: string, refId: string): string {
 }
 
 export function keyText(key: IdempotencyKey): string {
-  return joinKey(key.customerId, key.space, key.refId);
+  key.text ??= joinKey(key.customerId, key.space, key.refId);
+  return key.text;
 }
 
 export type UsedKey = { readonly resourceId: string; readonly request: string };

@@ -141,7 +141,11 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
 
   /** Others may need the connection; and one that lies idle for long may be gone without anybody knowing. */
   function disconnectIfIdle(): void {
-    if (underWay() === 0 && ahead.length === 0 && performance.now() >= lastFlight.landedMs + LIMITS.aheadIdleMs)
+    if (
+      underWay() === 0 &&
+      ahead.length === 0 &&
+      performance.now() >= lastFlight.landedMs + LIMITS.aheadIdleMs
+    )
       disconnect();
     else if (session !== undefined) setTimeout(disconnectIfIdle, LIMITS.aheadIdleMs).unref();
   }

@@ -60,6 +60,7 @@ const appendOutside = appendTo<Transfer>('transfers', [...COMMON, ...OUTSIDE]);
 /** Transfers that are new. Inside ones by themselves: a dozen columns that are always empty cost the service 7 µs. */
 export const newTransfers: Table<Transfer> = {
   name: 'transfers',
+  isLog: true,
   sendsAtOnce: true,
   write(tx, transfers) {
     const inside = transfers.filter(({ batchId }) => typeof batchId === 'string');

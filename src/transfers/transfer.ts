@@ -84,10 +84,12 @@ export function sideIds(groupId: string): [debitId: string, creditId: string] {
   return [withLastDigit(groupId, 1), withLastDigit(groupId, 2)];
 }
 
+const HEX_DIGITS = '0123456789abcdef';
+
 /** The two last bits. */
 function withLastDigit(id: string, bits: number): string {
-  const digit = Number.parseInt(id.slice(-1), 16);
-  return id.slice(0, -1) + ((digit & 0b1100) | bits).toString(16);
+  const digit = HEX_DIGITS.indexOf(id.charAt(id.length - 1));
+  return id.slice(0, -1) + HEX_DIGITS.charAt((digit & 0b1100) | bits);
 }
 
 /** One space of ref_ids for transfers of all kinds. */
