@@ -161,7 +161,8 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         let balanceAfter: bigint | null = null;
         if (side !== undefined) {
           const { row, account } = side;
-          balanceAfter = account === 'available' ? (row.available += delta) : (row.held += delta);
+          balanceAfter = row[account] + delta;
+          row[account] = balanceAfter;
         }
         entries.push({
           ownerId: (side ?? toSide ?? fromSide)?.row.profileId ?? cause,
