@@ -153,6 +153,9 @@ const PLANNER = '-c enable_seqscan=off -c jit=off';
  */
 export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
+/** Connections that are gone. */
+const lost = new WeakSet<pg.ClientBase>();
+
 function createPool(address: DatabaseAddress, connectionsMax: number, planner: string): pg.Pool {
   const where =
     'url' in address
@@ -172,8 +175,11 @@ function createPool(address: DatabaseAddress, connectionsMax: number, planner: s
     // A server that does not answer at all; later than its own limit, so that it speaks first when it can.
     query_timeout: LIMITS.statementTimeoutMs + 2_000,
     idleTimeoutMillis: 60_000,
-    // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
-    onConnect: (client: pg.ClientBase) => void client.on('error', () => undefined),
+    onConnect(client: pg.ClientBase) {
+      // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
+      client.on('error', () => lost.add(client));
+      client.on('end', () => lost.add(client));
+    },
   };
   const pool = new pg.Pool(options);
   pool.on('error', () => undefined);
@@ -196,7 +202,7 @@ export function connectDatabase(
     return {
       ...queryableOn(client, patient),
       session: client,
-      isOpen: () => (client as unknown as { _queryable: boolean })._queryable,
+      isOpen: () => !lost.has(client),
       async script(text) {
         await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
       },

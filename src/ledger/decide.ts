@@ -55,9 +55,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
 
   const balance: View['balance'] = (profileId, asset) => book.balance(profileId, asset);
   const row: View['row'] = <Row>(table: Table<Row>, key: string): Row | undefined =>
-    (writes.get(table as Table<unknown>)?.get(key) ?? ground.row(table as Table<unknown>, key)) as
-      | Row
-      | undefined;
+    (writes.get(table)?.get(key) ?? ground.row(table, key)) as Row | undefined;
 
   function stage({ table, key, row: written }: Write): void {
     if (table.isLog === true) {

@@ -73,7 +73,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     isScheduled = false;
     while (isWorthABatch(asking.length, askingBatches, LIMITS.batchesMax)) void ask();
     if (session !== undefined && !session.connection.isOpen() && underWay() === 0) disconnect();
-    while (session !== undefined && isWorthAFlight()) send(session);
+    if (session !== undefined) while (isWorthAFlight()) send(session);
     if (session === undefined && !isConnecting && ahead.length > 0) void connect();
     if (isIdle()) {
       if (stopping) disconnect();

@@ -90,7 +90,7 @@ describe('a command that goes ahead', () => {
     await node.path.submit(fund(bob, 'USD', 1n));
     expect(await node.path.submit(keyed('there'))).toMatchObject({ replayed: true });
     const together = await Promise.all(['new', 'new', 'new'].map((refId) => node.path.submit(keyed(refId))));
-    expect(together.map((outcome) => outcome.replayed).sort()).toEqual([false, true, true]);
+    expect(together.filter((outcome) => outcome.replayed)).toHaveLength(2);
     expect(await availableOf(bob)).toBe(1_004n);
   });
 
