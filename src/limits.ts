@@ -35,7 +35,7 @@ export const LIMITS = {
   /** Connections of one node for reads and workers. */
   databaseConnectionsMax: 10,
   /** The write path has its own, so that slow reads never keep a transfer waiting. */
-  writePathConnectionsMax: 5,
+  writePathConnectionsMax: 8,
   /** A statement of the service that runs longer is a fault, not work. Audits and migrations set their own. */
   statementTimeoutMs: 10_000,
   /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */

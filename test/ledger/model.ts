@@ -221,6 +221,8 @@ export type Model = {
   readonly keys: ReadonlyMap<number, { resourceId: string; request: string }>;
   /** One command, after all those before it. Without `useKeys`, as if it had no key. */
   submit(submission: Submission, useKeys: boolean): Verdict;
+  /** What it would be, as if it had no key; nothing changes. */
+  consider(submission: Submission): Verdict;
 };
 
 export function accountKey(asset: string, ref: Posting['from']): string {
@@ -232,7 +234,7 @@ export function createModel(world: World): Model {
   const holds = new Map<number, { units: bigint; status: string }>();
   const keys = new Map<number, { resourceId: string; request: string }>();
 
-  function post(postings: readonly Posting[]): string[] {
+  function post(postings: readonly Posting[], isReal: boolean): string[] {
     const after = new Map<string, bigint>();
     const change = (key: string, units: bigint): void => {
       after.set(key, (after.get(key) ?? accounts.get(key) ?? 0n) + units);
@@ -246,20 +248,20 @@ export function createModel(world: World): Model {
     if (postings.some(({ asset, from, to }) => accountKey(asset, from) === accountKey(asset, to))) {
       slugs.add('invalid-request');
     }
-    if (slugs.size === 0) for (const [key, units] of after) accounts.set(key, units);
+    if (slugs.size === 0 && isReal) for (const [key, units] of after) accounts.set(key, units);
     return [...slugs];
   }
 
-  function decide(act: Act): Verdict {
+  function decide(act: Act, isReal: boolean): Verdict {
     if (act.kind === 'broken' || act.kind === 'unwritable') return { kind: 'faulty' };
     const existing = 'slot' in act ? holds.get(act.slot) : undefined;
     if (act.kind === 'hold' && existing !== undefined) return { kind: 'refused', slugs: ['invalid-state'] };
     if ((act.kind === 'capture' || act.kind === 'release') && existing?.status !== 'PENDING') {
       return { kind: 'refused', slugs: ['invalid-state'] };
     }
-    const slugs = post(postingsOf(world, act, existing));
+    const slugs = post(postingsOf(world, act, existing), isReal);
     if (slugs.length > 0) return { kind: 'refused', slugs };
-    if ('slot' in act) {
+    if ('slot' in act && isReal) {
       const units = act.kind === 'hold' ? act.units : existing!.units;
       holds.set(act.slot, { units, status: statusAfter(act.kind) });
     }
@@ -273,9 +275,10 @@ export function createModel(world: World): Model {
     submit({ operation: { act, key }, causeId, request }, useKeys) {
       const first = useKeys && key !== undefined ? keys.get(key) : undefined;
       if (first !== undefined) return { kind: 'replay', ...first };
-      const verdict = decide(act);
+      const verdict = decide(act, true);
       if (verdict.kind === 'done' && key !== undefined) keys.set(key, { resourceId: causeId, request });
       return verdict;
     },
+    consider: ({ operation: { act } }) => decide(act, false),
   };
 }
