@@ -19,6 +19,9 @@ const MEMORY_FLAGS = [
   // The default depends on the machine: 64 MB here, of which there are two. Half of it is as fast, and the service
   // needs 260 MB instead of 340; with a quarter, requests do not end between two collections, and it is slower.
   '--max-semi-space-size=32',
+  // Old objects are collected when they have grown by half: by default a burst of long lists, whose rows outlive a
+  // collection of the young ones, quadruples them first, and the service keeps 390 MB instead of 260.
+  '--heap-growing-percent=50',
 ];
 
 const args = process.argv.slice(2);
@@ -39,9 +42,9 @@ if (major < MAJOR_MIN) {
 } else if (args[0] === 'serve' && !MEMORY_FLAGS.every((flag) => process.execArgv.includes(flag))) {
   // They count only from the start of a process on: this one starts anew and stays the same one for its parent.
   const flags = [...MEMORY_FLAGS, ...process.execArgv];
-  // The C library gives each of a dozen threads its own pool of memory, which none gives back: with two, the service
-  // needs 245 MB under load instead of 320.
-  const environment = { MALLOC_ARENA_MAX: '2', ...process.env };
+  // The C library gives each of a dozen threads its own pool of memory, which none gives back, and takes large buffers
+  // from them once one was freed. With two pools, and none for large buffers, the service needs 240 MB instead of 330.
+  const environment = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', ...process.env };
   process.execve(process.execPath, [process.execPath, ...flags, script, ...args], environment);
 } else {
   // Types are stripped at every start; the cache keeps the result, which halves the time to the first answer.
