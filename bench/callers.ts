@@ -19,6 +19,8 @@ function transfer(debtors: number): Command<string> {
   const to = IDS[toIndex]!;
   const id = newId();
   return {
+    // As transfers inside the service do.
+    ahead: true,
     key: {
       customerId: from,
       space: 'transfers',
