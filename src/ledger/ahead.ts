@@ -3,7 +3,7 @@ import type { Connection, Database } from '../database/database.ts';
 import { DatabaseAway } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { BatchFailure, type Doubt } from './batch.ts';
+import { BatchFailure, type Doubt, readsOf } from './batch.ts';
 import { createBook } from './book.ts';
 import type { BalanceKey, Command, Table } from './command.ts';
 import { createDecider, type Decided, type Verdict } from './decide.ts';
@@ -59,20 +59,12 @@ function isRemembered(command: Command<unknown>, memory: Memory): boolean {
   return true;
 }
 
-/** Keys of the rows that were looked at, by table. */
-function readsOf(commands: readonly Command<unknown>[]): Map<Table<unknown>, Set<string>> {
-  const reads = new Map<Table<unknown>, Set<string>>();
-  for (const command of commands) {
-    for (const { table, key } of command.reads ?? []) {
-      const keys = reads.get(table);
-      if (keys === undefined) reads.set(table, new Set([key]));
-      else keys.add(key);
-    }
-  }
-  return reads;
-}
-
 type Reads = ReadonlyMap<Table<unknown>, ReadonlySet<string>>;
+
+type Answers = {
+  readonly changed: Promise<{ now_ns: bigint }[]>;
+  readonly commit: Promise<unknown>;
+};
 
 /** The whole transaction, in one flight. Throws, without having sent the commit, what cannot be sent. */
 function sendAll(
@@ -80,7 +72,7 @@ function sendAll(
   { book, acceptedKeys, writes, batchId }: Decided,
   reads: Reads,
   sent: Promise<unknown>[],
-): Promise<{ now_ns: bigint }[]> {
+): Answers {
   sent.push(connection.query('begin'));
   // The locks first, and in the same order as everybody; then the keys: as all nodes do.
   const changed = store.changeBalances(connection, book.changedRows(), book.movedBefore);
@@ -94,18 +86,26 @@ function sendAll(
     if (table.sendsAtOnce !== true) throw new Error(`rows of ${table.name} cannot be written ahead`);
     sent.push(table.write!(connection, writes.rowsOf(table), batchId));
   }
-  sent.push(connection.query('commit'));
-  return changed;
+  const commit = connection.query('commit');
+  sent.push(commit);
+  return { changed, commit };
 }
 
 async function conclude(
   session: Session,
   statements: readonly Promise<unknown>[],
+  commit: Promise<unknown> | undefined,
   doubt: Doubt,
 ): Promise<void> {
   try {
     await Promise.all(statements);
   } catch (error) {
+    // A statement that failed at the server lets none come after it. One whose answer could only not be read here does.
+    const isCommitted = await commit?.then(
+      () => true,
+      () => false,
+    );
+    if (isCommitted === true) return;
     // Only a connection that still answers proves that the server refused.
     const answers = await session.connection.query('rollback').then(
       () => true,
@@ -159,16 +159,17 @@ export function sendAhead(
     for (const [table, keys] of reads) memory.forgetRows(table, keys);
   };
   const sent: Promise<unknown>[] = [];
+  let answers: Answers | undefined;
   try {
-    const answer = sendAll(session, decided, reads, sent);
-    answer.then(
+    answers = sendAll(session, decided, reads, sent);
+    answers.changed.then(
       ([row]) => memory.learnTime(row!.now_ns, process.hrtime.bigint()),
       () => undefined,
     );
   } catch (error) {
     sent.push(session.connection.query('rollback'), Promise.reject(error));
   }
-  const committed = conclude(session, sent, doubt).catch((error: unknown) => {
+  const committed = conclude(session, sent, answers?.commit, doubt).catch((error: unknown) => {
     forget();
     throw error;
   });

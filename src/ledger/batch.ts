@@ -42,19 +42,27 @@ type Needs = {
   readonly rows: Map<Table<unknown>, Set<string>>;
 };
 
+/** Keys of the rows that commands look at, by table. */
+export function readsOf(commands: readonly Command<unknown>[]): Map<Table<unknown>, Set<string>> {
+  const reads = new Map<Table<unknown>, Set<string>>();
+  for (const command of commands) {
+    for (const { table, key } of command.reads ?? []) {
+      const keys = reads.get(table);
+      if (keys === undefined) reads.set(table, new Set([key]));
+      else keys.add(key);
+    }
+  }
+  return reads;
+}
+
 function needsOf(commands: readonly Command<unknown>[]): Needs {
-  const needs: Needs = { keys: new Map(), balances: new Map(), rows: new Map() };
+  const needs: Needs = { keys: new Map(), balances: new Map(), rows: readsOf(commands) };
   for (const command of commands) {
     if (command.key !== undefined) {
       const text = store.keyText(command.key);
       if (!needs.keys.has(text)) needs.keys.set(text, command.key);
     }
     for (const key of command.balances) needs.balances.set(balanceKeyText(key.profileId, key.asset), key);
-    for (const { table, key } of command.reads ?? []) {
-      const wanted = needs.rows.get(table);
-      if (wanted === undefined) needs.rows.set(table, new Set([key]));
-      else wanted.add(key);
-    }
   }
   return needs;
 }

@@ -131,6 +131,7 @@ export function createExecutor({ database, assets, observer, memory, landed }: D
       } catch (error) {
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {
+          // If that fails, the rows are missing again, and the last attempt says so.
           await createMissingBalances(database, error.keys).catch(() => undefined);
         } else if (error instanceof BatchFailure && failureOf(error.cause) === 'conflict' && !last) {
           observer.trouble('conflict', error.cause);

@@ -148,6 +148,25 @@ describe('a command that goes ahead', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([5n, 15n]);
   });
 
+  it('is done once it is committed, whatever becomes of the answers before', async () => {
+    const [alice, bob] = await remembered(10n);
+    const unreadable: Table<string> = {
+      name: 'unreadable',
+      sendsAtOnce: true,
+      write: (tx) =>
+        tx.query('select 1').then(() => {
+          throw new TypeError('cannot be read');
+        }),
+    };
+    const plain = pay(alice, bob, 'USD', 1n);
+    await node.path.submit({
+      ...plain,
+      ahead: true,
+      decide: (view) => ({ ...plain.decide(view), writes: [write(unreadable, 'x', 'x')] }) as never,
+    });
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([9n, 11n]);
+  });
+
   it('is refused a profile that was disabled after it had been remembered', async () => {
     const [alice, bob] = await remembered(10n);
     await test.database.query(
