@@ -38,6 +38,8 @@ export const LIMITS = {
   writePathConnectionsMax: 8,
   /** A statement of the service that runs longer is a fault, not work. Audits and migrations set their own. */
   statementTimeoutMs: 10_000,
+  /** A server that does not answer at all; later than its own limit, so that it speaks first when it can. */
+  answerTimeoutMs: 12_000,
   /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */
   lockTimeoutMs: 2_000,
   /** Once a batch met a stuck session, it passes over the rows that are locked and waits that long for anything else. */

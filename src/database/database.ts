@@ -118,11 +118,12 @@ function preparedOf(client: pg.PoolClient): Prepared {
 /** Statements that are sent in the same turn of the event loop make one flight. */
 function queryableOn(client: pg.PoolClient, patient: boolean): Transaction {
   const prepared = preparedOf(client);
+  const timeoutMs = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
   let waiting: Part[] = [];
   function send(): void {
-    const query = new PipelineQuery(waiting, prepared, translate);
+    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate);
     waiting = [];
-    client.query(patient ? Object.assign(query, { query_timeout: LIMITS.patientStatementTimeoutMs }) : query);
+    client.query(query);
   }
   function add(text: string, parameters: readonly Parameter[], copy?: CopyMessages): Promise<object[]> {
     return new Promise((resolve, reject) => {
@@ -172,8 +173,6 @@ function createPool(address: DatabaseAddress, connectionsMax: number, planner: s
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,
     idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
-    // A server that does not answer at all; later than its own limit, so that it speaks first when it can.
-    query_timeout: LIMITS.statementTimeoutMs + 2_000,
     idleTimeoutMillis: 60_000,
     onConnect(client: pg.ClientBase) {
       // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
@@ -207,7 +206,8 @@ export function connectDatabase(
         await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
       },
       async commit() {
-        const { command } = await client.query('commit').catch((error: unknown) => {
+        const commit = { text: 'commit', query_timeout: LIMITS.answerTimeoutMs };
+        const { command } = await client.query(commit as pg.QueryConfig).catch((error: unknown) => {
           // Whatever is not an answer of the server leaves it open whether it committed.
           throw error instanceof pg.DatabaseError ? translate(error) : new DatabaseAway(error);
         });

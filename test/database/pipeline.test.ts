@@ -1,5 +1,9 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Connection, connectDatabase, type Database } from '../../src/database/database.ts';
+import { DatabaseAway } from '../../src/database/failure.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 /** Statements of one turn of the event loop: sent together, answered together. */
@@ -97,4 +101,37 @@ it('a value that cannot be sent fails alone, and nothing of it is sent', async (
     { status: 'rejected', reason: { message: 'not a parameter' } },
     { status: 'fulfilled', value: [{ text: 'fine' }] },
   ]);
+});
+
+it('gives up on a server that does not answer, and says that it is away', async () => {
+  const lonely = connectDatabase(test.address, 1);
+  const frozen = await lonely.reserve();
+  const [row] = await frozen.query<{ pid: number }>('select pg_backend_pid() as pid');
+  process.kill(row!.pid, 'SIGSTOP');
+  try {
+    const started = performance.now();
+    const settled = await Promise.allSettled([frozen.query('select 1'), frozen.query('select 2')]);
+    expect(performance.now() - started).toBeGreaterThan(LIMITS.statementTimeoutMs);
+    expect(performance.now() - started).toBeLessThan(LIMITS.answerTimeoutMs + 2_000);
+    for (const one of settled) expect((one as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseAway);
+    expect(frozen.isOpen()).toBe(false);
+  } finally {
+    process.kill(row!.pid, 'SIGCONT');
+    frozen.release();
+    await lonely.close();
+  }
+}, 20_000);
+
+it('keeps nothing of a flight that has landed', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: { type: 'minor' }) => void;
+  const flights = 100;
+  const bytes = 100_000;
+  const before = process.memoryUsage().arrayBuffers;
+  for (let flight = 0; flight < flights; flight += 1) {
+    await connection.query('select length($1::bytea) as length', [Buffer.alloc(bytes)]);
+    // Twice: what outlives two collections of the young objects is old, and stays until all are collected.
+    if (flight % 10 === 9) for (let time = 0; time < 2; time += 1) collect({ type: 'minor' });
+  }
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((flights * bytes) / 4);
 });
