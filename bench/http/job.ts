@@ -32,6 +32,15 @@ export type LoadResult = {
   readonly p999Ms: number;
   /** All answers, warming up and finishing included: what must be in the database afterwards. */
   readonly total: number;
+  /** Of requests that arrive at a rate: whether the machine kept its pace meanwhile. */
+  readonly pace?: Pace;
+};
+
+export type Pace = {
+  /** How much of the time the machine was slow, by itself, for whatever reason. */
+  readonly slowShare: number;
+  /** Of requests that met none of that, neither the slowness nor the queue that it left. */
+  readonly p99Ms: number;
 };
 
 export type LoadMessage =

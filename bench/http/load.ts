@@ -6,7 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, openConnection } from './connection.ts';
-import type { LoadJob, LoadMessage, LoadResult } from './job.ts';
+import type { LoadJob, LoadMessage, LoadResult, Pace } from './job.ts';
+import { type Stretch, watchPace } from './pace.ts';
 import { requestsOf } from './requests.ts';
 
 function tell(message: LoadMessage): void {
@@ -27,6 +28,30 @@ function resultOf(times: readonly number[], durationMs: number, total: number): 
     p999Ms: percentile(sorted, 0.999),
     total,
   };
+}
+
+type Timeline = { readonly dueMs: readonly number[]; readonly tookMs: readonly number[] };
+
+/** What was slow leaves a queue, and that takes as long again. */
+function withQueue([from, to]: Stretch): Stretch {
+  return [from, to + (to - from)];
+}
+
+/** Requests are in the order in which they were answered, stretches in the order in which they began. */
+function paceOf({ dueMs, tookMs }: Timeline, slow: readonly Stretch[], durationMs: number): Pace {
+  const queues = slow.map(withQueue);
+  const steady: number[] = [];
+  let begun = 0;
+  let lastEnd = 0;
+  for (const [index, due] of dueMs.entries()) {
+    const took = tookMs[index]!;
+    for (; begun < queues.length && queues[begun]![0] <= due + took; begun += 1) {
+      lastEnd = Math.max(lastEnd, queues[begun]![1]);
+    }
+    if (lastEnd < due) steady.push(took);
+  }
+  const slowMs = slow.reduce((sum, [from, to]) => sum + to - from, 0);
+  return { slowShare: slowMs / durationMs, p99Ms: percentile(Float64Array.from(steady).sort(), 0.99) };
 }
 
 /** Sends what is due, every millisecond, whatever the service does; what finds no free connection waits, and its time runs. */
@@ -50,22 +75,35 @@ function sendAtRate(idle: Connection[], waiting: number[], ratePerSecond: number
 function run(job: LoadJob): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const times: number[] = [];
+    const dueTimes: number[] = [];
+    const slowUntilNow = job.ratePerSecond === undefined ? undefined : watchPace();
     const idle: Connection[] = [];
     const waiting: number[] = [];
     let phase: 'warming up' | 'measuring' | 'finishing' = 'warming up';
     let total = 0;
     let open = 0;
+    let fromMs = 0;
     let durationMs = 0;
 
     const finish = (connection: Connection): void => {
       connection.close();
       open -= 1;
-      if (open === 0) resolve(resultOf(times, durationMs, total));
+      if (open > 0) return;
+      const result = resultOf(times, durationMs, total);
+      if (slowUntilNow === undefined) resolve(result);
+      slowUntilNow?.().then((slow) => {
+        const measured = slow.filter(([, to]) => to > fromMs + performance.timeOrigin);
+        const timeline = { dueMs: dueTimes, tookMs: times };
+        resolve({ ...result, pace: paceOf(timeline, measured, durationMs) });
+      }, reject);
     };
     const answered = (connection: Connection, dueMs: number): void => {
       const nowMs = performance.now();
       total += 1;
-      if (phase === 'measuring') times.push(nowMs - dueMs);
+      if (phase === 'measuring') {
+        times.push(nowMs - dueMs);
+        dueTimes.push(performance.timeOrigin + dueMs);
+      }
       if (phase === 'finishing') finish(connection);
       else if (job.ratePerSecond === undefined) connection.send(nowMs);
       else {
@@ -87,7 +125,7 @@ function run(job: LoadJob): Promise<LoadResult> {
       else for (const connection of idle.splice(0)) connection.send(performance.now());
       await sleep(job.warmUpMs);
       phase = 'measuring';
-      const fromMs = performance.now();
+      fromMs = performance.now();
       tell({ phase: 'measuring' });
       await sleep(job.measureMs);
       phase = 'finishing';

@@ -2,7 +2,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatTable, integer, MEASURED_SECONDS, medians, PROFILES, WARM_UP_SECONDS } from '../figures.ts';
+import {
+  formatTable,
+  integer,
+  MEASURED_SECONDS,
+  median,
+  medians,
+  PROFILES,
+  WARM_UP_SECONDS,
+} from '../figures.ts';
 import type { Machine } from '../machine.ts';
 import type { Comparison } from './comparison.ts';
 import type { Measurement } from './measure.ts';
@@ -42,7 +50,7 @@ export function writeResults(path: string, parts: object): void {
 
 /** What a client of the service sees, and what it costs. */
 export function figuresOf(rounds: readonly Measurement[]) {
-  const measured = medians(rounds);
+  const measured = medians(rounds.map(({ pace: _, ...figures }) => figures));
   return {
     per_second: round(measured.perSecond, 0),
     p50_ms: round(measured.p50Ms, 2),
@@ -53,6 +61,26 @@ export function figuresOf(rounds: readonly Measurement[]) {
     memory_mb: round(Math.max(...rounds.map(({ memoryMb }) => memoryMb)), 0),
     rounds: rounds.map(({ perSecond }) => round(perSecond, 0)),
   };
+}
+
+/** Whether the machine kept its pace while requests arrived at a rate. */
+export function paceOf(rounds: readonly Measurement[]) {
+  const paces = rounds.flatMap(({ pace }) => pace ?? []);
+  return {
+    machine_slow_share: round(median(paces.map(({ slowShare }) => slowShare)), 3),
+    p99_ms_at_full_pace: round(median(paces.map(({ p99Ms }) => p99Ms)), 2),
+  };
+}
+
+export function printPace({
+  machine_slow_share: share,
+  p99_ms_at_full_pace: p99,
+}: ReturnType<typeof paceOf>): void {
+  const percent = (share * 100).toFixed(1);
+  console.log(
+    `While transfers arrived at that rate, the machine ran at less than half of its pace for ${percent}% of the ` +
+      `time. Outside of that, and of as long again for the queue, p99 is ${p99.toFixed(1)} ms.`,
+  );
 }
 
 export type Run = {
@@ -87,7 +115,7 @@ export function resultsOf(run: Run) {
       connections: concurrency,
       ...figuresOf(measured),
     })),
-    at_half_peak: { arriving_per_second: ratePerSecond, ...figuresOf(rounds) },
+    at_half_peak: { arriving_per_second: ratePerSecond, ...figuresOf(rounds), ...paceOf(rounds) },
     naive: comparison.naive.map(({ workload, concurrency, rounds: measured }) => ({
       workload,
       clients: concurrency,
@@ -152,6 +180,7 @@ export function printResults(results: ReturnType<typeof resultsOf>): void {
       ...measured.map((one) => [one.name, onConnections(one.connections), one] as const),
     ])}\n`,
   );
+  printPace(half);
   const rows = naive.map((one) => [
     `naive SQL, ${one.workload}`,
     `${one.clients} clients`,
