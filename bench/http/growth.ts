@@ -15,8 +15,8 @@ import { FERRY, PROFILE_IDS, type Service, type Stage, startService, untilAudite
 
 export const GROWTH_CONNECTIONS = 256;
 const ROUNDS = 5;
-/** Tables and indexes take 3,300, and some gigabytes go to the write-ahead log, copies and sorting. */
-const BYTES_PER_TRANSFER = 4_500;
+/** Tables and indexes take 1,700, and some gigabytes go to the write-ahead log, copies and sorting. */
+const BYTES_PER_TRANSFER = 3_000;
 /** A copy of the first size that is never measured itself, and the copy of it that is. */
 const FIRST_SIZE = 'first_size';
 const BASELINE = 'baseline';
