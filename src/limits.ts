@@ -13,7 +13,7 @@ export const LIMITS = {
   /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */
   gatherCommandsMin: 4,
   /** How long at most, since the last batch: what it costs by itself is a third of what a few commands cost. */
-  gatherMs: 3,
+  gatherMs: 1,
   /** How long the connection of the batches that go ahead is kept when there are none. */
   aheadIdleMs: 100,
   /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */

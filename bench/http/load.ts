@@ -50,7 +50,13 @@ function paceOf({ dueMs, tookMs }: Timeline, slow: readonly Stretch[], durationM
     }
     if (lastEnd < due) steady.push(took);
   }
-  const slowMs = slow.reduce((sum, [from, to]) => sum + to - from, 0);
+  // Of all cores together; where two were slow at a time, that counts once.
+  let slowMs = 0;
+  let until = 0;
+  for (const [from, to] of slow) {
+    slowMs += Math.max(0, to - Math.max(from, until));
+    until = Math.max(until, to);
+  }
   return { slowShare: slowMs / durationMs, p99Ms: percentile(Float64Array.from(steady).sort(), 0.99) };
 }
 

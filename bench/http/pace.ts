@@ -2,10 +2,11 @@
  * How fast the machine itself is, from moment to moment. A host may slow its guests down, for power or for its other
  * guests, without telling them: then the slowest answers of a service are a figure of the host. Here they are told apart.
  *
- * Runs as a child process, for the processor time that a small piece of work takes says so only if nothing else is done
- * beside it: a third of a percent of one core. Is told when to end, and answers with the moments.
+ * Runs as child processes, one on each core, which measure the processor time that a small piece of work takes: a third of
+ * a percent of a core. They are told when to end, and answer with the moments.
  */
-import { fork } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** From and to, in milliseconds since 1970. */
@@ -62,15 +63,30 @@ function watch(): void {
   });
 }
 
-/** Watches from now on, until it is asked. */
+function watchCore(core: number): () => Promise<Stretch[]> {
+  const program = [process.execPath, fileURLToPath(import.meta.url), 'watch'];
+  const child = spawn('taskset', ['-c', String(core), ...program], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const answer = new Promise<Stretch[]>((resolve) => {
+    child.once('message', (stretches) => resolve(stretches as Stretch[]));
+    // Where there is no such program, nothing is known.
+    child.once('error', () => resolve([]));
+    child.once('exit', () => resolve([]));
+  });
+  return () => {
+    if (child.connected) child.send('end');
+    return answer;
+  };
+}
+
+/** Watches all cores from now on, until it is asked. In the order in which they began. */
 export function watchPace(): () => Promise<Stretch[]> {
-  const child = fork(fileURLToPath(import.meta.url), ['watch']);
-  return () =>
-    new Promise((resolve, reject) => {
-      child.once('message', (stretches) => resolve(stretches as Stretch[]));
-      child.once('exit', () => reject(new Error('the process that watches the pace ended')));
-      child.send('end');
-    });
+  const cores = Array.from({ length: availableParallelism() }, (_, core) => watchCore(core));
+  return async () => {
+    const stretches = (await Promise.all(cores.map((end) => end()))).flat();
+    return stretches.sort(([one], [other]) => one - other);
+  };
 }
 
 if (process.argv[2] === 'watch') watch();
