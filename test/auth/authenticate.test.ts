@@ -242,7 +242,9 @@ describe('a connection', () => {
 
   it('remembers nobody whose token was refused', async () => {
     const connection = {};
-    const forged = `${header().slice(0, -2)}AA`;
+    const at = header().length - 10;
+    const other = header().charAt(at) === 'A' ? 'B' : 'A';
+    const forged = header().slice(0, at) + other + header().slice(at + 1);
     await problemOf(node.auth.authenticate(forged, connection));
     expect(node.auth.recall(forged, connection)).toBeUndefined();
   });
