@@ -6,8 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, openConnection } from './connection.ts';
-import type { LoadJob, LoadMessage, LoadResult, Pace } from './job.ts';
-import { type Stretch, watchPace } from './pace.ts';
+import type { LoadJob, LoadMessage, LoadResult } from './job.ts';
+import { slowShare, steadyTimes, watchPace } from './pace.ts';
 import { requestsOf } from './requests.ts';
 
 function tell(message: LoadMessage): void {
@@ -28,36 +28,6 @@ function resultOf(times: readonly number[], durationMs: number, total: number): 
     p999Ms: percentile(sorted, 0.999),
     total,
   };
-}
-
-type Timeline = { readonly dueMs: readonly number[]; readonly tookMs: readonly number[] };
-
-/** What was slow leaves a queue, and that takes as long again. */
-function withQueue([from, to]: Stretch): Stretch {
-  return [from, to + (to - from)];
-}
-
-/** Requests are in the order in which they were answered, stretches in the order in which they began. */
-function paceOf({ dueMs, tookMs }: Timeline, slow: readonly Stretch[], durationMs: number): Pace {
-  const queues = slow.map(withQueue);
-  const steady: number[] = [];
-  let begun = 0;
-  let lastEnd = 0;
-  for (const [index, due] of dueMs.entries()) {
-    const took = tookMs[index]!;
-    for (; begun < queues.length && queues[begun]![0] <= due + took; begun += 1) {
-      lastEnd = Math.max(lastEnd, queues[begun]![1]);
-    }
-    if (lastEnd < due) steady.push(took);
-  }
-  // Of all cores together; where two were slow at a time, that counts once.
-  let slowMs = 0;
-  let until = 0;
-  for (const [from, to] of slow) {
-    slowMs += Math.max(0, to - Math.max(from, until));
-    until = Math.max(until, to);
-  }
-  return { slowShare: slowMs / durationMs, p99Ms: percentile(Float64Array.from(steady).sort(), 0.99) };
 }
 
 /** Sends what is due, every millisecond, whatever the service does; what finds no free connection waits, and its time runs. */
@@ -98,9 +68,13 @@ function run(job: LoadJob): Promise<LoadResult> {
       const result = resultOf(times, durationMs, total);
       if (slowUntilNow === undefined) resolve(result);
       slowUntilNow?.().then((slow) => {
-        const measured = slow.filter(([, to]) => to > fromMs + performance.timeOrigin);
-        const timeline = { dueMs: dueTimes, tookMs: times };
-        resolve({ ...result, pace: paceOf(timeline, measured, durationMs) });
+        const steady = steadyTimes({ dueMs: dueTimes, tookMs: times }, slow);
+        const from = performance.timeOrigin + fromMs;
+        const pace = {
+          slowShare: slowShare(slow, [from, from + durationMs]),
+          p99Ms: percentile(Float64Array.from(steady).sort(), 0.99),
+        };
+        resolve({ ...result, pace });
       }, reject);
     };
     const answered = (connection: Connection, dueMs: number): void => {
@@ -108,7 +82,7 @@ function run(job: LoadJob): Promise<LoadResult> {
       total += 1;
       if (phase === 'measuring') {
         times.push(nowMs - dueMs);
-        dueTimes.push(performance.timeOrigin + dueMs);
+        if (slowUntilNow !== undefined) dueTimes.push(performance.timeOrigin + dueMs);
       }
       if (phase === 'finishing') finish(connection);
       else if (job.ratePerSecond === undefined) connection.send(nowMs);

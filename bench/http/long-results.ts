@@ -2,7 +2,7 @@
 import { integer, median } from '../figures.ts';
 import type { Machine } from '../machine.ts';
 import { GROWTH_CONNECTIONS, type GrowthStage, gigabytes } from './growth.ts';
-import { figuresOf, formatRows, onConnections, paceOf, printPace } from './results.ts';
+import { figuresOf, formatRows, onConnections, paceFigures, printPace } from './results.ts';
 import type { Soak } from './soak.ts';
 import { round, type Target } from './targets.ts';
 
@@ -73,7 +73,7 @@ export function soakResults(soaked: Soak, machine: Machine) {
     minutes: soaked.minutes,
     arriving_per_second: soaked.ratePerSecond,
     ...figuresOf([soaked.measured]),
-    ...paceOf([soaked.measured]),
+    ...paceFigures([soaked.measured]),
     memory_growth: round(soaked.growth, 3),
     memory_mb_over_time: thinned(soaked.memoryMb),
   };

@@ -8,6 +8,7 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { median } from '../figures.ts';
 
 /** From and to, in milliseconds since 1970. */
 export type Stretch = readonly [number, number];
@@ -34,8 +35,7 @@ type Sample = { readonly at: number; readonly tookUs: number };
 
 /** From the last good moment before to the first one after. */
 export function slowStretches(samples: readonly Sample[]): Stretch[] {
-  const sorted = samples.map(({ tookUs }) => tookUs).sort((one, other) => one - other);
-  const usual = sorted[Math.floor(sorted.length / 2)] ?? 0;
+  const usual = median(samples.map(({ tookUs }) => tookUs));
   const stretches: [number, number][] = [];
   for (const [index, { at, tookUs }] of samples.entries()) {
     if (tookUs < SLOW * usual) continue;
@@ -48,6 +48,37 @@ export function slowStretches(samples: readonly Sample[]): Stretch[] {
   return stretches;
 }
 
+/** When requests were due, and how long they took, in the order in which they were answered. */
+export type Timeline = { readonly dueMs: readonly number[]; readonly tookMs: readonly number[] };
+
+/** How long those took that met neither a slow stretch nor the queue that it left, which takes as long again. */
+export function steadyTimes({ dueMs, tookMs }: Timeline, slow: readonly Stretch[]): number[] {
+  const steady: number[] = [];
+  let begun = 0;
+  let lastEnd = 0;
+  for (const [index, due] of dueMs.entries()) {
+    const took = tookMs[index]!;
+    for (; begun < slow.length && slow[begun]![0] <= due + took; begun += 1) {
+      const [from, to] = slow[begun]!;
+      lastEnd = Math.max(lastEnd, to + (to - from));
+    }
+    if (lastEnd < due) steady.push(took);
+  }
+  return steady;
+}
+
+/** Of the time between. Stretches are of all cores, in the order in which they began; where two were slow, that counts once. */
+export function slowShare(slow: readonly Stretch[], [fromMs, toMs]: Stretch): number {
+  let slowMs = 0;
+  let until = fromMs;
+  for (const [from, to] of slow) {
+    const end = Math.min(to, toMs);
+    slowMs += Math.max(0, end - Math.max(from, until));
+    until = Math.max(until, end);
+  }
+  return slowMs / (toMs - fromMs);
+}
+
 function watch(): void {
   const samples: Sample[] = [];
   let seed = 1;
@@ -57,6 +88,8 @@ function watch(): void {
     const { user, system } = process.cpuUsage(before);
     samples.push({ at: now(), tookUs: user + system });
   }, EVERY_MS);
+  // Whoever asked for it is gone: nobody will tell it to end.
+  process.once('disconnect', () => process.exit());
   process.once('message', () => {
     clearInterval(timer);
     process.send!(slowStretches(samples), () => process.disconnect());

@@ -73,7 +73,7 @@ export function figuresOf(rounds: readonly Measurement[]) {
 }
 
 /** Whether the machine kept its pace while requests arrived at a rate. */
-export function paceOf(rounds: readonly Measurement[]) {
+export function paceFigures(rounds: readonly Measurement[]) {
   const paces = rounds.flatMap(({ pace }) => pace ?? []);
   return {
     machine_slow_share: round(median(paces.map(({ slowShare }) => slowShare)), 3),
@@ -84,7 +84,7 @@ export function paceOf(rounds: readonly Measurement[]) {
 export function printPace({
   machine_slow_share: share,
   p99_ms_at_full_pace: p99,
-}: ReturnType<typeof paceOf>): void {
+}: ReturnType<typeof paceFigures>): void {
   const percent = (share * 100).toFixed(1);
   console.log(
     `While transfers arrived at that rate, the machine ran at less than half of its pace for ${percent}% of the ` +
@@ -124,7 +124,7 @@ export function resultsOf(run: Run) {
       connections: concurrency,
       ...figuresOf(measured),
     })),
-    at_half_peak: { arriving_per_second: ratePerSecond, ...figuresOf(rounds), ...paceOf(rounds) },
+    at_half_peak: { arriving_per_second: ratePerSecond, ...figuresOf(rounds), ...paceFigures(rounds) },
     naive: comparison.naive.map(({ workload, concurrency, rounds: measured }) => ({
       workload,
       clients: concurrency,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { slowStretches } from '../../bench/http/pace.ts';
+import { slowShare, slowStretches, steadyTimes } from '../../bench/http/pace.ts';
 
 /** A sample every 5 ms that takes 20 µs, but for those that are said to take longer. */
 function samplesWith(slow: Readonly<Record<number, number>>): { at: number; tookUs: number }[] {
@@ -24,4 +24,30 @@ it('what is slow again soon, still is', () => {
     [95, 205],
     [395, 405],
   ]);
+});
+
+it('leaves out requests that met a slow stretch or the queue after it, in whatever order they were answered', () => {
+  const slow = [[100, 120]] as const;
+  const requests = [
+    { due: 80, took: 19 },
+    { due: 90, took: 15 },
+    { due: 139, took: 1 },
+    { due: 95, took: 46 },
+    { due: 141, took: 2 },
+  ];
+  const timeline = { dueMs: requests.map(({ due }) => due), tookMs: requests.map(({ took }) => took) };
+  expect(steadyTimes(timeline, slow)).toEqual([19, 2]);
+  expect(steadyTimes(timeline, [])).toEqual([19, 15, 1, 46, 2]);
+});
+
+it('counts the time once in which two cores were slow, and only what was measured', () => {
+  const slow = [
+    [0, 110],
+    [120, 140],
+    [130, 135],
+    [130, 150],
+    [190, 300],
+  ] as const;
+  expect(slowShare(slow, [100, 200])).toBeCloseTo(0.5);
+  expect(slowShare([], [100, 200])).toBe(0);
 });
