@@ -8,7 +8,7 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 30_000,
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
     reporters: [process.env.CI === undefined ? 'dot' : 'default', './test/support/count-reporter.ts'],
   },
 });

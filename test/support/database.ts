@@ -10,7 +10,11 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
   const name = `test_${newId().replaceAll('-', '_')}`;
   const administer = async (statement: string): Promise<void> => {
     const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
-    await administration.query(statement);
+    // Dropping one waits for a checkpoint of all of them, which a slow disk may take a minute for.
+    const connection = await administration.reserve({ patient: true });
+    await connection.query('set statement_timeout = 0');
+    await connection.query(statement);
+    connection.release();
     await administration.close();
   };
   await administer(`create database ${name} template ${template}`);
