@@ -205,6 +205,11 @@ export const LIMITS = {
   railNoticesPollMs: 1_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
+  /** Rows of a backlog that are counted for whoever watches: beyond it the number tells nothing new. */
+  backlogCountMax: 10_000,
+  /** Backlogs are read at most that often, and waited for at most that long: then the metrics are told without. */
+  backlogReadIntervalMs: 1_000,
+  backlogReadMs: 2_000,
   /** Events become readable at most this long after their commit, while others keep committing; see 0008-event-order. */
   eventSequenceIntervalMs: 10,
   /** How soon a node notices what other nodes committed or sequenced: one small query each time. */

@@ -5,11 +5,14 @@ import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { createArrivals } from './deposits/arrivals.ts';
+import { suspenseBacklog } from './deposits/backlog-store.ts';
 import { depositRoutes } from './deposits/routes.ts';
 import { suspenseDeposits } from './deposits/store.ts';
+import { feedBacklog } from './events/backlog-store.ts';
 import { createNews } from './events/news.ts';
 import { eventRoutes } from './events/routes.ts';
 import { createSequencer } from './events/sequencer.ts';
+import { webhookBacklogs } from './events/webhooks/backlog-store.ts';
 import { disableEndpointCommand } from './events/webhooks/commands.ts';
 import { deliveryRoutes } from './events/webhooks/delivery-routes.ts';
 import { createDispatcher, type Dispatcher } from './events/webhooks/dispatcher.ts';
@@ -18,9 +21,11 @@ import { createSealer } from './events/webhooks/secrets.ts';
 import { createSender } from './events/webhooks/sender.ts';
 import { feeRoutes } from './fees/routes.ts';
 import { guaranteedFeeTable } from './fees/store.ts';
+import { reviewBacklog } from './fiat-accounts/backlog-store.ts';
 import { fiatAccountRoutes } from './fiat-accounts/routes.ts';
 import { fiatAccountTable } from './fiat-accounts/store.ts';
 import { createApp } from './http/app.ts';
+import { registerBacklogs } from './http/backlogs.ts';
 import { idleConnections } from './http/connections.ts';
 import { documentationExtension } from './http/documentation.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -43,10 +48,12 @@ import { sandboxDepositRoutes } from './sandbox/deposits.ts';
 import { createJournal } from './sandbox/journal-store.ts';
 import { sandboxOutcomeRoutes } from './sandbox/outcomes.ts';
 import { sandboxSecretKey } from './sandbox/secret-key.ts';
+import { settlementBacklog } from './settlement/backlog-store.ts';
 import { waitTable } from './settlement/engine-store.ts';
 import { settlementRoutes } from './settlement/routes.ts';
 import { settlements } from './settlement/store.ts';
 import { createSettlementWorker, type SettlementWorker } from './settlement/worker.ts';
+import { withdrawalBacklogs } from './transfers/backlog-store.ts';
 import { createNoticeWorker } from './transfers/notices.ts';
 import { operatorTransferRoutes } from './transfers/operator-routes.ts';
 import { contradictions, rents } from './transfers/payout-store.ts';
@@ -127,6 +134,7 @@ export async function assemble(parts: {
         logger.info({ endpoint: id, reason }, 'a webhook endpoint is disabled');
         await writePath.submit(disableEndpointCommand(customerId, id, reason));
       },
+      attempted: metrics.webhookAttempted,
     });
   }
   const webhooks = {
@@ -224,6 +232,19 @@ export async function assemble(parts: {
     observe: metrics.request,
   });
   const connections = idleConnections(app.server);
+  registerBacklogs(
+    metrics.registry,
+    database,
+    [
+      ...withdrawalBacklogs(rails.list.map(({ name }) => name)),
+      suspenseBacklog,
+      reviewBacklog,
+      settlementBacklog,
+      feedBacklog,
+      ...webhookBacklogs,
+    ],
+    (error) => logger.warn({ err: error }, 'a backlog could not be read'),
+  );
 
   const worker = {
     database,
@@ -233,7 +254,11 @@ export async function assemble(parts: {
     trouble: (what: string, facts: object) => logger.error(facts, what),
     failed: (error: unknown) => logger.warn({ err: error }, 'a withdrawal could not be brought further'),
   };
-  const withdrawals = createWithdrawalWorker({ ...worker, timing: PAYOUT_TIMING });
+  const withdrawals = createWithdrawalWorker({
+    ...worker,
+    timing: PAYOUT_TIMING,
+    called: metrics.railCalled,
+  });
   const notices = createNoticeWorker({ ...worker, deposit: arrivals.arrive });
 
   const rollUp = repeat(

@@ -9,6 +9,8 @@ export type Metrics = {
   readonly writePath: Omit<WritePathObserver, 'trouble'> & { trouble(what: string): void };
   request(route: string, method: string, status: number, seconds: number): void;
   audited(report: AuditReport, seconds: number): void;
+  railCalled(rail: string, reach: 'reached' | 'unavailable'): void;
+  webhookAttempted(isDelivered: boolean): void;
 };
 
 export function createMetrics(): Metrics {
@@ -54,6 +56,19 @@ export function createMetrics(): Metrics {
     help: 'How long the last audit took',
     registers,
   });
+  const railCalls = new Counter({
+    name: 'ferry_rail_calls_total',
+    help: 'Withdrawals that were brought to a rail, or asked about, by whether it was to be reached',
+    labelNames: ['rail', 'reach'] as const,
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'ferry_webhook_attempts_total',
+    help: 'Requests to webhook endpoints, by whether the endpoint took the event',
+    labelNames: ['result'] as const,
+    registers,
+  });
+  for (const result of ['delivered', 'failed'] as const) attempts.inc({ result }, 0);
   // Not 0: that would be a claim.
   violations.set(Number.NaN);
   return {
@@ -72,5 +87,7 @@ export function createMetrics(): Metrics {
       audited.setToCurrentTime();
       auditSeconds.set(seconds);
     },
+    railCalled: (rail, reach) => railCalls.inc({ rail, reach }),
+    webhookAttempted: (isDelivered) => attempts.inc({ result: isDelivered ? 'delivered' : 'failed' }),
   };
 }

@@ -1,5 +1,6 @@
 import { plainArray, textArray } from '../database/array.ts';
 import { appendTo, binaryArray } from '../database/binary.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -153,12 +154,10 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
   );
 }
 
-const NOW_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
-
 /** The database's clock, after the locks are held, and the transaction's id, to ask about its outcome. */
 export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Instant; xid: string }> {
   const [row] = await tx.query<{ now_ns: bigint; xid: string }>(
-    `select ${NOW_NS} as now_ns, pg_current_xact_id()::text as xid`,
+    `select ${CLOCK_NS} as now_ns, pg_current_xact_id()::text as xid`,
   );
   return { nowNs: row!.now_ns, xid: row!.xid };
 }
@@ -236,7 +235,7 @@ export function changeBalances(
                     unnest($6::bigint[]) as moved_before_ns) as c
        where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
        returning 1)
-     select confirm(count(*) = $7::bigint, 'a balance'), ${NOW_NS} as now_ns from changed`,
+     select confirm(count(*) = $7::bigint, 'a balance'), ${CLOCK_NS} as now_ns from changed`,
     [
       binaryArray(
         'uuid',

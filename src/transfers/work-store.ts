@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
@@ -84,7 +85,7 @@ export const works: Table<WorkWrite> = {
 export type Lane = { readonly rail: string; readonly free: number };
 
 /** The database's clock, shifted where a test says so. All nodes agree on what is due. */
-const NOW_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 + $1::bigint';
+const NOW_NS = `${CLOCK_NS} + $1::bigint`;
 
 /**
  * Rows that are due, the longest due first, rail by rail; those that another node is claiming are left to it. Each

@@ -23,6 +23,8 @@ export type WithdrawalWorker = Pick<Repeated, 'start' | 'stop'> & {
 type Dependencies = PayoutDependencies & {
   readonly database: Database;
   readonly failed: (error: unknown) => void;
+  /** For whoever watches. */
+  readonly called?: (rail: string, reach: 'reached' | 'unavailable') => void;
 };
 
 /** One rail's share of this node: what it has in hand, and whether the rail answers. */
@@ -48,8 +50,9 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
     return nowNs() < lane.closedUntilNs || lane.inHand > 0 ? 0 : 1;
   }
 
-  function learn(lane: LaneState, reach: Reach): void {
+  function learn(rail: string, lane: LaneState, reach: Reach): void {
     if (reach === 'not called') return;
+    dependencies.called?.(rail, reach);
     if (reach === 'reached') {
       lane.failures = 0;
       lane.pauses = 0;
@@ -66,7 +69,7 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
   async function handle(claimed: Claimed): Promise<void> {
     const lane = lanes.get(claimed.work.rail)!;
     try {
-      learn(lane, await advance(claimed));
+      learn(claimed.work.rail, lane, await advance(claimed));
     } catch (error) {
       // Its lease runs out, and somebody looks at it again.
       failed(error);

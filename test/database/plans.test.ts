@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/database.ts';
+import { suspenseBacklog } from '../../src/deposits/backlog-store.ts';
 import { listAddresses, listInstructions, listSuspense } from '../../src/deposits/store.ts';
+import { feedBacklog } from '../../src/events/backlog-store.ts';
 import { FEED_START, LINE_MAX } from '../../src/events/event.ts';
 import { feedHead, findEvent, placeBefore, readFeed } from '../../src/events/feed-store.ts';
+import { webhookBacklogs } from '../../src/events/webhooks/backlog-store.ts';
 import { listDeliveries } from '../../src/events/webhooks/delivery-store.ts';
 import { listEndpoints } from '../../src/events/webhooks/store.ts';
+import { reviewBacklog } from '../../src/fiat-accounts/backlog-store.ts';
 import { listFiatAccounts, listForReview } from '../../src/fiat-accounts/list-store.ts';
 import { listAccounts, listIdentities } from '../../src/identity/store.ts';
 import type { Page } from '../../src/kernel/paging.ts';
@@ -12,8 +16,10 @@ import { balancesAt, balancesOf } from '../../src/ledger/balances.ts';
 import { resourcesByRefId } from '../../src/ledger/keys.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { listProfiles } from '../../src/profiles/store.ts';
+import { settlementBacklog } from '../../src/settlement/backlog-store.ts';
 import { listSettlements, type SettlementFilters } from '../../src/settlement/list-store.ts';
 import { findSettlement } from '../../src/settlement/store.ts';
+import { withdrawalBacklogs } from '../../src/transfers/backlog-store.ts';
 import { listContradictions } from '../../src/transfers/payout-store.ts';
 import { claimDue } from '../../src/transfers/work-store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -177,6 +183,20 @@ describe('other reads look up what they need', () => {
   ];
   it.each(looks)('%s', async (_title, look) => {
     expect(await plans.faultsIn(look, SHOWN)).toEqual([]);
+  });
+
+  it.each(
+    [
+      ...withdrawalBacklogs(['wire']),
+      suspenseBacklog,
+      reviewBacklog,
+      settlementBacklog,
+      feedBacklog,
+      ...webhookBacklogs,
+    ].map((backlog) => [Object.keys(backlog.gauges)[0]!, backlog] as const),
+  )('%s: counted up to a bound', async (_title, backlog) => {
+    const counted = { rows: 2.5 * LIMITS.backlogCountMax, blocks: LIMITS.backlogCountMax };
+    expect(await plans.faultsIn((database) => backlog.read(database), counted)).toEqual([]);
   });
 
   it('events of a rare type: a bounded number of events is looked at', async () => {

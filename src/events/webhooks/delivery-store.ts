@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../../database/array.ts';
+import { CLOCK_NS } from '../../database/clock.ts';
 import type { Database, Queryable } from '../../database/database.ts';
 import { selectList, type Wanted } from '../../database/list.ts';
 import { createParameters } from '../../database/select.ts';
@@ -18,8 +19,6 @@ import {
 } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Breaker } from './schedule.ts';
-
-const CLOCK_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
 
 /** What became of one attempt. */
 export type Outcome = {

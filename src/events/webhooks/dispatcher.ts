@@ -19,6 +19,7 @@ export type DispatcherOptions = {
   readonly sealer: Sealer;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
+  readonly attempted?: (isDelivered: boolean) => void;
   /** The clock that retries go by; tests have one of their own. */
   readonly nowMs?: () => number;
   readonly random?: () => number;
@@ -69,6 +70,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         recorder,
         log,
         disable: options.disable,
+        attempted: options.attempted,
         nowMs,
         random: options.random ?? Math.random,
         isAbandoned: () => isAbandoned,

@@ -1,4 +1,5 @@
 import { plainArray } from '../../database/array.ts';
+import { CLOCK_NS } from '../../database/clock.ts';
 import type { Database, Queryable } from '../../database/database.ts';
 import { newId } from '../../kernel/id.ts';
 import { LIMITS } from '../../limits.ts';
@@ -16,7 +17,6 @@ import { ENDPOINT_COLUMNS } from './store.ts';
  * clock, retries by the clock that is handed in.
  */
 const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
-const CLOCK_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
 
 export type Claim = { readonly endpointId: string; readonly customerId: string };
 

@@ -29,6 +29,8 @@ export type RunnerDependencies = {
   readonly recorder: Recorder;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
+  /** For whoever watches. */
+  readonly attempted?: ((isDelivered: boolean) => void) | undefined;
   /** The clock that retries go by. */
   nowMs(): number;
   random(): number;
@@ -157,6 +159,7 @@ export function startRunner(
       nowMs: nowMs(),
     });
     if (dependencies.isAbandoned()) return;
+    dependencies.attempted?.(attempted.isDelivered);
     const atMs = nowMs();
     const outcome = outcomeOf(attempted, delivery, breaker, { endpointId, token, nowMs: atMs, random });
     breaker = outcome.breaker;

@@ -1,0 +1,13 @@
+import { type Backlog, secondsSince } from '../database/backlog.ts';
+
+export const feedBacklog: Backlog = {
+  gauges: {
+    ferry_events_unreadable_seconds:
+      'For how long an event has been committed without its place in the feed: more than a second, and readers wait',
+  },
+  read: (database) =>
+    database.query(
+      `select ${secondsSince('select min(at_ns) from event_groups where position is null')}
+                as ferry_events_unreadable_seconds`,
+    ),
+};

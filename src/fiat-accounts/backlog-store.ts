@@ -1,0 +1,16 @@
+import { type Backlog, countUpTo, secondsSince } from '../database/backlog.ts';
+import { LIMITS } from '../limits.ts';
+
+const PENDING = `from fiat_accounts where status = 'PENDING' and deleted_at_ns is null`;
+
+export const reviewBacklog: Backlog = {
+  gauges: {
+    ferry_fiat_account_reviews_waiting: `Fiat accounts that wait for a review, counted up to ${LIMITS.backlogCountMax}`,
+    ferry_fiat_account_reviews_oldest_seconds: 'For how long the first of them has waited',
+  },
+  read: (database) =>
+    database.query(
+      `select ${countUpTo(LIMITS.backlogCountMax, PENDING)} as ferry_fiat_account_reviews_waiting,
+              ${secondsSince(`select min(updated_at_ns) ${PENDING}`)} as ferry_fiat_account_reviews_oldest_seconds`,
+    ),
+};

@@ -1,0 +1,17 @@
+import { type Backlog, secondsSince } from '../database/backlog.ts';
+
+export const settlementBacklog: Backlog = {
+  gauges: {
+    ferry_settlement_overdue_seconds:
+      'For how long a settlement transaction should have been tried, or expired: no node settles, or it cannot keep up',
+  },
+  // The first entries of the two indexes that the engine works by.
+  read: (database) =>
+    database.query(
+      `select ${secondsSince(`least(
+                (select min(window_start_ns) from settlement_transactions
+                 where status = 'AFFIRMED' and secondary_status is null),
+                (select min(window_end_ns) from settlement_transactions
+                 where status in ('PENDING', 'AFFIRMED')))`)} as ferry_settlement_overdue_seconds`,
+    ),
+};
