@@ -75,7 +75,7 @@ function sendAll(
 ): Answers {
   sent.push(connection.query('begin'));
   // The locks first, and in the same order as everybody; then the keys: as all nodes do.
-  const changed = store.changeBalances(connection, book.changedRows(), book.movedBefore);
+  const changed = store.changeBalances(connection, book.changedRows(), book.before);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
   if (acceptedKeys.size > 0) sent.push(store.useKeys(connection, acceptedKeys));

@@ -39,9 +39,11 @@ export type Book = {
   post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
   readonly entries: readonly Entry[];
   changedRows(): BalanceRow[];
-  /** When a changed row had moved last before: which version of it the change is made on. */
-  movedBefore(row: BalanceRow): Instant;
+  /** What a changed row was before: which version of it the change is made on. */
+  before(row: BalanceRow): Version;
 };
+
+export type Version = Pick<Readonly<BalanceRow>, 'available' | 'held' | 'movedAtNs'>;
 
 export function balanceKeyText(profileId: string, asset: string): string {
   return `${profileId}/${asset}`;
@@ -93,8 +95,8 @@ export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
 
 /** The rows that `find` comes up with are changed in place. */
 export function createBook(find: FindBalance, assets: Assets): Book {
-  /** With the instant at which each had moved before. */
-  const changed = new Map<BalanceRow, Instant>();
+  /** With what each was before. */
+  const changed = new Map<BalanceRow, Version>();
   const entries: Entry[] = [];
 
   function rowOf(profileId: string, asset: string): BalanceRow {
@@ -201,15 +203,17 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         const fault = faultOf(side);
         if (fault !== undefined) return fault;
       }
-      append(causeId, at, postings, legs);
       for (const { row } of sides) {
-        if (!changed.has(row)) changed.set(row, row.movedAtNs);
-        row.movedAtNs = at;
+        if (changed.has(row)) continue;
+        const { available, held, movedAtNs } = row;
+        changed.set(row, { available, held, movedAtNs });
       }
+      append(causeId, at, postings, legs);
+      for (const { row } of sides) row.movedAtNs = at;
       return undefined;
     },
     entries,
     changedRows: () => [...changed.keys()],
-    movedBefore: (row) => changed.get(row)!,
+    before: (row) => changed.get(row)!,
   };
 }

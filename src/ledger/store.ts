@@ -4,7 +4,7 @@ import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { type BalanceRow, balanceKeyText, type Entry } from './book.ts';
+import { type BalanceRow, balanceKeyText, type Entry, type Version } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
@@ -217,13 +217,14 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
 }
 
 /**
- * Changes balances that were not locked before, if each is still as it was when it moved last: each change of a balance
- * moves that instant, so no two versions of it have the same. Otherwise the transaction fails. Says what time it is.
+ * Changes balances that were not locked before, if each is still what it was taken for; otherwise the transaction fails.
+ * The instant alone would not tell: what a batch of this node that failed would have made of a balance is remembered for
+ * a moment, and another node may have made something else of it at the same instant. Says what time it is.
  */
 export function changeBalances(
   tx: Transaction,
   rows: readonly BalanceRow[],
-  movedBefore: (row: BalanceRow) => Instant,
+  before: (row: BalanceRow) => Version,
 ): Promise<{ now_ns: bigint }[]> {
   const sorted = inLockOrder(rows);
   return tx.query(
@@ -232,10 +233,12 @@ export function changeBalances(
        set available = c.available, held = c.held, moved_at_ns = c.moved_at_ns
        from (select unnest($1::uuid[]) as profile_id, unnest($2::text[]) as asset, unnest($3::numeric[]) as available,
                     unnest($4::numeric[]) as held, unnest($5::bigint[]) as moved_at_ns,
-                    unnest($6::bigint[]) as moved_before_ns) as c
+                    unnest($6::bigint[]) as moved_before_ns, unnest($7::numeric[]) as available_before,
+                    unnest($8::numeric[]) as held_before) as c
        where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
+         and b.available = c.available_before and b.held = c.held_before
        returning 1)
-     select confirm(count(*) = $7::bigint, 'a balance'), ${CLOCK_NS} as now_ns from changed`,
+     select confirm(count(*) = $9::bigint, 'a balance'), ${CLOCK_NS} as now_ns from changed`,
     [
       binaryArray(
         'uuid',
@@ -257,7 +260,18 @@ export function changeBalances(
         'bigint',
         sorted.map((row) => row.movedAtNs),
       ),
-      binaryArray('bigint', sorted.map(movedBefore)),
+      binaryArray(
+        'bigint',
+        sorted.map((row) => before(row).movedAtNs),
+      ),
+      binaryArray(
+        'numeric',
+        sorted.map((row) => before(row).available),
+      ),
+      binaryArray(
+        'numeric',
+        sorted.map((row) => before(row).held),
+      ),
       rows.length,
     ],
   );

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { connectDatabase, type Database, type Parameter } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
@@ -9,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   ahead,
   auditLines,
+  createTestWritePath,
   fund,
   pay,
   problemOf,
@@ -207,4 +210,57 @@ describe('a command that goes ahead', () => {
     expect(rows).toHaveLength(3);
     expect(rows[2]!.at_ns - rows[0]!.at_ns).toBeGreaterThan(3_500_000_000_000n);
   });
+
+  it('is not confirmed by an instant that another node happened to give as well', async () => {
+    const [alice, bob] = await remembered(1_000n);
+    // The clock of the database is behind the last entries, so each node gives the next instant after them.
+    await test.database.query(
+      'update balances set moved_at_ns = moved_at_ns + 3600000000000 where profile_id = $1',
+      [alice],
+    );
+    let isRolledBack: () => void = () => undefined;
+    const rolledBack = new Promise<void>((resolve) => {
+      isRolledBack = resolve;
+    });
+    const database = connectDatabase(test.address);
+    const path = createTestWritePath(
+      lateToHear(database, 'rollback', async () => {
+        isRolledBack();
+        await sleep(200);
+      }),
+    );
+    await path.submit(fund(alice, 'USD', 1n));
+    await path.submit(fund(bob, 'USD', 1n));
+    await path.submit(ahead(pay(bob, alice, 'USD', 1n)));
+    await other.path.submit(pay(alice, bob, 'USD', 500n));
+    const first = path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    // What it would have made of the balance is not forgotten yet, and has the same instant as what the other node made.
+    await rolledBack;
+    const others = Array.from({ length: LIMITS.secondBatchCommandsMin }, () =>
+      path.submit(ahead(pay(alice, bob, 'USD', 1n))),
+    );
+    await Promise.all([first, ...others]);
+    const paid = 500n + 1n + BigInt(others.length);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([1_002n - paid, 1_000n + paid]);
+    await path.stop();
+    await database.close();
+  });
 });
+
+/** The answers to a statement arrive, but are only heard of after a while. */
+function lateToHear(database: Database, statement: string, wait: () => Promise<void>): Database {
+  return {
+    ...database,
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      return {
+        ...connection,
+        async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+          const rows = await connection.query<Row>(text, parameters);
+          if (text === statement) await wait();
+          return rows;
+        },
+      };
+    },
+  };
+}
