@@ -203,6 +203,8 @@ export const LIMITS = {
   /** Notices of rails that are taken at once. */
   railNoticesMax: 100,
   railNoticesPollMs: 1_000,
+  /** Notices that failed, and are passed over until they are tried again: beyond it they hold up the others. */
+  railNoticesRestingMax: 10_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
   /** Rows of a backlog that are counted for whoever watches: beyond it the number tells nothing new. */

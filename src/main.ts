@@ -259,7 +259,11 @@ export async function assemble(parts: {
     timing: PAYOUT_TIMING,
     called: metrics.railCalled,
   });
-  const notices = createNoticeWorker({ ...worker, deposit: arrivals.arrive });
+  const notices = createNoticeWorker({
+    ...worker,
+    deposit: arrivals.arrive,
+    failed: (error) => logger.warn({ err: error }, 'what a rail said could not be taken down'),
+  });
 
   const rollUp = repeat(
     LIMITS.rollupIntervalMs,

@@ -1,4 +1,5 @@
 import type { FeeSchedule } from '../fees/schedule.ts';
+import { canonicalAddress, canonicalTxHash } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
@@ -20,7 +21,7 @@ import { notionalValue, type PriceSource } from '../transfers/prices.ts';
 import { clearingAccount, FIAT_RAILS } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { DepositOwner } from './way.ts';
+import { type DepositOwner, normalisedMemo } from './way.ts';
 
 /** A deposit that nobody could be credited with. */
 export type SuspenseDeposit = {
@@ -51,28 +52,41 @@ export type Arrival =
 /** No customer's: arrivals are unique in the whole service. */
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
-/** Hexadecimal is written in several cases; base58, which Solana uses, means something else in another case. */
-function normalisedHash(hash: string): string {
-  return /^(0x)?[0-9a-f]+$/i.test(hash) ? hash.toLowerCase() : hash;
+/** Outputs have numbers on some chains; on others, the address that is paid tells them apart. */
+const isNumber = (txIndex: string): boolean => /^[0-9]+$/.test(txIndex);
+
+/** In one form, however the rail wrote it: the same output twice would otherwise be two. */
+function inOneForm(arrived: ArrivedDeposit): ArrivedDeposit {
+  if (!('txHash' in arrived)) return arrived;
+  const { rail, txHash, txIndex, address } = arrived;
+  return {
+    ...arrived,
+    txHash: canonicalTxHash(rail, txHash),
+    txIndex: isNumber(txIndex) ? txIndex : canonicalAddress(rail, txIndex),
+    address: canonicalAddress(rail, address),
+  };
 }
 
-/** What tells one arrival from another: the output on the chain, or the bank's own reference. */
-export function arrivalReference(arrived: ArrivedDeposit): string {
-  return 'txHash' in arrived ? `${normalisedHash(arrived.txHash)}:${arrived.txIndex}` : arrived.reference;
+/** The output on the chain, or the bank's own reference. */
+function arrivalReference(arrived: ArrivedDeposit): string {
+  return 'txHash' in arrived ? `${arrived.txHash}:${arrived.txIndex}` : arrived.reference;
 }
 
 function sentTo(arrived: ArrivedDeposit): string {
   return 'txHash' in arrived ? arrived.address : arrived.memoId;
 }
 
+/** What tells one arrival from another. One transaction may pay several assets to one address. */
 function arrivalKey(arrived: ArrivedDeposit, resourceId: string): IdempotencyKey {
   const { rail, asset, amountUnits } = arrived;
+  const isByAddress = 'txHash' in arrived && !isNumber(arrived.txIndex);
+  const to = 'txHash' in arrived ? arrived.address : normalisedMemo(arrived.memoId);
   return {
     customerId: NOBODY,
     space: `arrivals:${rail}`,
-    refId: arrivalReference(arrived),
+    refId: isByAddress ? `${arrivalReference(arrived)}:${asset}` : arrivalReference(arrived),
     resourceId,
-    request: canonicalRequest({ asset, amount_units: amountUnits.toString(), sent_to: sentTo(arrived) }),
+    request: canonicalRequest({ asset, amount_units: amountUnits.toString(), sent_to: to }),
   };
 }
 
@@ -82,7 +96,7 @@ function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
   if (!('txHash' in arrived)) return { memo: arrived.memoId };
   return {
     cryptoNetwork: arrived.rail,
-    cryptoTxHash: normalisedHash(arrived.txHash),
+    cryptoTxHash: arrived.txHash,
     cryptoTxIndex: arrived.txIndex,
     destinationAddress: arrived.address,
     notionalValue: price ?? null,
@@ -161,10 +175,11 @@ function suspend(id: string, arrived: ArrivedDeposit, reason: string, now: Insta
  * or reference, however often, from however many nodes it is reported.
  */
 export function arrivalCommand(
-  arrived: ArrivedDeposit,
+  reported: ArrivedDeposit,
   owner: DepositOwner | undefined,
   tables: ArrivalTables,
 ): Command<Arrival> {
+  const arrived = inOneForm(reported);
   const { assets, schedule, prices, profiles } = tables;
   const { rail, asset, amountUnits } = arrived;
   const id = newId();

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { addressFault } from '../kernel/address.ts';
+import { addressFault, canonicalAddress } from '../kernel/address.ts';
 import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
@@ -36,7 +36,7 @@ import {
   newAddresses,
   newInstructions,
 } from './store.ts';
-import { canonicalAddress, kindOfNetwork, presentDepositAddress, presentInstructions } from './way.ts';
+import { kindOfNetwork, presentDepositAddress, presentInstructions } from './way.ts';
 
 export type DepositDependencies = Omit<WayTables, 'newAddresses' | 'newInstructions'> &
   ArrivalTables & { readonly database: Database; readonly writePath: WritePath; readonly rails: Rails };

@@ -2,18 +2,13 @@ import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
+import { canonicalAddress } from '../kernel/address.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import type { SuspenseDeposit } from './arrival.ts';
-import {
-  canonicalAddress,
-  type DepositAddress,
-  type DepositInstructions,
-  type DepositOwner,
-  normalisedMemo,
-} from './way.ts';
+import { type DepositAddress, type DepositInstructions, type DepositOwner, normalisedMemo } from './way.ts';
 
 const OWNER = `w.id, w.customer_id as "customerId", w.profile_id as "profileId", w.ref_id as "refId",
   w.identity_id as "identityId", w.account_id as "accountId", w.metadata, w.created_at_ns as "createdAtNs"`;

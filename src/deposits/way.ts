@@ -1,5 +1,5 @@
 import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
-import { type CryptoNetwork, eip55 } from '../kernel/address.ts';
+import type { CryptoNetwork } from '../kernel/address.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
 /** Whom a deposit belongs to, and what is copied into it. */
@@ -59,14 +59,6 @@ export function presentInstructions(way: DepositInstructions) {
     memo_id: way.memoId,
     fiat_network_instructions: way.instructions,
   };
-}
-
-/** One form for the addresses that can be written in several. */
-export function canonicalAddress(network: CryptoNetwork, address: string): string {
-  const lower = address.toLowerCase();
-  if (lower.startsWith('0x')) return `0x${eip55(lower.slice(2))}`;
-  if (network === 'BITCOIN_CASH') return lower.includes(':') ? lower : `bitcoincash:${lower}`;
-  return /^(bc|ltc)1/.test(lower) && network !== 'SOLANA' ? lower : address;
 }
 
 /** Capital letters and digits, as bank forms keep them; people add blanks and dashes. */

@@ -7,7 +7,7 @@ export const feedBacklog: Backlog = {
   },
   read: (database) =>
     database.query(
-      `select ${secondsSince('select min(at_ns) from event_groups where position is null')}
+      `select ${secondsSince('select min(written_ns) from event_groups where position is null')}
                 as ferry_events_unreadable_seconds`,
     ),
 };

@@ -15,7 +15,8 @@ export async function feedHead(database: Queryable): Promise<{ position: bigint;
 }
 
 /**
- * Gives committed groups their positions. The row lock lets one node do it at a time; the second statement looks at
+ * Gives committed groups their positions, in the order in which they were written: whoever changes a resource again
+ * does so after the change before was committed, so each resource's events are in order. The row lock lets one node do it at a time; the second statement looks at
  * the groups only when the lock is held, so what it sees includes all that the one before it saw. Says how many got
  * one, and where the feed ends then.
  */
@@ -28,8 +29,8 @@ export async function sequence(
       tx.query<{ position: bigint }>('select position from event_sequence for update'),
       tx.query<{ count: number }>(
         `with waiting as (
-           select batch_id, customer_id, row_number() over (order by at_ns, batch_id, customer_id) as rank
-           from event_groups where position is null order by at_ns, batch_id, customer_id limit $1),
+           select batch_id, customer_id, row_number() over (order by written_ns, batch_id, customer_id) as rank
+           from event_groups where position is null order by written_ns, batch_id, customer_id limit $1),
          moved as (
            update event_groups g set position = s.position + w.rank
            from waiting w, event_sequence s where g.batch_id = w.batch_id and g.customer_id = w.customer_id

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { canonicalAddress } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -93,6 +94,11 @@ export function guaranteedFeeCommand(
   };
 }
 
+/** However it is written. */
+function isSameAddress(quoted: string, { crypto_network: network, destination_address: asked }: Destination) {
+  return canonicalAddress(network, asked) === canonicalAddress(network, quoted);
+}
+
 /** May this customer use this fee now, for that destination? Whether the amount fits is asked once it is known. */
 export function feeFault(
   feeId: string,
@@ -111,12 +117,12 @@ export function feeFault(
   }
   const errors = (
     [
-      ['asset', fee.asset],
-      ['crypto_network', fee.cryptoNetwork],
-      ['destination_address', fee.destinationAddress],
+      ['asset', destination.asset === fee.asset],
+      ['crypto_network', destination.crypto_network === fee.cryptoNetwork],
+      ['destination_address', isSameAddress(fee.destinationAddress, destination)],
     ] as const
   )
-    .filter(([name, quoted]) => destination[name] !== quoted)
+    .filter(([, isSame]) => !isSame)
     .map(([name]) => ({ pointer: `/${name}`, message: 'is not the one that fee_id is for' }));
   return errors.length === 0 ? undefined : invalidRequest(errors);
 }

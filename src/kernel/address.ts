@@ -260,6 +260,22 @@ export function eip55(lower: string): string {
   return Array.from(lower, (digit, index) => (hash[index]! >= '8' ? digit.toUpperCase() : digit)).join('');
 }
 
+/** One form for the addresses that can be written in several. */
+export function canonicalAddress(network: CryptoNetwork, address: string): string {
+  const lower = address.toLowerCase();
+  if (lower.startsWith('0x')) return `0x${eip55(lower.slice(2))}`;
+  if (network === 'BITCOIN_CASH') return lower.includes(':') ? lower : `bitcoincash:${lower}`;
+  return /^(bc|ltc)1/.test(lower) && network !== 'SOLANA' ? lower : address;
+}
+
+/** Hexadecimal is written in either case, with or without 0x; base58, which Solana uses, means something else then. */
+export function canonicalTxHash(network: CryptoNetwork, hash: string): string {
+  const { chain } = networks[network];
+  const digits = chain === 'Solana' ? undefined : /^(?:0x)?([0-9a-f]+)$/i.exec(hash)?.[1];
+  if (digits === undefined) return hash;
+  return chain === 'EVM' ? `0x${digits.toLowerCase()}` : digits.toLowerCase();
+}
+
 function solanaFault(address: string): Fault {
   const bytes = base58Bytes(address);
   if (typeof bytes === 'string') return bytes;

@@ -74,6 +74,7 @@ export type ArrivedDeposit =
   | {
       readonly rail: CryptoNetwork;
       readonly txHash: string;
+      /** The number of the output; or the address that is paid, and then all of one asset that it gets at once. */
       readonly txIndex: string;
       readonly address: string;
       readonly asset: string;

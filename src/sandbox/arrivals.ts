@@ -6,7 +6,7 @@ import { CryptoNetworkName } from '../fees/schema.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
-import { notFound } from '../kernel/problem.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
@@ -55,6 +55,17 @@ const ArrivalAnswer = Type.Object(
 
 type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets };
 
+/** The output or reference may be that of somebody else's deposit: then it is taken, and that is all there is to say. */
+function withoutOthers(error: unknown, caller: Caller): unknown {
+  if (!(error instanceof Problem) || error.slug !== 'already-exists') return error;
+  const { existing, differs } = error.meta as {
+    existing: { transfer?: { customer_id: string } };
+    differs: unknown;
+  };
+  if (existing.transfer === undefined || existing.transfer.customer_id === caller.customerId) return error;
+  return new Problem('already-exists', error.message, { differs });
+}
+
 /** Somebody pays in, from outside. */
 export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[] {
   const arrive = async (caller: Caller, arrived: ArrivedDeposit, sentTo: string) => {
@@ -62,7 +73,9 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
     // Simulating is for one's own addresses, and for those that are nobody's.
     if (owner !== undefined && owner.customerId !== caller.customerId)
       throw notFound('deposit address', sentTo);
-    return (await arrivals.arrive(arrived)) as never;
+    return (await arrivals.arrive(arrived).catch((error: unknown) => {
+      throw withoutOthers(error, caller);
+    })) as never;
   };
   const common = {
     method: 'POST',

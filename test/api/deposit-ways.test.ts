@@ -169,6 +169,22 @@ describe('deposits', () => {
     expectProblem(await alice.call('POST', '/v2/sandbox/crypto-deposits', body), 404, 'not-found');
   });
 
+  it('of one customer are not shown to another one who names the same output', async () => {
+    const theirs = await bob.call('POST', '/v2/transfer/deposit-addresses', {
+      profile_id: await service.createProfile(bob),
+      crypto_network: 'BITCOIN',
+    });
+    const output = { crypto_network: 'BITCOIN', asset: 'BTC', tx_hash: 'ab'.repeat(32), tx_index: '0' };
+    const paid = { ...output, address: theirs.body.address, amount: '2' };
+    const { body } = await bob.call('POST', '/v2/sandbox/crypto-deposits', paid);
+    const nobodys = { ...output, address: 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', amount: '1' };
+    const answer = await alice.call('POST', '/v2/sandbox/crypto-deposits', nobodys);
+    expect(expectProblem(answer, 409, 'already-exists')).toEqual({ differs: ['amount_units', 'sent_to'] });
+    expect(JSON.stringify(answer.body)).not.toContain(body.transfer.profile_id);
+    const again = await bob.call('POST', '/v2/sandbox/crypto-deposits', { ...paid, amount: '3' });
+    expect(expectProblem(again, 409, 'already-exists').existing).toEqual(body);
+  });
+
   it('that are nobody’s are kept, listed for operators, and credited by one once', async () => {
     const body = { fiat_network: 'WIRE', memo_id: 'who knows', amount: '99', reference: newId() };
     const kept = await alice.call('POST', '/v2/sandbox/fiat-deposits', body);

@@ -180,6 +180,9 @@ describe('a withdrawal with a guaranteed fee', () => {
     );
     const onEthereum = (await quote(ether)).body.id;
     expectInvalid(await refused({ ...ether, fee_id: onEthereum, crypto_network: 'BASE' }), '/crypto_network');
+    const written = { ...ether, fee_id: onEthereum, destination_address: EVM.toLowerCase() };
+    const own = await service.createProfile(alice, { ETH: '2' });
+    expect((await withdraw({ ...written, profile_id: own })).status).toBe(200);
   });
 
   it('does not know an unknown fee, or that of another customer', async () => {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
 import { eventId, LINE_MAX, type Place } from '../../src/events/event.ts';
-import { type FeedPage, readFeed } from '../../src/events/feed-store.ts';
+import { type FeedPage, readFeed, sequence } from '../../src/events/feed-store.ts';
 import { createNews } from '../../src/events/news.ts';
+import { event } from '../../src/events/outbox.ts';
 import { packLine, packText } from '../../src/events/pack.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
 import { newBatchId, newId } from '../../src/kernel/id.ts';
@@ -129,4 +130,37 @@ it('an event whose transaction commits late comes after those that were read alr
   const next = await readFeed(node.database, customerId, {}, page.next, { limit: 10, scanMax: 100 });
   expect(next.events.map((one) => one.id)).toEqual([eventId(batchId, 1)]);
   await node.stop();
+});
+
+it('events of a resource are in order, also where another event of their batch is ahead of the clock', async () => {
+  const [customerId, resourceId] = [newId(), newId()];
+  const writePath = createWritePath({
+    database: test.database,
+    assets,
+    observer: { batch: () => undefined, queue: () => undefined, trouble: () => undefined },
+  });
+  const hour = 3_600_000_000_000n;
+  const tell = (...told: readonly (readonly [type: string, resourceId: string, aheadNs: bigint])[]) =>
+    writePath.submit({
+      balances: [],
+      decide: (view) => ({
+        accepted: true,
+        causeId: newId(),
+        postings: [],
+        writes: told.map(([type, resource, aheadNs]) =>
+          event(type, customerId, resource, view.now + aheadNs, {}),
+        ),
+        answer: undefined,
+      }),
+    });
+  await tell(['transfer.test.pending', resourceId, 0n], ['transfer.other.completed', newId(), hour]);
+  await tell(['transfer.test.completed', resourceId, 0n]);
+  await writePath.stop();
+  await sequence(test.database, 100);
+  const { events } = await readFeed(test.database, customerId, {}, START, { limit: 10, scanMax: 100 });
+  expect(events.map(({ type }) => type)).toEqual([
+    'transfer.test.pending',
+    'transfer.other.completed',
+    'transfer.test.completed',
+  ]);
 });

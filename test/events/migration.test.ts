@@ -77,7 +77,7 @@ beforeAll(async () => {
     );
   }
   await connection.query('begin');
-  await apply(names[ours]!);
+  for (const name of names.slice(ours)) await apply(name);
   await connection.commit();
   connection.release();
 });

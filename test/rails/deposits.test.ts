@@ -3,6 +3,7 @@ import { depositAddressCommand, depositInstructionsCommand } from '../../src/dep
 import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
 import type { CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { deriveAddress } from '../../src/rails/derive.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
 import { problemOf } from '../support/ledger.ts';
@@ -146,6 +147,38 @@ describe('the same output or reference', () => {
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '2', held: '0' });
   });
 
+  it.each([
+    [
+      'the hash in capitals',
+      (hash: string, to: string) => ({ txHash: hash.toUpperCase().replace('0X', '0x'), txIndex: to }),
+    ],
+    ['the hash without 0x', (hash: string, to: string) => ({ txHash: hash.slice(2), txIndex: to })],
+    ['the output in lower case', (hash: string, to: string) => ({ txHash: hash, txIndex: to.toLowerCase() })],
+    [
+      'the address in lower case',
+      (hash: string, to: string) => ({ txHash: hash, txIndex: to, address: to.toLowerCase() }),
+    ],
+  ])('written otherwise is the same deposit: %s', async (_title, otherwise) => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'ETHEREUM');
+    const txHash = `0x${newId().replaceAll('-', '').repeat(2)}`;
+    const arrived = { ...onChain(address), txHash, txIndex: address } as ArrivedDeposit;
+    const first = await node.arrivals.arrive(arrived);
+    const again = { ...arrived, ...otherwise(txHash, address) } as ArrivedDeposit;
+    expect(await node.arrivals.arrive(again)).toEqual({ ...first, replayed: true });
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+  });
+
+  it('of another asset to the same address in the same transaction is another deposit', async () => {
+    const profile = await world.createProfile();
+    const address = await addressOf(profile, 'ETHEREUM');
+    const arrived = { ...onChain(address), txIndex: address } as ArrivedDeposit;
+    await node.arrivals.arrive(arrived);
+    await node.arrivals.arrive({ ...arrived, asset: 'USDC', amountUnits: 5_000_000n } as ArrivedDeposit);
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+    expect(await world.balanceOf(profile, 'USDC')).toEqual({ available: '5', held: '0' });
+  });
+
   it('reported with another amount is a conflict that names it, and credits nothing', async () => {
     const profile = await world.createProfile();
     const arrived = onChain(await addressOf(profile, 'ETHEREUM'));
@@ -167,6 +200,28 @@ describe('the same output or reference', () => {
     }
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
     expect(await node.notices.runDue()).toBe(0);
+  });
+});
+
+describe('what rails say', () => {
+  it('and cannot be taken down rests, however much of it there is, and does not keep the others', async () => {
+    const profile = await world.createProfile();
+    const arrived = onChain(await addressOf(profile, 'ETHEREUM'));
+    const plan = (deposit: ArrivedDeposit) =>
+      world.journal.plan([{ dueAtNs: world.now(), notice: { id: newId(), about: 'deposit', deposit } }]);
+    await node.arrivals.arrive(arrived);
+    const count = LIMITS.railNoticesMax + 1;
+    for (let index = 0; index < count; index += 1) await plan({ ...arrived, amountUnits: BigInt(index + 2) });
+    world.advance(1);
+    await plan({ ...arrived, txHash: newId() } as ArrivedDeposit);
+    world.advance(1);
+    const taken = [await node.notices.runDue(), await node.notices.runDue(), await node.notices.runDue()];
+    expect(taken).toEqual([LIMITS.railNoticesMax, 2, 0]);
+    expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '2', held: '0' });
+    expect(node.errors).toHaveLength(count);
+    world.advance(LIMITS.railBackoffFirstMs);
+    expect(await node.notices.runDue()).toBe(LIMITS.railNoticesMax);
+    await world.database.query('delete from sandbox_notices');
   });
 });
 

@@ -6,6 +6,38 @@ import { createTestDatabase } from '../support/database.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
+it('deposits that arrived before are known by the key that they would have now', async () => {
+  const test = await createTestDatabase('template1');
+  const names = readdirSync(MIGRATIONS).sort();
+  const ours = names.findIndex((name) => name.endsWith('_arrival_keys.sql'));
+  const connection = await test.database.reserve();
+  const apply = (name: string) => connection.script(readFileSync(join(MIGRATIONS, name), 'utf8'));
+  for (const name of names.slice(0, ours)) await apply(name);
+  const request = '{"amount_units":"1","asset":"USDC","sent_to":"0xAb"}';
+  const keys = [
+    ['arrivals:ETHEREUM', '0x12:0xAb', '0x12:0xAb:USDC'],
+    ['arrivals:ETHEREUM', '0x12:7', '0x12:7'],
+    ['arrivals:BITCOIN', 'ab:0', 'ab:0'],
+    ['arrivals:wire', 'reference:of:a bank', 'reference:of:a bank'],
+  ];
+  for (const [space, before] of keys) {
+    await connection.query(
+      `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
+       values ('00000000-0000-0000-0000-000000000000', $1, $2, $3, $4)`,
+      [space!, before!, newId(), request],
+    );
+  }
+  await apply(names[ours]!);
+  const rows = await connection.query<{ space: string; ref_id: string }>(
+    'select space, ref_id from idempotency_keys',
+  );
+  connection.release();
+  expect(new Set(rows.map((row) => `${row.space} ${row.ref_id}`))).toEqual(
+    new Set(keys.map(([space, , after]) => `${space} ${after}`)),
+  );
+  await test.drop();
+});
+
 it('withdrawals that were pending before there were workers are brought out, too', async () => {
   const test = await createTestDatabase('template1');
   const names = readdirSync(MIGRATIONS).sort();

@@ -130,7 +130,11 @@ export async function createWorld() {
         timing,
         ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
       }),
-      notices: createNoticeWorker({ ...common, deposit: arrivals.arrive }),
+      notices: createNoticeWorker({
+        ...common,
+        deposit: arrivals.arrive,
+        now: () => Number(now() / NS_PER_MS),
+      }),
       arrivals,
       troubles,
       errors,
