@@ -114,7 +114,9 @@ export async function assemble(parts: {
       },
       trouble(what, error) {
         metrics.writePath.trouble(what);
-        logger.warn({ err: error, what }, 'trouble in the write path');
+        // What is remembered is often not so any more where nodes share balances: that costs a moment, and is no trouble.
+        const level = what === 'not-as-remembered' ? 'debug' : 'warn';
+        logger[level]({ err: error, what }, 'trouble in the write path');
       },
     },
   });

@@ -99,7 +99,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       response: DepositAddressList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'deposit-addresses');
         const rows = await listAddresses(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, presentDepositAddress) };
       },
@@ -153,7 +153,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       response: DepositInstructionsList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'deposit-instructions');
         const rows = await listInstructions(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, (way) => presentInstructions(way) as never) };
       },
@@ -176,7 +176,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       response: SuspenseList,
       problems: [],
       async handle({ query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'suspense');
         const rows = await listSuspense(database, page);
         return { body: pageOf(rows, page, (row) => presentSuspense(row, assets)) };
       },

@@ -25,7 +25,7 @@ type Query = { ids?: string[]; types?: string[]; resource_ids?: string[]; page_c
 function readFilter(query: Query): FeedFilter {
   const errors = typeFaults('/query/types', query.types);
   if (errors.length > 0) throw invalidRequest(errors);
-  const { ranges } = readPage({ ...query, page_cursor: undefined });
+  const { ranges } = readPage({ ...query, page_cursor: undefined }, 'events');
   return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, ranges };
 }
 

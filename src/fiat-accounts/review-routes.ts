@@ -63,7 +63,7 @@ export function reviewRoutes(
       response: ReviewQueue,
       problems: [],
       async handle({ query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'reviews');
         const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
         const rows = await listForReview(database, filters, page);
         return { body: pageOf(rows, page, presentForReview) };

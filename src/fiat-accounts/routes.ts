@@ -150,7 +150,7 @@ function listRoute(database: Database): Route {
     response: FiatAccountList,
     problems: [],
     async handle({ caller, query }) {
-      const page = readPage(query);
+      const page = readPage(query, 'fiat-accounts');
       const rows = await listFiatAccounts(database, caller.customerId, query, page);
       return { body: pageOf(rows, page, presentFiatAccount) };
     },

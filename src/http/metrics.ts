@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditReport } from '../ledger/audit.ts';
-import type { WritePathObserver } from '../ledger/write-path.ts';
+import { TROUBLES, type WritePathObserver } from '../ledger/write-path.ts';
 import { createRequestTimes } from './request-times.ts';
 
 /** What an operator watches. Names and labels are an interface: dashboards depend on them. */
@@ -68,6 +68,8 @@ export function createMetrics(): Metrics {
     labelNames: ['result'] as const,
     registers,
   });
+  // From the start: whoever watches how much they grow would otherwise miss the first one.
+  for (const what of TROUBLES) troubles.inc({ what }, 0);
   for (const result of ['delivered', 'failed'] as const) attempts.inc({ result }, 0);
   // Not 0: that would be a claim.
   violations.set(Number.NaN);

@@ -58,7 +58,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       response: IdentityList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'identities');
         const rows = await listIdentities(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, presentIdentity) as never };
       },
@@ -116,7 +116,7 @@ function accountRoutes({ database, writePath, newProfiles }: IdentityDependencie
       response: AccountList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'accounts');
         const rows = await listAccounts(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, presentAccount) as never };
       },

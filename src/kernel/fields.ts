@@ -14,6 +14,7 @@ export type Fields = {
 
 export function createFields(assets: Assets): Fields {
   const errors: FieldError[] = [];
+  let precisionFaults = 0;
   let precision: { asset: string; decimals: number; message: string } | undefined;
   return {
     fault: (pointer, message) => void errors.push({ pointer, message }),
@@ -32,7 +33,8 @@ export function createFields(assets: Assets): Fields {
       errors.push({ pointer, message: parsed.message });
       if (parsed.fault === 'precision') {
         const { decimals } = assets.get(assetCode);
-        precision = {
+        precisionFaults += 1;
+        precision ??= {
           asset: assetCode,
           decimals,
           message: `${pointer.slice(1)} ${parsed.message} for ${assetCode}.`,
@@ -42,7 +44,8 @@ export function createFields(assets: Assets): Fields {
     },
     check() {
       if (errors.length === 0) return;
-      if (errors.length === 1 && precision !== undefined) {
+      // Whoever handles it reads one asset; what the others are is among the errors.
+      if (precision !== undefined && errors.length === precisionFaults) {
         throw new Problem('exceeds-precision', precision.message, {
           asset: precision.asset,
           max_decimals: precision.decimals,

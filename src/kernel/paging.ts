@@ -27,6 +27,9 @@ export type Page = {
   }[];
 };
 
+/** … of a list by name: a cursor of another list is none of this one. */
+export type NamedPage = Page & { readonly list: string };
+
 /** A filter that takes several values: the parameter is repeated. */
 export const Several = <Item extends TSchema>(item: Item, description: string) =>
   Type.Optional(
@@ -87,26 +90,28 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
   );
 }
 
-function readCursor(text: string, orderBy: TimeColumn, descending: boolean): Place {
+function readCursor(text: string, list: string, orderBy: TimeColumn, descending: boolean): Place {
   const bad = invalidField('/query/page_cursor', 'is not a cursor of this list with this order');
   const plain = Buffer.from(text, 'base64url').toString('utf8');
   // The decoder skips what it does not know; a cursor is exactly what we wrote.
   if (Buffer.from(plain).toString('base64url') !== text) throw bad;
   const parts = plain.split(' ');
-  const [column, order, ns, id] = parts;
-  if (parts.length !== 4 || column !== orderBy || order !== (descending ? 'DESC' : 'ASC')) throw bad;
+  const [name, column, order, ns, id] = parts;
+  if (parts.length !== 5 || name !== list || column !== orderBy || order !== (descending ? 'DESC' : 'ASC'))
+    throw bad;
   if (!/^-?[0-9]{1,19}$/.test(ns ?? '') || !isId(id)) throw bad;
   const instant = BigInt(ns!);
   if (instant > INSTANT_MAX || instant < -INSTANT_MAX) throw bad;
   return { ns: instant, id };
 }
 
-function writeCursor(page: Page, { ns, id }: Place): string {
-  return Buffer.from(`${page.orderBy} ${page.descending ? 'DESC' : 'ASC'} ${ns} ${id}`).toString('base64url');
+function writeCursor(page: NamedPage, { ns, id }: Place): string {
+  const order = page.descending ? 'DESC' : 'ASC';
+  return Buffer.from(`${page.list} ${page.orderBy} ${order} ${ns} ${id}`).toString('base64url');
 }
 
 /** Reads what all lists take. The shape has been validated; times and the cursor are checked here. */
-export function readPage(query: object): Page {
+export function readPage(query: object, list: string): NamedPage {
   const values = query as Readonly<Record<string, unknown>>;
   const descending = values.order !== 'ASC';
   const orderBy: TimeColumn = values.order_by === 'UPDATED_AT' ? 'updated_at' : 'created_at';
@@ -124,12 +129,13 @@ export function readPage(query: object): Page {
   }
   if (errors.length > 0) throw invalidRequest(errors);
   return {
+    list,
     limit: (values.limit as number | undefined) ?? LIMITS.pageLimitDefault,
     descending,
     orderBy,
     after:
       typeof values.page_cursor === 'string'
-        ? readCursor(values.page_cursor, orderBy, descending)
+        ? readCursor(values.page_cursor, list, orderBy, descending)
         : undefined,
     ranges,
   };
@@ -144,7 +150,10 @@ export type Found<Item> = {
   readonly brokenOffAt?: Place;
 };
 
-function nextCursor<Item extends Row>({ rows, brokenOffAt }: Found<Item>, page: Page): string | undefined {
+function nextCursor<Item extends Row>(
+  { rows, brokenOffAt }: Found<Item>,
+  page: NamedPage,
+): string | undefined {
   const last = rows[page.limit - 1];
   const placeOf = ({ id, createdAtNs, updatedAtNs }: Row): Place => ({
     ns: page.orderBy === 'updated_at' ? updatedAtNs! : createdAtNs,
@@ -157,7 +166,7 @@ function nextCursor<Item extends Row>({ rows, brokenOffAt }: Found<Item>, page: 
 /** A page that is not the last one may be short, or even empty, where the search was broken off. */
 export function pageOf<Item extends Row, Body>(
   found: Found<Item>,
-  page: Page,
+  page: NamedPage,
   present: (row: Item) => Body,
 ): { items: Body[]; next_page_cursor?: string } {
   const items = found.rows.slice(0, page.limit).map(present);
@@ -168,7 +177,7 @@ export function pageOf<Item extends Row, Body>(
 /** The same as JSON, where the items are JSON already. */
 export function pageText<Item extends Row>(
   found: Found<Item>,
-  page: Page,
+  page: NamedPage,
   text: (row: Item) => string,
 ): string {
   const items = found.rows.slice(0, page.limit).map(text).join(',');

@@ -20,7 +20,13 @@ export type WritePath = {
   stop(): Promise<void>;
 };
 
-export type Trouble = 'conflict' | 'not-as-remembered' | 'isolated' | 'in-doubt' | 'away' | 'faulty';
+/**
+ * A batch met another's locks and starts anew; was decided on what is no longer so, and is decided anew, as happens all
+ * the time to nodes that share balances; was taken apart, since one command spoils it; was cut off in its commit; finds
+ * the database away. Or a command has a fault of ours.
+ */
+export const TROUBLES = ['conflict', 'not-as-remembered', 'isolated', 'in-doubt', 'away', 'faulty'] as const;
+export type Trouble = (typeof TROUBLES)[number];
 
 export type WritePathObserver = {
   batch(commands: number, milliseconds: number): void;

@@ -54,7 +54,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       response: ProfileList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'profiles');
         const rows = await listProfiles(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, presentProfile) as never };
       },

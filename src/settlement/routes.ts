@@ -68,7 +68,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       response: SettlementTransactionList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'settlement-transactions');
         const found = await listSettlements(database, caller.customerId, query, page);
         const now = { ...found, rows: await explained(database, assets, found.rows) };
         return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };

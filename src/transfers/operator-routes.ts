@@ -35,7 +35,7 @@ export function operatorTransferRoutes({ database }: { readonly database: Databa
       response: listShape(ContradictionShape, 'RailContradictionList'),
       problems: [],
       async handle({ query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'contradictions');
         const rows = await listContradictions(database, page);
         const body = pageOf(rows, page, ({ transferId, rail, reported, recorded, detail, atNs }) => ({
           transfer_id: transferId,

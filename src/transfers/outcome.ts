@@ -14,7 +14,7 @@ import type { OnChain, RailName } from '../rails/rail.ts';
 import { transferEvent } from './event.ts';
 import { clearingAccount } from './rails.ts';
 import type { Transfer } from './transfer.ts';
-import { paid, type Words } from './words.ts';
+import { paid, type Words, withoutReturn } from './words.ts';
 import type { WorkWrite } from './work.ts';
 
 /** How a withdrawal ends. */
@@ -102,7 +102,7 @@ function decideLate(
     rail,
     reported,
     recorded: transfer.status as Contradiction['recorded'],
-    detail: ending.kind === 'completed' ? ending.detail : ending.words.detail,
+    detail: ending.kind === 'completed' ? ending.detail : withoutReturn(ending.words),
     atNs: now,
   };
   const decision = unchanged(transfer, 'contradiction');

@@ -114,7 +114,7 @@ function accountFault(account: FiatAccount | undefined, id: string): Ending | un
 
 function rentFault(transfer: Transfer): Ending {
   const max_rent_exceeded = {
-    message: 'Transfer cancelled due to suspected system abuse.',
+    message: 'transfer cancelled due to suspected system abuse',
     destination_address: transfer.destinationAddress,
   };
   return { kind: 'failed', words: RENT_EXCEEDED, statusDetails: { max_rent_exceeded } };

@@ -176,7 +176,7 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       response: TransferListShape,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'transfers');
         const transfers = await listTransfers(database, caller.customerId, query, page);
         return { body: pageText(transfers, page, present) };
       },

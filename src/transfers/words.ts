@@ -1,6 +1,8 @@
 import type { FiatAccount } from '../fiat-accounts/fiat-account.ts';
 import type { Transfer } from './transfer.ts';
 
+const RETURNED = ' All of the total was returned.';
+
 /** What a transfer waits for, or how it ended, in words: `secondary_status`. */
 export type Words = NonNullable<Transfer['secondaryStatus']>;
 
@@ -50,17 +52,22 @@ export function paid(detail: string): Words {
 }
 
 export function refusedByRail(reason: string): Words {
-  return { name: 'FAILED_BY_RAIL', detail: `${reason} All of the total was returned.` };
+  return { name: 'FAILED_BY_RAIL', detail: `${reason}${RETURNED}` };
+}
+
+/** What is said of a payment that failed where nothing was returned for it. */
+export function withoutReturn({ detail }: Words): string {
+  return detail.endsWith(RETURNED) ? detail.slice(0, -RETURNED.length) : detail;
 }
 
 export function accountEnded(id: string, how: 'rejected' | 'deleted'): Words {
   return {
     name: how === 'rejected' ? 'FIAT_ACCOUNT_REJECTED' : 'FIAT_ACCOUNT_DELETED',
-    detail: `Fiat account ${id} was ${how} before the withdrawal went out. All of the total was returned.`,
+    detail: `Fiat account ${id} was ${how} before the withdrawal went out.${RETURNED}`,
   };
 }
 
 export const RENT_EXCEEDED: Words = {
   name: 'MAX_RENT_EXCEEDED',
-  detail: 'Too many token accounts were opened for this destination today. All of the total was returned.',
+  detail: `Too many token accounts were opened for this destination today.${RETURNED}`,
 };

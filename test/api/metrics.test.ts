@@ -60,6 +60,7 @@ describe('what an operator watches', () => {
       'ferry_settlement_overdue_seconds',
       'ferry_webhook_endpoints{state="failing"}',
       'ferry_webhook_attempts_total{result="failed"}',
+      'ferry_ledger_troubles_total{what="in-doubt"}',
       'ferry_webhook_failing_seconds',
       'ferry_webhook_overdue_seconds',
     ]) {

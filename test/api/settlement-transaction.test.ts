@@ -233,6 +233,20 @@ describe('the shape of the request', () => {
     const answer = await refused(() => create(request({ legs: [{ ...LEG, amount: '1.001' }] })));
     const meta = expectProblem(answer, 400, 'exceeds-precision');
     expect(meta).toMatchObject({ asset: 'USD', max_decimals: 2, errors: [{ pointer: '/legs/0/amount' }] });
+    const several = [
+      { ...LEG, amount: '1.001' },
+      { ...LEG, asset: 'BTC', amount: '0.000000001' },
+    ];
+    const all = expectProblem(
+      await refused(() => create(request({ legs: several }))),
+      400,
+      'exceeds-precision',
+    );
+    expect(all).toMatchObject({
+      asset: 'USD',
+      max_decimals: 2,
+      errors: [{ pointer: '/legs/0/amount' }, { pointer: '/legs/1/amount' }],
+    });
   });
 
   it('takes a ref_id of 128 characters, counted as people count them', async () => {

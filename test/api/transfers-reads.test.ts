@@ -269,14 +269,16 @@ describe('pages', () => {
       `${cursor}x`,
 
       `${cursor}xx`,
-      forged('created_at DESC 1 x'),
-      forged(`created_at DESC 1 ${newId()} more`),
-      forged(`created_at DESC 9999999999999999999 ${newId()}`),
-      forged(`amount DESC 1 ${newId()}`),
+      forged('transfers created_at DESC 1 x'),
+      forged(`transfers created_at DESC 1 ${newId()} more`),
+      forged(`transfers created_at DESC 9999999999999999999 ${newId()}`),
+      forged(`transfers amount DESC 1 ${newId()}`),
     ]) {
       expectInvalid(await list(`page_cursor=${bad}`), '/query/page_cursor');
     }
     expectInvalid(await list(`order=ASC&page_cursor=${cursor}`), '/query/page_cursor');
+    const elsewhere = await alice.call('GET', `/v2/profiles?page_cursor=${cursor}`);
+    expectInvalid(elsewhere, '/query/page_cursor');
     expectInvalid(await list(`order_by=UPDATED_AT&page_cursor=${cursor}`), '/query/page_cursor');
     expectInvalid(await list(`page_cursor=${cursor}&page_cursor=${cursor}`), '/query/page_cursor');
   });

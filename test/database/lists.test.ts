@@ -140,7 +140,7 @@ async function walk<Item extends Row>(
   let cursor: string | undefined;
   do {
     const ranges = Object.fromEntries(times.map(([name, ns]) => [name, formatInstant(ns)]));
-    const page = readPage({ ...given, ...ranges, page_cursor: cursor });
+    const page = readPage({ ...given, ...ranges, page_cursor: cursor }, 'test');
     const body = pageOf(await list(test.database, page), page, (row) => row.id);
     expect(body.items.length).toBeLessThanOrEqual(given.limit);
     ids.push(...body.items);

@@ -40,7 +40,7 @@ it('rent that one destination costs in a day has a bound, also when two nodes pa
   for (const one of failed) {
     expect(one.statusDetails).toEqual({
       max_rent_exceeded: {
-        message: 'Transfer cancelled due to suspected system abuse.',
+        message: 'transfer cancelled due to suspected system abuse',
         destination_address: closes,
       },
     });

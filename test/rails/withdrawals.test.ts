@@ -191,9 +191,12 @@ describe('a rail that misbehaves', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
     const rows = await world.database.query(
-      'select transfer_id, rail, reported, recorded from rail_contradictions',
+      'select transfer_id, rail, reported, recorded, detail from rail_contradictions',
     );
-    expect(rows).toEqual([{ transfer_id: id, rail: 'BITCOIN', reported: 'FAILED', recorded: 'COMPLETED' }]);
+    const detail = 'The payment was returned.';
+    expect(rows).toEqual([
+      { transfer_id: id, rail: 'BITCOIN', reported: 'FAILED', recorded: 'COMPLETED', detail },
+    ]);
     expect(node.troubles).toEqual(['a rail contradicts how a withdrawal ended']);
     expect(await world.eventsOf(id)).toHaveLength(2);
   });

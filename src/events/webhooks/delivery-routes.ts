@@ -53,7 +53,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       async handle({ caller, params, query }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const page = readPage(query);
+        const page = readPage(query, 'deliveries');
         const rows = await listDeliveries(database, endpoint, query, page);
         return { body: pageOf(rows, page, present) };
       },

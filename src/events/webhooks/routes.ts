@@ -131,7 +131,7 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       response: WebhookList,
       problems: [],
       async handle({ caller, query }) {
-        const page = readPage(query);
+        const page = readPage(query, 'webhooks');
         const rows = await listEndpoints(database, caller.customerId, query, page);
         return { body: pageOf(rows, page, (row) => presentEndpoint(row)) };
       },
