@@ -29,6 +29,7 @@ export function feeRoutes(dependencies: Dependencies): Route[] {
         destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
         amount: '0.05',
       },
+      examine: (caller, body) => void guaranteedFeeCommand(caller, body, dependencies, 0n),
       async handle({ caller, body }) {
         const rail = rails.find(body.crypto_network);
         // A rail that does not say in time is taken at the schedule's word.

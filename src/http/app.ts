@@ -1,4 +1,5 @@
 import Fastify, {
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -6,9 +7,10 @@ import Fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { newId } from '../kernel/id.ts';
-import { invalidField, Problem } from '../kernel/problem.ts';
+import { invalidField, invalidRequest, Problem } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
+import { faultsOf } from './faults.ts';
 import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { type Operation, registerRoute } from './routes.ts';
@@ -95,7 +97,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
   );
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemFrom(error);
+    const isMisshapen = (error as FastifyError).validation !== undefined;
+    const problem = isMisshapen ? invalidRequest(faultsOf(request)) : problemFrom(error);
     if (problem.slug === 'internal')
       request.log.error({ err: error, request_id: request.id }, 'request failed');
     return sendProblem(reply, problem, options.publicUrl());

@@ -42,7 +42,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: st
     .send(problemBody(problem, publicUrl));
 }
 
-type ValidationError = NonNullable<FastifyError['validation']>[number];
+export type ValidationError = NonNullable<FastifyError['validation']>[number];
 
 /** One broken rule of a schema, as a pointer and a clause in plain words. */
 function fieldError(error: ValidationError, where: string): FieldError {
@@ -95,6 +95,17 @@ function isSummed(error: ValidationError): boolean {
   return ['if', 'anyOf', 'oneOf'].includes(error.keyword) || 'propertyName' in error;
 }
 
+/** What the schema of one part of a request says. */
+export function shapeErrors(errors: readonly ValidationError[], where: string): FieldError[] {
+  return (
+    errors
+      .slice(0, LIMITS.errorsShownMax * 2)
+      // These only sum up errors that are listed themselves.
+      .filter((one) => !isSummed(one) || errors.length === 1)
+      .map((one) => fieldError(one, where))
+  );
+}
+
 function withArticle(type: unknown): string {
   return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
 }
@@ -110,13 +121,7 @@ export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const fastifyError = error as FastifyError;
   if (fastifyError.validation !== undefined) {
-    const where = fastifyError.validationContext ?? 'body';
-    const errors = fastifyError.validation
-      .slice(0, LIMITS.errorsShownMax * 2)
-      // These only sum up errors that are listed themselves.
-      .filter((one) => !isSummed(one) || fastifyError.validation!.length === 1)
-      .map((one) => fieldError(one, where));
-    return invalidRequest(errors);
+    return invalidRequest(shapeErrors(fastifyError.validation, fastifyError.validationContext ?? 'body'));
   }
   const known = BY_FASTIFY_CODE[fastifyError.code];
   if (known !== undefined) return known(fastifyError);

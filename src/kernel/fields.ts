@@ -1,3 +1,4 @@
+import { DECIMALS_MAX, parseAmount } from './amount.ts';
 import type { Assets } from './asset.ts';
 import { type FieldError, invalidRequest, Problem } from './problem.ts';
 
@@ -6,7 +7,7 @@ export type Fields = {
   fault(pointer: string, message: string): void;
   /** The code of a known asset, or a fault. */
   asset(pointer: string, code: string): string | undefined;
-  /** Units of an amount, or a fault. Without a known asset there is nothing to say about its amount. */
+  /** Units of an amount, or a fault. Without a known asset, only what no amount of any asset can be is one. */
   amount(pointer: string, text: string, assetCode: string | undefined): bigint | undefined;
   /** Throws the problem, if anything was wrong. */
   check(): void;
@@ -27,11 +28,13 @@ export function createFields(assets: Assets): Fields {
       return undefined;
     },
     amount(pointer, text, assetCode) {
-      if (assetCode === undefined) return undefined;
-      const parsed = assets.parse(assetCode, text);
+      // What no asset could have is named, also when it is not known which one is meant.
+      const parsed =
+        assetCode === undefined ? parseAmount(text, DECIMALS_MAX) : assets.parse(assetCode, text);
+      if (assetCode === undefined && (parsed.ok || parsed.fault === 'precision')) return undefined;
       if (parsed.ok) return parsed.units;
       errors.push({ pointer, message: parsed.message });
-      if (parsed.fault === 'precision') {
+      if (parsed.fault === 'precision' && assetCode !== undefined) {
         const { decimals } = assets.get(assetCode);
         precisionFaults += 1;
         precision ??= {

@@ -55,6 +55,11 @@ export type Route<
   readonly problems: readonly ProblemSlug[];
   /** A request that works in the sandbox as it is, for the documentation. */
   readonly example?: StaticOf<Body>;
+  /**
+   * Says what is wrong with a body by itself, beside its shape, by throwing the problem; looks at nothing else, and does
+   * nothing. Asked only where the shape is wrong, so that all faults are named at once: so the body may be anything.
+   */
+  examine?(caller: Caller, body: StaticOf<Body>): void;
   /** The media type, when the answer is not one body but a stream of texts; `response` then says what is in it. */
   readonly streams?: string;
   /** Not there in production. */

@@ -49,6 +49,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       },
       response: SettlementTransactionShape,
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
+      examine: (caller, body) => void createSettlementCommand(caller, body, tables),
       handle: async ({ caller, body }) =>
         createOnce(writePath, {
           command: createSettlementCommand(caller, body, tables),

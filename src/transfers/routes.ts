@@ -87,6 +87,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
         ref_id: 'invoice-2041',
         metadata: { invoice: '2041' },
       },
+      examine: (caller, body) => void insideTransferCommand('PLATFORM', caller, body, tables),
       handle: ({ caller, body }) =>
         create(caller.customerId, insideTransferCommand('PLATFORM', caller, body, tables)),
     }),
@@ -104,6 +105,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
         amount: '0.5',
         ref_id: 'rebalance-0117',
       },
+      examine: (caller, body) => void insideTransferCommand('INTERNAL', caller, body, tables),
       handle: ({ caller, body }) =>
         create(caller.customerId, insideTransferCommand('INTERNAL', caller, body, tables)),
     }),
@@ -134,6 +136,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
       },
       response: TransferShape,
       problems: CREATION_PROBLEMS,
+      examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
       handle: ({ caller, body }) => create(caller.customerId, fiatWithdrawalCommand(caller, body, tables)),
     }),
     route({
@@ -157,6 +160,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
       },
       response: TransferShape,
       problems: [...CREATION_PROBLEMS, 'fee-expired'],
+      examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
       handle: ({ caller, body }) => create(caller.customerId, cryptoWithdrawalCommand(caller, body, tables)),
     }),
   ];

@@ -25,6 +25,56 @@ afterAll(() => service.stop());
 const post = (body: string, headers?: Record<string, string>) =>
   alice.call('POST', '/v2/transfer/platform', body, headers);
 
+describe('all that is wrong with a request is named at once', () => {
+  const [one, other] = [newId(), newId()];
+  const WIRE = { profile_id: one, fiat_account_id: other };
+  const CRYPTO = { profile_id: one, asset: 'BTC', crypto_network: 'BITCOIN', destination_address: 'x' };
+  const leg = { direction: 'DELIVER', asset: 'USD', amount: '1' };
+  const settlement = (legs: object[]) => ({ source_profile_id: one, target_profile_id: one, legs });
+  it.each([
+    [
+      'a platform transfer',
+      '/v2/transfer/platform?x=1',
+      { from_profile_id: one, to_profile_id: one, asset: 'XYZ', amount: '0', foo: 1 },
+      ['/foo', '/query/x', '/to_profile_id', '/asset', '/amount'],
+    ],
+    [
+      'a fiat withdrawal',
+      '/v2/transfer/fiat-withdrawals',
+      { ...WIRE, asset: 'BTC', amount: '1', total: '1', foo: 1 },
+      ['/foo', '/asset', '/amount', '/total'],
+    ],
+    [
+      'a crypto withdrawal',
+      '/v2/transfer/crypto-withdrawals',
+      { ...CRYPTO, amount: 1 },
+      ['/amount', '/destination_address'],
+    ],
+    [
+      'a guaranteed fee',
+      '/v2/transfer/fees/crypto-withdrawal',
+      { asset: 'BTC', crypto_network: 'BITCOIN', destination_address: 'x', foo: 1 },
+      ['/foo', '/destination_address', '/amount', '/total'],
+    ],
+    [
+      'a settlement transaction',
+      '/v2/settlement/transactions',
+      settlement([{ ...leg, direction: 'SEND', amount: '0' }, { ...leg, asset: 'XX' }, leg]),
+      ['/legs/0/direction', '/target_profile_id', '/legs/0/amount', '/legs/1/asset'],
+    ],
+    [
+      'something that is none',
+      '/v2/settlement/transactions',
+      { legs: 7 },
+      ['/source_profile_id', '/target_profile_id', '/legs'],
+    ],
+  ])('(%s)', async (_title, path, body, pointers) => {
+    const answer = await alice.call('POST', path, body);
+    const { errors } = expectProblem(answer, 400, 'invalid-request');
+    expect(errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
+  });
+});
+
 describe('a body', () => {
   it.each([
     ['nothing', ''],
