@@ -174,7 +174,7 @@ describe('the same output or reference', () => {
     const address = await addressOf(profile, 'ETHEREUM');
     const arrived = { ...onChain(address), txIndex: address } as ArrivedDeposit;
     await node.arrivals.arrive(arrived);
-    await node.arrivals.arrive({ ...arrived, asset: 'USDC', amountUnits: 5_000_000n } as ArrivedDeposit);
+    await node.arrivals.arrive({ ...arrived, asset: 'USDC', amountUnits: 5_000_000n });
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
     expect(await world.balanceOf(profile, 'USDC')).toEqual({ available: '5', held: '0' });
   });
