@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Rail } from '../../src/rails/rail.ts';
 import { CHECKPOINTS, type Checkpoint } from '../../src/transfers/payout.ts';
+import { hold, patient, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 
 /** A process that stood still for longer than its lease wakes up and goes on, while another has taken over. */
@@ -68,4 +71,67 @@ describe.each(CHECKPOINTS)('a worker that slept: %s', (where) => {
     await world.settle(other);
     await expectPaidOnce(id, profile);
   });
+});
+
+it('a worker that stood still for half of its lease does not call the rail, and leaves the payment to others', async () => {
+  const profile = await world.createProfile({ BTC: '2' });
+  const { id } = await world.withdrawCrypto(profile, { asset: 'BTC', crypto_network: 'BITCOIN' });
+  const leaseMs = 20;
+  const sent: string[] = [];
+  const slow = world.createNode({
+    leaseMs,
+    checkpoint: async (name) => {
+      if (name === 'after the intent is committed, before the rail is called') await sleep(2 * leaseMs);
+    },
+    wrapRail: (rail): Rail => ({
+      ...rail,
+      submit(payment, signal) {
+        sent.push(payment.key);
+        return rail.submit(payment, signal);
+      },
+    }),
+  });
+  expect(await slow.worker.runDue()).toBe(1);
+  expect(sent).toEqual([]);
+  expect((await world.transferOf(id)).secondaryStatus!.name).toBe('SUBMITTING');
+  world.advance(61_000);
+  await world.settle(world.createNode({ callTimeoutMs: 10_000 }));
+  expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
+  await expectPaidOnce(id, profile);
+});
+
+it('a worker that found the fiat account rejected returns nothing when another one has sent the payment since', async () => {
+  const profile = await world.createProfile({ USD: '120' });
+  const account = await world.createAccount('wire');
+  const { id } = await world.withdrawFiat(profile, account);
+  const review = (status: string) =>
+    world.database.query('update fiat_accounts set status = $2 where id = $1', [account, status]);
+  await review('REJECTED');
+  const database = world.connect();
+  const stale = world.createNode({ database: patient(database) });
+  const other = world.createNode({ callTimeoutMs: 10_000 });
+  // What it decides on needs no balance, what it does about it needs this one.
+  const holder = await hold(
+    world.database,
+    'select from balances where profile_id = $1 and asset = $2 for update',
+    [profile, 'USD'],
+  );
+  const ending = stale.worker.runDue();
+  await untilBlockedBy(world.database, holder.pid);
+  await review('APPROVED');
+  world.advance(31_000);
+  expect(await other.worker.runDue()).toBe(1);
+  await holder.release();
+  await ending;
+  expect(await world.transferOf(id)).toMatchObject({
+    status: 'PENDING',
+    secondaryStatus: { name: 'SUBMITTED' },
+  });
+  expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0', held: '120' });
+  await world.settle(other);
+  expect((await world.transferOf(id)).status).toBe('COMPLETED');
+  expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0', held: '0' });
+  expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
+  expect(await world.database.query('select 1 from rail_contradictions')).toEqual([]);
+  await database.close();
 });

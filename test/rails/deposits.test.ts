@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
 import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
-import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
+import { findSuspense, newAddresses, newInstructions, suspenseDeposits } from '../../src/deposits/store.ts';
 import type { CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { deriveAddress } from '../../src/rails/derive.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
+import { dieAtCommit, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
@@ -201,6 +203,26 @@ describe('the same output or reference', () => {
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
     expect(await node.notices.runDue()).toBe(0);
   });
+
+  it.each(['before', 'after'] as const)(
+    'told to a node that dies %s its commit is told to another one again, and credited once',
+    async (side) => {
+      const profile = await world.createProfile();
+      const deposit = onChain(await addressOf(profile, 'ETHEREUM'));
+      await world.journal.plan([
+        { dueAtNs: world.now(), notice: { id: newId(), about: 'deposit', deposit } },
+      ]);
+      world.advance(1);
+      const database = world.connect();
+      const dying = dieAtCommit(database, side);
+      void world.createNode({ database: dying.database }).notices.runDue();
+      await dying.died;
+      expect(await node.notices.runDue()).toBe(1);
+      expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
+      expect(await node.notices.runDue()).toBe(0);
+      await database.close();
+    },
+  );
 });
 
 describe('what rails say', () => {
@@ -250,5 +272,27 @@ describe('a deposit that is nobody’s', () => {
     const { body } = await node.arrivals.arrive(onChain(address));
     expect(body.suspense_deposit).toMatchObject({ reason: 'The profile is disabled.', sent_to: address });
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '0', held: '0' });
+  });
+
+  it('is credited by one of two operators who do so on two nodes at once, and the other is told so', async () => {
+    const { body } = await node.arrivals.arrive(onChain(deriveAddress('ETHEREUM', newId())));
+    const seen = (await findSuspense(world.database, body.suspense_deposit!.id))!;
+    const one = await world.createProfile({ ETH: '5' });
+    const another = await world.createProfile({ ETH: '5' });
+    const databases = [world.connect(), world.connect()] as const;
+    const crediting = stopAtCommit(patient(databases[0]));
+    const first = world.createNode({ database: crediting.database });
+    const second = world.createNode({ database: patient(databases[1]) });
+    const tables = { ...world.creation, suspenseDeposits };
+    const credited = first.writePath.submit(creditSuspenseCommand(seen, one, tables));
+    const pid = await crediting.stopped;
+    const refused = problemOf(second.writePath.submit(creditSuspenseCommand(seen, another, tables)));
+    await untilBlockedBy(world.database, pid);
+    crediting.go();
+    await credited;
+    expect(await refused).toMatchObject({ slug: 'invalid-state', meta: { status: 'CREDITED' } });
+    expect(await world.balanceOf(one, 'ETH')).toEqual({ available: '6', held: '0' });
+    expect(await world.balanceOf(another, 'ETH')).toEqual({ available: '5', held: '0' });
+    await Promise.all(databases.map((database) => database.close()));
   });
 });

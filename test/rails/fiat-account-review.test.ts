@@ -5,6 +5,7 @@ import {
   reviewFiatAccountCommand,
   updateFiatAccountCommand,
 } from '../../src/fiat-accounts/commands.ts';
+import { hold, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
@@ -21,9 +22,9 @@ afterAll(() => world.drop());
 const review = (id: string, status: 'APPROVED' | 'REJECTED') =>
   reviewFiatAccountCommand(id, { status, reason: 'Looked at.' }, { customerId: undefined }, tables);
 
-async function waiting() {
+async function waiting(kind: 'wire' | 'cubix' = 'wire') {
   const profile = await world.createProfile({ USD: '120' });
-  const account = await world.createAccount('wire', 'PENDING');
+  const account = await world.createAccount(kind, 'PENDING');
   const { id } = await world.withdrawFiat(profile, account);
   await world.settle(node);
   expect(await world.transferOf(id)).toMatchObject({
@@ -98,6 +99,59 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     await node.writePath.submit(review(account, 'APPROVED'));
     await world.settle(node);
     expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '99700', held: '0' });
+  });
+});
+
+describe('a withdrawal does not wait for ever', () => {
+  it('when its account is approved while a worker is about to be done with the approval before', async () => {
+    const { account, id } = await waiting('cubix');
+    const change = { metadata: { changed: 'yes' } };
+    // Its wake is there until a worker comes, and by then the account waits for another review.
+    await node.writePath.submit(review(account, 'APPROVED'));
+    await node.writePath.submit(updateFiatAccountCommand(world.caller, account, change, tables));
+    const databases = [world.connect(), world.connect()] as const;
+    const waking = world.createNode({ database: patient(databases[0]) });
+    const approving = stopAtCommit(patient(databases[1]));
+    const approver = world.createNode({ database: approving.database });
+    // The worker has the wake, and does not come to the withdrawals yet.
+    const holder = await hold(world.database, 'lock table withdrawal_work in share mode');
+    const woken = waking.worker.runDue();
+    const pid = await untilBlockedBy(world.database, holder.pid);
+    const approved = approver.writePath.submit(review(account, 'APPROVED'));
+    await Promise.race([approving.stopped, untilBlockedBy(world.database, pid)]);
+    await holder.release();
+    // It finds that the account waits for its review: the approval is not committed.
+    expect(await woken).toBe(1);
+    await approving.stopped;
+    approving.go();
+    await approved;
+    await world.settle(node);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    await Promise.all(databases.map((database) => database.close()));
+  });
+
+  it('when it is woken while a worker is about to let it wait', async () => {
+    const profile = await world.createProfile({ USD: '120' });
+    const account = await world.createAccount('wire', 'PENDING');
+    const { id } = await world.withdrawFiat(profile, account);
+    const databases = [world.connect(), world.connect()] as const;
+    const letting = world.createNode({ database: patient(databases[0]) });
+    const stopping = stopAtCommit(patient(databases[1]));
+    const waking = world.createNode({ database: stopping.database, callTimeoutMs: 10_000 });
+    // The worker has seen the account, and not yet the withdrawal.
+    const holder = await hold(world.database, 'select from transfers where id = $1 for update', [id]);
+    const left = letting.worker.runDue();
+    await untilBlockedBy(world.database, holder.pid);
+    await node.writePath.submit(review(account, 'APPROVED'));
+    const woken = waking.worker.runDue();
+    const pid = await stopping.stopped;
+    await holder.release();
+    await untilBlockedBy(world.database, pid);
+    stopping.go();
+    await Promise.all([left, woken]);
+    await world.settle(waking);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    await Promise.all(databases.map((database) => database.close()));
   });
 });
 

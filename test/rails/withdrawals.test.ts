@@ -175,6 +175,49 @@ describe('a rail that misbehaves', () => {
     expect(requests).toBe(2);
   });
 
+  it('and does not know a payment is sent it again after its horizon and not before, under the same key', async () => {
+    const { id, profile } = await withdrawn('ordinary');
+    const sent: string[] = [];
+    let asked = 0;
+    const minuteMs = 60_000;
+    const own = world.createNode({
+      callTimeoutMs: 10_000,
+      wrapRail: (rail): Rail => ({
+        ...rail,
+        horizonMs: 60 * minuteMs,
+        async submit(payment, signal) {
+          sent.push(payment.key);
+          // The first one never arrives.
+          if (sent.length === 1) throw new Error('ECONNRESET');
+          return rail.submit(payment, signal);
+        },
+        ask(key, signal) {
+          asked += 1;
+          return rail.ask(key, signal);
+        },
+      }),
+    });
+    await own.worker.runDue();
+    world.advance(minuteMs);
+    await own.worker.runDue();
+    expect({ asked, sent }).toEqual({ asked: 1, sent: [id] });
+    // Nothing to hear before the horizon.
+    world.advance(58 * minuteMs);
+    await own.worker.runDue();
+    expect({ asked, sent }).toEqual({ asked: 1, sent: [id] });
+    expect(await world.transferOf(id)).toMatchObject({
+      status: 'PENDING',
+      secondaryStatus: { name: 'OUTCOME_UNKNOWN' },
+    });
+    world.advance(2 * minuteMs);
+    await own.worker.runDue();
+    expect({ asked, sent }).toEqual({ asked: 2, sent: [id, id] });
+    await world.settle(own);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
+  });
+
   it('says in words what a withdrawal waits for', async () => {
     const { id } = await withdrawn('sandbox:lost');
     await node.worker.runDue();

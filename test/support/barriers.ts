@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
+
+/** Points at which tests hold sessions of the database, so that what meets there does so every time. */
+
+async function pidOf(session: Queryable): Promise<number> {
+  const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return row!.pid;
+}
+
+/** Until some session waits for a lock that this one has. Says which. */
+export async function untilBlockedBy(database: Queryable, pid: number): Promise<number> {
+  for (;;) {
+    const [blocked] = await database.query<{ pid: number }>(
+      `select pid from pg_stat_activity
+       where datname = current_database() and backend_type = 'client backend'
+         and $1::integer = any (pg_blocking_pids(pid))`,
+      [pid],
+    );
+    if (blocked !== undefined) return blocked.pid;
+    await sleep(5);
+  }
+}
+
+/** Waits for locks as long as a test holds them: on a busy machine that may be longer than the service would wait. */
+export function patient(database: Database): Database {
+  return {
+    ...database,
+    transaction: (work) =>
+      database.transaction(async (tx) => {
+        await tx.query('set local lock_timeout = 0');
+        return work(tx);
+      }),
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      await connection.query('set lock_timeout = 0');
+      return connection;
+    },
+  };
+}
+
+/** A session that has what the statement locks, until it is told to let go. */
+export async function hold(database: Database, statement: string, parameters: readonly Parameter[] = []) {
+  const connection = await database.reserve();
+  await connection.query('begin');
+  await connection.query(statement, parameters);
+  const pid = await pidOf(connection);
+  return {
+    pid,
+    async release(): Promise<void> {
+      await connection.commit();
+      connection.release();
+    },
+  };
+}
+
+function withCommit(database: Database, commit: (connection: Connection) => Promise<void>): Database {
+  return {
+    ...database,
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      return { ...connection, commit: () => commit(connection) };
+    },
+  };
+}
+
+/** The first transaction that would commit stands still there, with all its locks, until it is told to go on. */
+export function stopAtCommit(database: Database) {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>();
+  let isFirst = true;
+  async function stand(session: Queryable): Promise<void> {
+    if (!isFirst) return;
+    isFirst = false;
+    stop(await pidOf(session));
+    await gone;
+  }
+  const through = withCommit(database, async (connection) => {
+    await stand(connection);
+    await connection.commit();
+  });
+  return {
+    database: {
+      ...through,
+      transaction: (work) =>
+        database.transaction(async (tx) => {
+          const result = await work(tx);
+          await stand(tx);
+          return result;
+        }),
+    } satisfies Database as Database,
+    /** The session that stands there. */
+    stopped,
+    go,
+  };
+}
+
+/** A process that is killed at its first commit: its connection ends, and nothing of it runs on. */
+export function dieAtCommit(database: Database, side: 'before' | 'after') {
+  const { promise: died, resolve: die } = Promise.withResolvers<void>();
+  const dying = withCommit(database, async (connection) => {
+    if (side === 'after') await connection.commit();
+    connection.discard();
+    die();
+    await new Promise<never>(() => undefined);
+  });
+  return { database: dying, died };
+}
