@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
+import { LIMITS } from '../../src/limits.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { pay } from '../support/ledger.ts';
 import { createWorld, type LegText, type World } from './support.ts';
@@ -102,6 +103,24 @@ describe('settling', () => {
     expect(await world.available(target, 'USD')).toBe(100n);
     const even = await world.agree(source, target, ['deliver 7 BTC', 'receive 7 BTC']);
     await world.until('SETTLED', [even]);
+  });
+
+  it('takes many a few at a time, so that nobody else’s command waits for all of them', async () => {
+    const [source, target] = [await world.profile(), await world.profile()];
+    const count = 4 * LIMITS.settlementChunkMax;
+    const many = await Promise.all(
+      Array.from({ length: count }, () => world.agree(source, target, ['deliver 1 USD'])),
+    );
+    await world.quiet();
+    await world.fund(source, 'USD', BigInt(count) * 100n);
+    await world.until('SETTLED', many);
+    // All that one command settles has one instant.
+    const commands = await world.database.query<{ count: number }>(
+      `select count(*)::integer as count from settlement_transactions where source_profile_id = $1
+       group by updated_at_ns`,
+      [source],
+    );
+    for (const command of commands) expect(command.count).toBeLessThanOrEqual(LIMITS.settlementChunkMax);
   });
 
   it('takes a hundred legs', async () => {
