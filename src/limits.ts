@@ -279,6 +279,8 @@ export const LIMITS = {
   webhookGiveUpMs: 72 * 3_600_000,
   /** After a rotation both secrets sign for a day. */
   webhookSecretOverlapMs: 24 * 3_600_000,
+  /** Secrets that are tried with the key at a start, some 5 µs each: one key has sealed them all, or hardly any. */
+  webhookSecretsCheckedMax: 10_000,
   /** Test events under way on one node. */
   webhookTestsMax: 8,
   /** Deliveries that ended are shown for a month. */

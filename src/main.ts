@@ -16,6 +16,7 @@ import { webhookBacklogs } from './events/webhooks/backlog-store.ts';
 import { disableEndpointCommand } from './events/webhooks/commands.ts';
 import { deliveryRoutes } from './events/webhooks/delivery-routes.ts';
 import { createDispatcher, type Dispatcher } from './events/webhooks/dispatcher.ts';
+import { checkSecretKey } from './events/webhooks/key-check.ts';
 import { webhookRoutes } from './events/webhooks/routes.ts';
 import { createSealer } from './events/webhooks/secrets.ts';
 import { createSender } from './events/webhooks/sender.ts';
@@ -298,6 +299,7 @@ export async function assemble(parts: {
     async start() {
       await auth.start();
       await sequencer.start();
+      if (sealer !== undefined) await checkSecretKey(database, sealer, logger);
       await app.listen({ host: config.host, port: config.port });
       rollUp.start();
       settlement.start();

@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
@@ -30,7 +31,7 @@ afterAll(async () => {
 });
 
 /** A node with a clock that goes only when it is told to, unless it is the real one. */
-async function startNode(options: { timeoutMs?: number; clock?: { ms: number } } = {}) {
+async function startNode(options: { timeoutMs?: number; clock?: { ms: number }; log?: never } = {}) {
   let dispatcher: Dispatcher;
   const sequencer = createSequencer({ database, log: quiet, grown: (ids) => dispatcher.wake(ids) });
   const observer = {
@@ -44,7 +45,7 @@ async function startNode(options: { timeoutMs?: number; clock?: { ms: number } }
     database,
     sealer,
     sender: createSender({ reach: 'anywhere', timeoutMs: options.timeoutMs ?? 10_000 }),
-    log: quiet,
+    log: options.log ?? quiet,
     async disable({ id, customerId: owner }, reason) {
       await writePath.submit(disableEndpointCommand(owner, id, reason));
     },
@@ -367,6 +368,29 @@ describe('time', () => {
     });
     await node.stop();
   });
+});
+
+it('a fault on our side is tried again after a while, not at once and for ever', async () => {
+  customerId = newId();
+  const target = await receiver();
+  target.behave((_, response) => void response.writeHead(500).end());
+  const before = await startNode();
+  const id = await createEndpoint(before, target.url);
+  await before.writePath.submit(emit(customerId, [{}]));
+  await until('it was tried', async () => (await rows(id))[0]?.attempts === 1);
+  await before.stop();
+  // What cannot be, so that the service cannot know what to do with it: an event that is not there.
+  await database.query('update webhook_deliveries set event_id = $2, due_at_ms = 0 where endpoint_id = $1', [
+    id,
+    newId(),
+  ]);
+  const warnings: string[] = [];
+  const log = { info: () => undefined, warn: (_: object, text: string) => warnings.push(text) } as never;
+  const node = await startNode({ log });
+  await until('it is said', () => warnings.length > 0);
+  await sleep(1_000);
+  await node.stop();
+  expect(warnings).toEqual(['a delivery failed on our side']);
 });
 
 it('two nodes share an endpoint without doubling or reordering anything', async () => {

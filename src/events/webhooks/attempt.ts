@@ -2,7 +2,7 @@ import { NS_PER_MS } from '../../kernel/instant.ts';
 import type { Delivery, Received, SentRequest } from './delivery.ts';
 import type { Outcome } from './delivery-store.ts';
 import { type Endpoint, signingSecrets } from './endpoint.ts';
-import { afterFailure, type Breaker, CLOSED, nextTryMs } from './schedule.ts';
+import { afterFailure, afterUnreadable, type Breaker, CLOSED, nextTryMs } from './schedule.ts';
 import { type Sealer, signatures } from './secrets.ts';
 import type { Sender } from './sender.ts';
 
@@ -44,12 +44,14 @@ export async function attempt(sender: Sender, sealer: Sealer, post: Post): Promi
   };
 }
 
+type Context = { endpointId: string; token: string; nowMs: number; random: () => number };
+
 /** What an attempt means for its delivery and its endpoint. */
 export function outcomeOf(
   attempted: Attempt,
   delivery: Delivery,
   before: Breaker,
-  context: { endpointId: string; token: string; nowMs: number; random: () => number },
+  context: Context,
 ): Outcome {
   const { endpointId, token, nowMs, random } = context;
   const attempts = delivery.attempts + 1;
@@ -76,6 +78,25 @@ export function outcomeOf(
     status: next === undefined ? 'FAILED' : 'PENDING',
     dueAtMs: next ?? nowMs,
     breaker,
+    isBack: false,
+  };
+}
+
+/** Nothing could be signed: no attempt is counted, and the delivery stays due for when it can be. */
+export function unreadableOutcome(delivery: Delivery, before: Breaker, context: Context): Outcome {
+  const { endpointId, token, nowMs, random } = context;
+  return {
+    deliveryId: delivery.id,
+    endpointId,
+    token,
+    status: 'PENDING',
+    attempts: delivery.attempts,
+    firstTryMs: delivery.firstTryMs,
+    dueAtMs: delivery.dueAtMs,
+    request: null,
+    response: null,
+    error: 'not sent: the service cannot read the secret of this endpoint any more; rotate it',
+    breaker: afterUnreadable(before, nowMs, random()),
     isBack: false,
   };
 }

@@ -8,7 +8,7 @@ import { type Command, read, refuse, type View, type Write, write } from '../../
 import { LIMITS } from '../../limits.ts';
 import { event } from '../outbox.ts';
 import { DISABLED_EVENT, TEST_EVENT } from '../types.ts';
-import { type Endpoint, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
+import { type Endpoint, isReadable, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
 import type { CreateWebhookRequest, UpdateWebhookRequest } from './schema.ts';
 import { newSecret, type Sealer } from './secrets.ts';
 import { endpointCounts, endpoints, newEndpoints } from './store.ts';
@@ -120,14 +120,16 @@ export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpo
 
 export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer): Command<Endpoint> {
   const secret = sealer.seal(newSecret(), id);
-  return changeCommand(caller.customerId, id, (endpoint, { now }) => ({
-    next: {
-      ...endpoint,
-      secret,
-      previousSecret: endpoint.secret,
-      previousUntilNs: now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS,
-    },
-  }));
+  return changeCommand(caller.customerId, id, (endpoint, { now }) => {
+    // One that cannot sign any more is not promised for another day.
+    const overlap = isReadable(endpoint, sealer)
+      ? {
+          previousSecret: endpoint.secret,
+          previousUntilNs: now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS,
+        }
+      : { previousSecret: null, previousUntilNs: null };
+    return { next: { ...endpoint, secret, ...overlap } };
+  });
 }
 
 /** The service gives up on a receiver, and says so in an event: other endpoints and the feed carry it. */

@@ -18,8 +18,8 @@ import {
   replayDelivery,
   replaySince,
 } from './delivery-store.ts';
-import { presentEndpoint } from './endpoint.ts';
-import { endpointOf, requireSealer, TAG, type WebhookDependencies } from './routes.ts';
+import { type Endpoint, presentEndpoint } from './endpoint.ts';
+import { endpointOf, requireReadable, requireSealer, TAG, type WebhookDependencies } from './routes.ts';
 import {
   DeliveriesQuery,
   DeliveryList,
@@ -134,8 +134,10 @@ function testRoute(dependencies: WebhookDependencies): Route {
   let underWay = 0;
 
   /** Sent from here, beside all that waits for the endpoint: whoever tests wants to know now. */
-  async function sendTest(caller: Caller, id: string): Promise<DeliveryWithEvent> {
+  async function sendTest(caller: Caller, known: Endpoint): Promise<DeliveryWithEvent> {
+    const { id } = known;
     const sealer = requireSealer(dependencies.sealer);
+    requireReadable(known, sealer);
     const outcome = await writePath.submit(testEventCommand(caller, id));
     if (outcome.replayed) throw new Error('a test has no idempotency key, and cannot be replayed');
     const { endpoint, batchId, atNs } = outcome.answer;
@@ -159,15 +161,15 @@ function testRoute(dependencies: WebhookDependencies): Route {
     scope: 'events:write_webhook',
     params: IdParams,
     response: DeliveryShape,
-    problems: ['not-found', 'forbidden'],
+    problems: ['not-found', 'forbidden', 'invalid-state'],
     async handle({ caller, params }) {
-      await endpointOf(database, caller.customerId, params.id);
+      const endpoint = await endpointOf(database, caller.customerId, params.id);
       if (underWay >= LIMITS.webhookTestsMax) {
         throw new Problem('rate-limited', `${underWay} tests are under way already.`, {}, 10);
       }
       underWay += 1;
       try {
-        return { body: present(await sendTest(caller, params.id)) };
+        return { body: present(await sendTest(caller, endpoint)) };
       } finally {
         underWay -= 1;
       }

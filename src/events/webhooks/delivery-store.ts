@@ -27,9 +27,10 @@ export type Outcome = {
   readonly token: string;
   readonly status: DeliveryStatus;
   readonly attempts: number;
-  readonly firstTryMs: number;
+  readonly firstTryMs: number | null;
   readonly dueAtMs: number;
-  readonly request: SentRequest;
+  /** Null when nothing could be sent. */
+  readonly request: SentRequest | null;
   readonly response: Received | null;
   readonly error: string | null;
   readonly breaker: Breaker;

@@ -1,5 +1,5 @@
 import { formatInstant, type Instant } from '../../kernel/instant.ts';
-import type { Sealer } from './secrets.ts';
+import { canOpen, type Sealer } from './secrets.ts';
 
 /** Where a customer wants to be told of events. Secrets are sealed in here, and opened only to sign or to be shown. */
 export type Endpoint = {
@@ -40,15 +40,24 @@ export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
   };
 }
 
-export function presentWithSecret(endpoint: Endpoint, sealer: Sealer) {
-  const { id, secret } = endpoint;
-  return { ...presentEndpoint(endpoint), ...(secret === null ? {} : { secret: sealer.open(secret, id) }) };
+export function presentSecret({ id, secret }: Endpoint, sealer: Sealer): { secret?: string } {
+  return secret === null ? {} : { secret: sealer.open(secret, id) };
+}
+
+/** Whether the service can still sign for it: not when its key has changed since. */
+export function isReadable({ id, secret }: Endpoint, sealer: Sealer): boolean {
+  return secret === null || canOpen(sealer, secret, id);
 }
 
 /** The secrets that sign at that time: after a rotation both, for a while. */
 export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
   const { id, secret, previousSecret, previousUntilNs } = endpoint;
-  const isOldValid = previousSecret !== null && previousUntilNs !== null && previousUntilNs > now;
+  // One of another key is left out: it must not keep the new one from signing.
+  const isOldValid =
+    previousSecret !== null &&
+    previousUntilNs !== null &&
+    previousUntilNs > now &&
+    canOpen(sealer, previousSecret, id);
   return [secret, isOldValid ? previousSecret : null].flatMap((sealed) =>
     sealed === null ? [] : [sealer.open(sealed, id)],
   );

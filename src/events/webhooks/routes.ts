@@ -13,7 +13,7 @@ import {
   rotateSecretCommand,
   updateEndpointCommand,
 } from './commands.ts';
-import { type Endpoint, presentEndpoint, presentWithSecret } from './endpoint.ts';
+import { type Endpoint, isReadable, presentEndpoint, presentSecret } from './endpoint.ts';
 import {
   CreateWebhookRequest,
   UpdateWebhookRequest,
@@ -45,6 +45,16 @@ export function requireSealer(sealer: Sealer | undefined): Sealer {
   throw new Problem(
     'forbidden',
     'Webhooks are switched off: whoever runs this service has not set FERRY_SECRET_KEY.',
+  );
+}
+
+/** Said before anything is done: the owner can help himself, and a fault of ours would only be a riddle to him. */
+export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
+  if (isReadable(endpoint, sealer)) return;
+  throw new Problem(
+    'invalid-state',
+    'The service cannot read the secret of this endpoint any more, since its own key has changed: rotate the secret.',
+    { status: 'SECRET_UNREADABLE' },
   );
 }
 
@@ -96,24 +106,22 @@ function createRoute(dependencies: WebhookDependencies): Route {
       ref_id: 'transfers-to-example',
     },
     response: WebhookWithSecretShape,
-    problems: ['forbidden', 'already-exists'],
+    problems: ['forbidden', 'already-exists', 'invalid-state'],
     async handle({ caller, body }) {
       const sealer = requireSealer(dependencies.sealer);
       await checkRequest(body, dependencies);
-      return createOnce(writePath, {
+      let found: Endpoint | undefined;
+      const { body: shown, ...rest } = await createOnce(writePath, {
         command: createEndpointCommand(caller, body, sealer),
         load: (id) => findAnyEndpoint(database, caller.customerId, id),
-        present: (endpoint) => presentWithSecret(endpoint, sealer),
-      }).catch((error: unknown) => {
-        // Only an equal request is shown the secret; one that differs learns what exists, without it.
-        const existing = error instanceof Problem ? (error.meta.existing as object | undefined) : undefined;
-        if (existing === undefined) throw error;
-        const { secret: _, ...shown } = existing as { secret?: string };
-        throw new Problem('already-exists', (error as Problem).message, {
-          ...(error as Problem).meta,
-          existing: shown,
-        });
+        // Without the secret: a request that differs learns what exists, and no more.
+        present(endpoint) {
+          found = endpoint;
+          return presentEndpoint(endpoint);
+        },
       });
+      requireReadable(found!, sealer);
+      return { ...rest, body: { ...shown, ...presentSecret(found!, sealer) } };
     },
   });
 }
@@ -200,7 +208,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the secret of a webhook endpoint',
       description:
-        'Answers with the new secret. For 24 hours the new and the old one both sign, so that receivers can change over at any time.',
+        'Answers with the new secret. For 24 hours the new and the old one both sign, so that receivers can change over at any time. Also the way to make an endpoint work again whose secret the service cannot read any more; then only the new one signs.',
       response: WebhookWithSecretShape,
       problems: ['not-found', 'forbidden'],
       async handle({ caller, params }) {
@@ -208,7 +216,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
         await endpointOf(database, caller.customerId, params.id);
         const endpoint = await submitChange(writePath, rotateSecretCommand(caller, params.id, sealer));
         changed(caller.customerId);
-        return { body: presentWithSecret(endpoint, sealer) };
+        return { body: { ...presentEndpoint(endpoint), ...presentSecret(endpoint, sealer) } };
       },
     }),
   ];

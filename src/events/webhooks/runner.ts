@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
+import { failureOf } from '../../database/failure.ts';
 import { LIMITS } from '../../limits.ts';
-import { attempt, outcomeOf } from './attempt.ts';
+import { attempt, outcomeOf, unreadableOutcome } from './attempt.ts';
 import type { Delivery } from './delivery.ts';
 import { eventPayload, type Outcome } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -9,7 +10,7 @@ import { fanOut, type Held, pendingDeliveries, releaseLease, renewLease } from '
 import { createQueue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { type Breaker, CLOSED, disableReason } from './schedule.ts';
-import type { Sealer } from './secrets.ts';
+import { type Sealer, UnreadableSecret } from './secrets.ts';
 import type { Sender } from './sender.ts';
 
 export type RunnerTiming = {
@@ -68,6 +69,8 @@ export function startRunner(
   let loadedGeneration = -1n;
   let mayHaveNews = true;
   const stopping = new AbortController();
+  /** It would be so again at once. */
+  let isStuck = false;
   let isWoken = false;
   let interrupt: (() => void) | undefined;
 
@@ -150,6 +153,19 @@ export function startRunner(
     if (outcome.isBack) queue.makeAllDue();
   }
 
+  /** The endpoint waits, as for a receiver that is down, until its secret was rotated or the right key is back. */
+  async function putOff(delivery: Delivery): Promise<void> {
+    if (breaker.probeAtMs === null)
+      log.warn(
+        { endpoint: endpointId },
+        'nothing is sent to a webhook endpoint: its secret was sealed under another FERRY_SECRET_KEY',
+      );
+    const outcome = unreadableOutcome(delivery, breaker, { endpointId, token, nowMs: nowMs(), random });
+    breaker = outcome.breaker;
+    if (!(await recorder.record(outcome))) stopping.abort();
+    queue.end(delivery, false);
+  }
+
   async function deliver(endpoint: Endpoint, delivery: Delivery): Promise<void> {
     const body = delivery.payload ?? (await eventPayload(database, lease.customerId, delivery.eventId));
     const attempted = await attempt(sender, sealer, {
@@ -157,8 +173,12 @@ export function startRunner(
       eventId: delivery.eventId,
       body,
       nowMs: nowMs(),
+    }).catch((error: unknown) => {
+      if (error instanceof UnreadableSecret) return 'unreadable' as const;
+      throw error;
     });
     if (dependencies.isAbandoned()) return;
+    if (attempted === 'unreadable') return putOff(delivery);
     dependencies.attempted?.(attempted.isDelivered);
     const atMs = nowMs();
     const outcome = outcomeOf(attempted, delivery, breaker, { endpointId, token, nowMs: atMs, random });
@@ -187,6 +207,7 @@ export function startRunner(
           { err: error, endpoint: endpointId, delivery: delivery.id },
           'a delivery failed on our side',
         );
+        isStuck ||= failureOf(error) === 'rejected';
         stopping.abort();
       })
       .finally(() => {
@@ -262,8 +283,11 @@ export function startRunner(
       await work();
     } catch (error) {
       log.warn({ err: error, endpoint: endpointId }, 'delivering to a webhook endpoint was interrupted');
+      isStuck ||= failureOf(error) === 'rejected';
     }
     await Promise.all(underWay);
+    // Kept until it runs out: no node tries again before, and the log has a line for each lease, not for each turn.
+    if (isStuck) return;
     await releaseLease(database, endpointId, token).catch(() => undefined);
   }
 

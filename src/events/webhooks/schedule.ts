@@ -67,6 +67,15 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
   return { failures, failingSinceMs, probeAtMs: nowMs + withJitter(delayMs, random) };
 }
 
+/**
+ * The secret of the endpoint cannot be opened: nothing was sent, and every other event would fare the same. Opens the
+ * breaker at once, so that events wait in the feed, and none is given up for a fault that is ours.
+ */
+export function afterUnreadable(breaker: Breaker, nowMs: number, random: number): Breaker {
+  const failures = Math.max(breaker.failures, LIMITS.webhookBreakerFailures - 1);
+  return afterFailure({ ...breaker, failures }, 1, nowMs, random);
+}
+
 /** Why an endpoint is to be disabled; undefined while it is not. */
 export function disableReason(
   breaker: Breaker,

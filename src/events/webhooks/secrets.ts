@@ -3,8 +3,16 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:
 /** Seals endpoint secrets for the database, with AES-256-GCM. Bound to the endpoint: a row's secret fits no other. */
 export type Sealer = {
   seal(secret: string, endpointId: string): string;
+  /** Throws UnreadableSecret when it was sealed under another key. */
   open(sealed: string, endpointId: string): string;
 };
+
+export class UnreadableSecret extends Error {
+  constructor(cause?: unknown) {
+    super('the secret was sealed under another FERRY_SECRET_KEY', { cause });
+    this.name = 'UnreadableSecret';
+  }
+}
 
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
@@ -21,15 +29,29 @@ export function createSealer(key: Buffer): Sealer {
       return VERSION + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
     },
     open(text, endpointId) {
-      if (!text.startsWith(VERSION)) throw new Error('the secret is sealed in an unknown way');
+      if (!text.startsWith(VERSION)) throw new UnreadableSecret('it is sealed in an unknown way');
       const bytes = Buffer.from(text.slice(VERSION.length), 'base64');
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES))
         .setAAD(Buffer.from(endpointId))
         .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
-      const opened = [decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()];
-      return Buffer.concat(opened).toString('utf8');
+      const opened = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
+      try {
+        return Buffer.concat([opened, decipher.final()]).toString('utf8');
+      } catch (error) {
+        throw new UnreadableSecret(error);
+      }
     },
   };
+}
+
+export function canOpen(sealer: Sealer, sealed: string, endpointId: string): boolean {
+  try {
+    sealer.open(sealed, endpointId);
+    return true;
+  } catch (error) {
+    if (error instanceof UnreadableSecret) return false;
+    throw error;
+  }
 }
 
 /** As the Standard Webhooks specification has them: 24 to 64 bytes, here 32. */

@@ -119,6 +119,14 @@ export async function findAnyEndpoint(
   return endpoint;
 }
 
+/** Secrets that are in use, the newest endpoints first. */
+export function sealedSecrets(database: Queryable, limit: number): Promise<{ id: string; secret: string }[]> {
+  return database.query(
+    `select id, secret from webhook_endpoints where secret is not null order by created_at_ns desc limit $1`,
+    [limit],
+  );
+}
+
 /** A customer has few, however many it has deleted. */
 export function listEndpoints(
   database: Queryable,
