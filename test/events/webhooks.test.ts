@@ -7,7 +7,7 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
-import { type Hit, type Receiver, startReceiver } from './receiver.ts';
+import { type Hit, OK, type Receiver, startReceiver } from './receiver.ts';
 import { until } from './support.ts';
 
 let service: TestService;
@@ -137,6 +137,51 @@ describe('an endpoint', () => {
     expect(credits.hits[0]!.body.type).toBe('transfer.internal_transfer_credit.completed');
     expect(none.hits).toEqual([]);
     await Promise.all(made.map(({ id }) => customer.call('DELETE', `${WEBHOOKS}/${id}`)));
+  });
+
+  it('shows since when it fails and when it is tried next, and neither while all is well', async () => {
+    const target = await receiver();
+    const { id } = await create({ url: target.url });
+    const read = async () => (await customer.call('GET', `${WEBHOOKS}/${id}`)).body;
+    const listed = async () => (await customer.call('GET', `${WEBHOOKS}?ids=${id}`)).body.items[0];
+    await transfer();
+    await until('it arrives', () => target.hits.length === 2);
+    expect(await read()).not.toHaveProperty('failing_since');
+    expect(await read()).not.toHaveProperty('next_attempt_at');
+    const before = Date.now();
+    target.behave((_, response) => void response.writeHead(500).end());
+    await transfer();
+    await until('both have failed', async () => {
+      const pending = await deliveries(id, '&statuses=PENDING');
+      return pending.length === 2 && pending.every((one) => one.attempts === 1);
+    });
+    await until('it shows', async () => (await read()).failing_since !== undefined);
+    const failing = await read();
+    expect(Date.parse(failing.failing_since)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(failing.failing_since)).toBeLessThanOrEqual(Date.now());
+    const due = (await deliveries(id, '&statuses=PENDING')).map((one) => one.next_attempt_at).sort();
+    expect(failing.next_attempt_at).toBe(due[0]);
+    expect(await listed()).toEqual(failing);
+    for (let count = 0; count < 5; count += 1) await transfer();
+    const probeAt = async (): Promise<bigint | null> => {
+      const rows = await service.database.query<{ at: bigint | null }>(
+        'select probe_at_ms as at from webhook_progress where endpoint_id = $1',
+        [id],
+      );
+      return rows[0]!.at;
+    };
+    await until('it is taken to be down', async () => (await probeAt()) !== null);
+    expect(Date.parse((await read()).next_attempt_at)).toBe(Number(await probeAt()));
+    const disabled = await customer.call('PUT', `${WEBHOOKS}/${id}`, { enabled: false });
+    expect(disabled.body.enabled).toBe(false);
+    expect(await read()).toMatchObject({ failing_since: failing.failing_since });
+    expect(await read()).not.toHaveProperty('next_attempt_at');
+    target.behave(OK);
+    await customer.call('PUT', `${WEBHOOKS}/${id}`, { enabled: true });
+    await until('all is well again', async () => (await deliveries(id, '&statuses=DELIVERED')).length >= 4);
+    expect(await read()).not.toHaveProperty('failing_since');
+    expect(await read()).not.toHaveProperty('next_attempt_at');
+    await customer.call('DELETE', `${WEBHOOKS}/${id}`);
   });
 
   it('goes on where it stopped when it is enabled again', async () => {

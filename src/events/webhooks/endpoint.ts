@@ -1,4 +1,4 @@
-import { formatInstant, type Instant } from '../../kernel/instant.ts';
+import { formatInstant, type Instant, NS_PER_MS } from '../../kernel/instant.ts';
 import { canOpen, type Sealer } from './secrets.ts';
 
 /** Where a customer wants to be told of events. Secrets are sealed in here, and opened only to sign or to be shown. */
@@ -37,6 +37,18 @@ export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
     created_at: formatInstant(endpoint.createdAtNs),
     updated_at: formatInstant(endpoint.updatedAtNs),
     ...(deletedAtNs === null ? {} : { deleted_at: formatInstant(deletedAtNs) }),
+  };
+}
+
+/** How an endpoint fares: since when nothing was delivered that was tried, and when something is tried next. */
+export type Standing = { readonly failingSinceMs: bigint | null; readonly nextTryMs: bigint | null };
+
+/** Nothing while all is well. */
+export function presentStanding(standing: Standing | undefined) {
+  const { failingSinceMs = null, nextTryMs = null } = standing ?? {};
+  return {
+    ...(failingSinceMs === null ? {} : { failing_since: formatInstant(failingSinceMs * NS_PER_MS) }),
+    ...(nextTryMs === null ? {} : { next_attempt_at: formatInstant(nextTryMs * NS_PER_MS) }),
   };
 }
 

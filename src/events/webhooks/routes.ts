@@ -13,7 +13,7 @@ import {
   rotateSecretCommand,
   updateEndpointCommand,
 } from './commands.ts';
-import { type Endpoint, isReadable, presentEndpoint, presentSecret } from './endpoint.ts';
+import { type Endpoint, isReadable, presentEndpoint, presentSecret, presentStanding } from './endpoint.ts';
 import {
   CreateWebhookRequest,
   UpdateWebhookRequest,
@@ -24,7 +24,7 @@ import {
 } from './schema.ts';
 import type { Sealer } from './secrets.ts';
 import type { Sender } from './sender.ts';
-import { findAnyEndpoint, listEndpoints } from './store.ts';
+import { findAnyEndpoint, findStandings, listEndpoints } from './store.ts';
 import { type Reach, urlFault } from './url.ts';
 
 export type WebhookDependencies = {
@@ -141,7 +141,15 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       async handle({ caller, query }) {
         const page = readPage(query, 'webhooks');
         const rows = await listEndpoints(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, (row) => presentEndpoint(row)) };
+        const standings = await findStandings(
+          database,
+          rows.rows.map(({ id }) => id),
+        );
+        const present = (row: Endpoint) => ({
+          ...presentEndpoint(row),
+          ...presentStanding(standings.get(row.id)),
+        });
+        return { body: pageOf(rows, page, present) };
       },
     }),
     route({
@@ -154,9 +162,11 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       params: IdParams,
       response: WebhookShape,
       problems: ['not-found'],
-      handle: async ({ caller, params }) => ({
-        body: presentEndpoint(await endpointOf(database, caller.customerId, params.id)),
-      }),
+      async handle({ caller, params }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const standings = await findStandings(database, [endpoint.id]);
+        return { body: { ...presentEndpoint(endpoint), ...presentStanding(standings.get(endpoint.id)) } };
+      },
     }),
   ];
 }

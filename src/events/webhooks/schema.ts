@@ -53,6 +53,8 @@ const endpointFields = {
   description: Type.Optional(Type.String()),
   disabled_reason: Type.Optional(Type.String({ description: 'Why the service disabled it' })),
   ref_id: Type.Optional(Type.String()),
+  failing_since: Type.Optional(DateTime('Since when every attempt has failed. Absent while all is well')),
+  next_attempt_at: Type.Optional(DateTime('When something is tried next, while it fails and is enabled')),
   previous_secret_expires_at: Type.Optional(DateTime('Until then the secret before this one signs as well')),
   created_at: DateTime('When it was created'),
   updated_at: DateTime('When it was last changed'),

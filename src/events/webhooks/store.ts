@@ -1,10 +1,11 @@
 import { plainArray, textArray } from '../../database/array.ts';
+import { CLOCK_NS } from '../../database/clock.ts';
 import type { Queryable } from '../../database/database.ts';
 import { createParameters, selectPage } from '../../database/select.ts';
 import type { Found, Page } from '../../kernel/paging.ts';
 import type { Table } from '../../ledger/command.ts';
 import { LINE_MAX } from '../event.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Endpoint, Standing } from './endpoint.ts';
 
 export const ENDPOINT_COLUMNS = `w.id, w.customer_id as "customerId", w.url, w.event_types as "eventTypes",
   w.description, w.ref_id as "refId", w.enabled, w.disabled_reason as "disabledReason", w.secret,
@@ -117,6 +118,26 @@ export async function findAnyEndpoint(
     [id, customerId],
   );
   return endpoint;
+}
+
+/**
+ * Of those that fail. Next comes the probe, or else the delivery that is due first; one that is overdue comes now. A
+ * disabled endpoint is not tried.
+ */
+export async function findStandings(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, Standing>> {
+  const rows = await database.query<Standing & { id: string }>(
+    `select p.endpoint_id as id, p.failing_since_ms as "failingSinceMs",
+            case when w.enabled and next.ms is not null then greatest(next.ms, ${CLOCK_NS} / 1000000) end as "nextTryMs"
+     from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id, lateral (
+       select coalesce(p.probe_at_ms, (select min(d.due_at_ms) from webhook_deliveries d
+                                       where d.endpoint_id = p.endpoint_id and d.status = 'PENDING')) as ms) as next
+     where p.endpoint_id = any ($1::uuid[]) and p.failing_since_ms is not null`,
+    [plainArray(ids)],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Secrets that are in use, the newest endpoints first. */
