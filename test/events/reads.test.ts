@@ -96,8 +96,6 @@ describe('the feed', () => {
     expect(await found('types=transfer.*.completed')).toHaveLength(4);
     expect(await found('types=transfer.*.pending')).toEqual([]);
     expect(await found('types=*&types=fiat_account.*')).toHaveLength(4);
-    // An underscore is only an underscore.
-    expect(await found('types=transfer.internal_transfer_debi_.completed')).toEqual([]);
     expect(await found(`resource_ids=${first.id}`)).toEqual([first.id]);
     expect(await found(`resource_ids=${first.id}&types=settlement.*`)).toEqual([]);
     const at = encodeURIComponent(second.created_at);
@@ -112,6 +110,9 @@ describe('the feed', () => {
       expectInvalid(await customer.call('GET', `/v2/events?${query}`), ...pointers);
     await wrong('types=transfers.*', '/query/types/0');
     await wrong('types=Transfer', '/query/types/0');
+    await wrong('types=transfer.*&types=transfer.foo.bar&types=transfer', '/query/types/1', '/query/types/2');
+    // An underscore is only an underscore.
+    await wrong('types=transfer.internal_transfer_debi_.completed', '/query/types/0');
     await wrong('page_cursor=nonsense', '/query/page_cursor');
     await wrong('page_cursor=ZmVlZCAxIDk5OTk5OTk5OTk', '/query/page_cursor');
     await wrong('wait_seconds=31', '/query/wait_seconds');

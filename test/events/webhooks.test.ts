@@ -1,5 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EVENT_TYPES } from '../../src/events/types.ts';
+import { FIAT_ACCOUNT_STATUSES } from '../../src/fiat-accounts/fiat-account.ts';
+import { SETTLEMENT_STATUSES } from '../../src/settlement/transaction.ts';
+import { TRANSFER_STATUSES, TRANSFER_TYPES } from '../../src/transfers/transfer.ts';
 import {
   expectInvalid,
   expectProblem,
@@ -253,7 +257,26 @@ describe('creating', () => {
     await wrong({ url: 'https://example.com/#x' }, '/url');
     await wrong({ url: 'https://example.com', event_types: [] }, '/event_types');
     await wrong({ url: 'https://example.com', event_types: ['Transfer'] }, '/event_types/0');
+    await wrong({ url: 'https://example.com', event_types: ['*', 'transfer.foo.bar'] }, '/event_types/1');
+    await wrong({ url: 'https://example.com', event_types: ['fiat_account.*.approved'] }, '/event_types/0');
     await wrong({ url: 'https://example.com', secret: 'mine' }, '/secret');
+  });
+
+  it('takes every type of event that there is', async () => {
+    const types = [
+      ...TRANSFER_TYPES.flatMap((type) => TRANSFER_STATUSES.map((status) => `transfer.${type}.${status}`)),
+      ...SETTLEMENT_STATUSES.map((status) => `settlement.transaction.${status}`),
+      ...[...FIAT_ACCOUNT_STATUSES, 'deleted'].map((status) => `fiat_account.${status}`),
+      ...['account_member.added', 'account_member.removed'],
+      ...['webhook_endpoint.disabled', 'webhook_endpoint.test'],
+    ].map((type) => type.toLowerCase());
+    expect([...EVENT_TYPES].sort()).toEqual(types.sort());
+    const { id } = await create({
+      url: 'http://127.0.0.1:9/x',
+      event_types: ['transfer.*', 'transfer.*.failed'],
+    });
+    await customer.call('PUT', `${WEBHOOKS}/${id}`, { event_types: types.slice(0, 20) });
+    await customer.call('DELETE', `${WEBHOOKS}/${id}`);
   });
 
   it('stops at a number of endpoints', async () => {
