@@ -56,7 +56,10 @@ function fieldError(error: ValidationError, where: string): FieldError {
     case 'required':
       return { pointer: at(params.missingProperty), message: 'is required' };
     case 'additionalProperties':
-      return { pointer: at(params.additionalProperty), message: 'is not a known field' };
+      return {
+        pointer: at(params.additionalProperty),
+        message: `is not a known ${where === 'body' ? 'field' : 'parameter'}`,
+      };
     case 'enum':
       return { pointer: base, message: `must be one of ${(params.allowedValues as unknown[]).join(', ')}` };
     case 'const':
@@ -66,17 +69,17 @@ function fieldError(error: ValidationError, where: string): FieldError {
     case 'pattern':
       return { pointer: base, message: `must ${patternMeaning(String(params.pattern))}` };
     case 'maxLength':
-      return { pointer: base, message: `must have at most ${String(params.limit)} characters` };
+      return { pointer: base, message: `must have at most ${counted(params.limit, 'character')}` };
     case 'minLength':
-      return { pointer: base, message: `must have at least ${String(params.limit)} character(s)` };
+      return { pointer: base, message: `must have at least ${counted(params.limit, 'character')}` };
     case 'maxProperties':
-      return { pointer: base, message: `must have at most ${String(params.limit)} pairs` };
+      return { pointer: base, message: `must have at most ${counted(params.limit, 'pair')}` };
     case 'propertyNames':
       return { pointer: base, message: `must have keys of 1 to ${LIMITS.metadataTextMax} characters` };
     case 'minItems':
-      return { pointer: base, message: `must have at least ${String(params.limit)}` };
+      return { pointer: base, message: `must have at least ${counted(params.limit, 'item')}` };
     case 'maxItems':
-      return { pointer: base, message: `must have at most ${String(params.limit)}` };
+      return { pointer: base, message: `must have at most ${counted(params.limit, 'item')}` };
     case 'uniqueItems':
       return { pointer: base, message: 'must not have the same value twice' };
     case 'minimum':
@@ -104,6 +107,10 @@ export function shapeErrors(errors: readonly ValidationError[], where: string): 
       .filter((one) => !isSummed(one) || errors.length === 1)
       .map((one) => fieldError(one, where))
   );
+}
+
+function counted(count: unknown, what: string): string {
+  return `${String(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function withArticle(type: unknown): string {
@@ -138,7 +145,7 @@ export function problemFrom(error: unknown): Problem {
   return new Problem('internal', 'Something went wrong on our side; the log has it under this X-Request-Id.');
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const;
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
 
 /** A known path with another method: 405 and what it does know. */
 export function answerMethodNotAllowed(

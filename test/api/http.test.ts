@@ -1,3 +1,4 @@
+import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { Type } from 'typebox';
@@ -135,6 +136,40 @@ describe('an address', () => {
     const answer = await alice.call('PATCH', '/v2/profiles');
     expect(expectProblem(answer, 405, 'method-not-allowed')).toEqual({ allow: ['GET', 'HEAD', 'POST'] });
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+  });
+
+  // A client of its own: fetch does not send a TRACE.
+  it.each(['OPTIONS', 'TRACE', 'PATCH', 'DELETE'])('answers %s so, too', async (method) => {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${service.url}/v2/transfer/platform`, { method }, resolve).on('error', reject).end();
+    });
+    answer.resume();
+    expect(answer.statusCode).toBe(405);
+    expect(answer.headers.allow).toBe('POST');
+  });
+});
+
+describe('what is wrong', () => {
+  const messages = async (method: string, path: string, body?: object): Promise<string[]> => {
+    const meta = expectProblem(await alice.call(method, path, body), 400, 'invalid-request');
+    return meta.errors.map((one: { pointer: string; message: string }) => `${one.pointer} ${one.message}`);
+  };
+
+  it('is said in words that fit: parameters, fields, items', async () => {
+    expect(await messages('GET', '/v2/profiles?colour=red')).toEqual([
+      '/query/colour is not a known parameter',
+    ]);
+    const ids = { source_profile_id: newId(), target_profile_id: newId() };
+    const settlement = { ...ids, colour: 'red', legs: [], ref_id: '' };
+    expect((await messages('POST', '/v2/settlement/transactions', settlement)).sort()).toEqual([
+      '/colour is not a known field',
+      '/legs must have at least 1 item',
+      '/ref_id must have at least 1 character',
+    ]);
+    const legs = Array.from({ length: 101 }, () => ({ direction: 'DELIVER', asset: 'USD', amount: '1' }));
+    expect(await messages('POST', '/v2/settlement/transactions', { ...ids, legs })).toEqual([
+      '/legs must have at most 100 items',
+    ]);
   });
 });
 
