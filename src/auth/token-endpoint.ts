@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import { Problem } from '../kernel/problem.ts';
@@ -33,7 +33,7 @@ export type TokenEndpointParts = {
 async function authenticateClient(
   { database, checker, attempts }: TokenEndpointParts,
   credentials: Credentials,
-  log: FastifyBaseLogger,
+  request: FastifyRequest,
 ): Promise<Client> {
   const { clientId, clientSecret } = credentials;
   const waitSeconds = attempts.waitSeconds(credentials);
@@ -46,7 +46,10 @@ async function authenticateClient(
   if (client === undefined || !isRight) {
     attempts.failed(credentials);
     // An unknown id is not logged: people paste secrets into the wrong field.
-    log.warn({ client_id: client?.id ?? null }, 'token request with wrong credentials');
+    request.log.warn(
+      { client_id: client?.id ?? null, request_id: request.id },
+      'token request with wrong credentials',
+    );
     throw invalidClient('The client is unknown or the secret is wrong.');
   }
   attempts.succeeded(credentials);
@@ -75,7 +78,7 @@ async function answerToken(parts: TokenEndpointParts, request: FastifyRequest): 
     throw new TokenError('unsupported_grant_type', 'The only grant_type here is client_credentials.');
   }
   const credentials = readCredentials(request.headers.authorization, form);
-  const client = await authenticateClient(parts, credentials, request.log);
+  const client = await authenticateClient(parts, credentials, request);
   const scopes = grantedScopes(client, form.get('scope'));
   const issued = await issueToken(parts.keyring, parts.publicUrl(), client, scopes);
   return {
@@ -111,9 +114,11 @@ function tokenErrorOf(error: unknown): TokenError {
   return new TokenError('server_error', 'Something went wrong on our side.', 500);
 }
 
-function sendTokenError(reply: FastifyReply, error: TokenError): FastifyReply {
-  // Also when the credentials were in the body: a 401 has this header (RFC 9110 section 15.5.2).
-  if (error.status === 401) reply.header('www-authenticate', 'Basic realm="ferry", charset="UTF-8"');
+function sendTokenError(request: FastifyRequest, reply: FastifyReply, error: TokenError): FastifyReply {
+  // Only where RFC 6749 section 5.2 asks for it: a browser takes it for a question to its user, and keeps the answer
+  // from the page that sent the credentials in the body.
+  if (error.status === 401 && request.headers.authorization !== undefined)
+    reply.header('www-authenticate', 'Basic realm="ferry", charset="UTF-8"');
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   return reply.code(error.status).send({ error: error.code, error_description: error.message });
 }
@@ -137,7 +142,7 @@ export async function registerTokenEndpoint(app: FastifyInstance, parts: TokenEn
       const tokenError = tokenErrorOf(error);
       if (tokenError.status === 500)
         request.log.error({ err: error, request_id: request.id }, 'token request failed');
-      return sendTokenError(reply, tokenError);
+      return sendTokenError(request, reply, tokenError);
     });
     scope.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });

@@ -67,7 +67,8 @@ const PROBLEM_SCHEMA = {
 
 const REQUEST_ID_HEADER = {
   'X-Request-Id': {
-    description: 'Yours, when you sent one; it is in our log',
+    description:
+      'Yours, when you sent one. Our log has it with every 500, and with every token request whose credentials were wrong.',
     required: true,
     schema: { type: 'string' },
   },
@@ -230,7 +231,14 @@ export function openApiDocument(
       securitySchemes: {
         oauth2: {
           type: 'oauth2',
-          flows: { clientCredentials: { tokenUrl: `${publicUrl}/oauth2/token`, scopes: SCOPES } },
+          flows: {
+            clientCredentials: {
+              tokenUrl: `${publicUrl}/oauth2/token`,
+              scopes: SCOPES,
+              // For the page at /docs: with wrong ones in the header, the browser asks its user before the page can.
+              'x-scalar-credentials-location': 'body',
+            },
+          },
         },
       },
     },

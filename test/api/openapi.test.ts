@@ -324,6 +324,12 @@ describe('problems', () => {
 });
 
 describe('/docs', () => {
+  // With wrong ones in the header a browser asks its user, and the page never hears of the answer.
+  it('sends the credentials of a client in the body', () => {
+    const { clientCredentials } = document.components.securitySchemes.oauth2.flows;
+    expect(clientCredentials['x-scalar-credentials-location']).toBe('body');
+  });
+
   it('is a page that needs nothing from elsewhere', async () => {
     const response = await fetch(`${service.url}/docs`);
     const html = await response.text();

@@ -30,10 +30,16 @@ afterAll(async () => {
   await test.drop();
 });
 
+const BASIC = 'Basic realm="ferry", charset="UTF-8"';
 const grant = { grant_type: 'client_credentials' };
 const inBody = () => ({ ...grant, client_id: client.clientId, client_secret: client.clientSecret });
 
-async function expectTokenError(response: Response, status: number, error: string): Promise<void> {
+async function expectTokenError(
+  response: Response,
+  status: number,
+  error: string,
+  challenge: string | null = BASIC,
+): Promise<void> {
   expect({ status: response.status, body: await response.json() }).toEqual({
     status,
     body: { error, error_description: expect.stringMatching(/^[A-Z].+\.$/) },
@@ -41,9 +47,7 @@ async function expectTokenError(response: Response, status: number, error: strin
   expect(response.headers.get('content-type')).toContain('application/json');
   expect(response.headers.get('cache-control')).toBe('no-store');
   expect(response.headers.get('pragma')).toBe('no-cache');
-  expect(response.headers.get('www-authenticate')).toBe(
-    status === 401 ? 'Basic realm="ferry", charset="UTF-8"' : null,
-  );
+  expect(response.headers.get('www-authenticate')).toBe(status === 401 ? challenge : null);
 }
 
 async function grantedTo(
@@ -181,9 +185,17 @@ describe('the token endpoint', () => {
   it('refuses a wrong secret, in the body and in the header', async () => {
     const secret = `${client.clientSecret.slice(0, -1)}!`;
     const body = await postToken(node.url, { ...inBody(), client_secret: secret });
-    await expectTokenError(body, 401, 'invalid_client');
+    // A browser would take the challenge for its own, and ask its user.
+    await expectTokenError(body, 401, 'invalid_client', null);
     const header = await postToken(node.url, grant, { authorization: basic(client.clientId, secret) });
     await expectTokenError(header, 401, 'invalid_client');
+  });
+
+  it('keeps the request id of who was refused in the log', async () => {
+    const wrong = { ...inBody(), client_secret: 'wrong' };
+    const refused = await postToken(node.url, wrong, { 'x-request-id': 'refused-1' });
+    expect(refused.headers.get('x-request-id')).toBe('refused-1');
+    expect(node.logs()).toContain('"request_id":"refused-1"');
   });
 
   it.each([
@@ -217,7 +229,8 @@ describe('the token endpoint', () => {
   ] as [string, () => Record<string, string> | string, Record<string, string>, number, string][])(
     'refuses %s',
     async (_, body, headers, status, error) => {
-      await expectTokenError(await postToken(node.url, body(), headers), status, error);
+      const challenge = 'authorization' in headers ? BASIC : null;
+      await expectTokenError(await postToken(node.url, body(), headers), status, error, challenge);
     },
   );
 
