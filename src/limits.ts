@@ -209,6 +209,8 @@ export const LIMITS = {
   reviewReasonMax: 500,
   /** Rows of a backlog that are counted for whoever watches: beyond it the number tells nothing new. */
   backlogCountMax: 10_000,
+  /** How often a database that is away is looked for, to say that it is back. */
+  outageLookMs: 1_000,
   /** Backlogs are read at most that often, and waited for at most that long: then the metrics are told without. */
   backlogReadIntervalMs: 1_000,
   backlogReadMs: 2_000,

@@ -4,6 +4,7 @@ import { createAuth } from './auth/auth.ts';
 import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
+import { createOutageLog } from './database/outage.ts';
 import { createArrivals } from './deposits/arrivals.ts';
 import { suspenseBacklog } from './deposits/backlog-store.ts';
 import { depositRoutes } from './deposits/routes.ts';
@@ -89,6 +90,8 @@ export async function assemble(parts: {
   const { config, database, writeDatabase = database, logger } = parts;
   const { assets } = config;
   const metrics = createMetrics();
+  // For all that goes on in the background, and fails in each round while the database is away.
+  const log = createOutageLog(database, logger);
   let ready = false;
   let stopping = false;
   let app: FastifyInstance;
@@ -98,7 +101,7 @@ export async function assemble(parts: {
   let dispatcher: Dispatcher | undefined;
   const sequencer = createSequencer({
     database,
-    log: logger,
+    log,
     grown(customerIds) {
       news.tell(customerIds);
       dispatcher?.wake(customerIds);
@@ -115,9 +118,11 @@ export async function assemble(parts: {
       },
       trouble(what, error) {
         metrics.writePath.trouble(what);
+        const facts = { err: error, what };
         // What is remembered is often not so any more where nodes share balances: that costs a moment, and is no trouble.
-        const level = what === 'not-as-remembered' ? 'debug' : 'warn';
-        logger[level]({ err: error, what }, 'trouble in the write path');
+        if (what === 'not-as-remembered') logger.debug(facts, 'decided on what is there');
+        // A commit that is in doubt is always worth a line, also while the database is away.
+        else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');
       },
     },
   });
@@ -132,7 +137,7 @@ export async function assemble(parts: {
       database,
       sender,
       sealer,
-      log: logger,
+      log,
       async disable({ id, customerId }, reason) {
         logger.info({ endpoint: id, reason }, 'a webhook endpoint is disabled');
         await writePath.submit(disableEndpointCommand(customerId, id, reason));
@@ -160,11 +165,11 @@ export async function assemble(parts: {
     database,
     writePath,
     tables: { assets, settlements, waits: waitTable },
-    failed: (error, what) => logger.warn({ err: error }, what),
+    failed: (error, what) => log.warn({ err: error }, what),
   });
   settling = settlement;
 
-  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log: logger });
+  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
   const simulated =
     config.mode === 'sandbox'
@@ -246,7 +251,7 @@ export async function assemble(parts: {
       feedBacklog,
       ...webhookBacklogs,
     ],
-    (error) => logger.warn({ err: error }, 'a backlog could not be read'),
+    (error) => log.warn({ err: error }, 'a backlog could not be read'),
   );
 
   const worker = {
@@ -255,7 +260,7 @@ export async function assemble(parts: {
     rails,
     tables: payouts,
     trouble: (what: string, facts: object) => logger.error(facts, what),
-    failed: (error: unknown) => logger.warn({ err: error }, 'a withdrawal could not be brought further'),
+    failed: (error: unknown) => log.warn({ err: error }, 'a withdrawal could not be brought further'),
   };
   const withdrawals = createWithdrawalWorker({
     ...worker,
@@ -274,7 +279,7 @@ export async function assemble(parts: {
       const folded = await rollUpSystemBalances(database, LIMITS.rollupDeltasMax);
       return folded === LIMITS.rollupDeltasMax ? 'again' : 'wait';
     },
-    (error) => logger.warn({ err: error }, 'rolling up system balances failed'),
+    (error) => log.warn({ err: error }, 'rolling up system balances failed'),
   );
   const audits = repeat(
     LIMITS.auditIntervalMs,
@@ -286,7 +291,7 @@ export async function assemble(parts: {
       for (const { rule, line } of report.violations) logger.fatal({ rule }, line);
       return 'wait';
     },
-    (error) => logger.warn({ err: error }, 'the audit could not run'),
+    (error) => log.warn({ err: error }, 'the audit could not run'),
   );
 
   return {
@@ -323,6 +328,7 @@ export async function assemble(parts: {
       await Promise.all([rollUp.stop(), auth.stop(), ...workers.map((one) => one?.stop())]);
       await writePath.stop();
       await sequencer.stop();
+      log.stop();
     },
   };
 }

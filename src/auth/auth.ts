@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
+import { failureOf } from '../database/failure.ts';
 import { repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { createAttempts } from './attempts.ts';
@@ -67,7 +68,8 @@ export function createAuth({ database, publicUrl, externalIssuer, log, timing = 
     (error) => {
       // Said once. Requests find what is known too old, ask themselves, and get a 503 if that fails too.
       if (!isFailing) log.warn({ err: error }, 'keys and clients cannot be brought up to date');
-      isFailing = true;
+      // Of a database that is away the log itself knows what to say, also when it is back.
+      isFailing = failureOf(error) !== 'away';
     },
   );
 

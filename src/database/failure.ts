@@ -10,8 +10,9 @@ export type Failure =
   | 'rejected';
 
 export class DatabaseAway extends Error {
+  /** What happened is the cause, which the log shows behind the message: in both, it would stand there twice. */
   constructor(cause: unknown) {
-    super(`the database is away: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super('the database is away', { cause: cause instanceof DatabaseAway ? cause.cause : cause });
     this.name = 'DatabaseAway';
   }
 }
