@@ -270,7 +270,7 @@ export async function assemble(parts: {
   const notices = createNoticeWorker({
     ...worker,
     deposit: arrivals.arrive,
-    failed: (error) => logger.warn({ err: error }, 'what a rail said could not be taken down'),
+    failed: (error) => log.warn({ err: error }, 'what a rail said could not be taken down'),
   });
 
   const rollUp = repeat(
