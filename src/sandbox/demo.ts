@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createClient, createCustomer } from '../auth/administration.ts';
@@ -23,6 +23,8 @@ export type SandboxFile = {
     fiat_account_id: string;
   }[];
 };
+
+type Addresses = Pick<SandboxFile, 'base_url' | 'token_url'>;
 
 const FUNDS: readonly { asset: string; amount: string; crypto_network?: string }[] = [
   { asset: 'USD', amount: '1000000' },
@@ -154,9 +156,19 @@ function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   renameSync(temporary, path);
 }
 
+/** Every start may listen elsewhere; who was seeded stays the same. */
+function refreshSandboxFile(dataDir: string, addresses: Addresses): void {
+  const path = join(dataDir, 'sandbox.json');
+  // The database was seeded by a service with another data directory: only that one knows the secrets.
+  if (!existsSync(path)) return;
+  const content = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
+  if (content.base_url === addresses.base_url && content.token_url === addresses.token_url) return;
+  writeSandboxFile(dataDir, { ...content, ...addresses });
+}
+
 /**
  * Only at the first start, whatever is killed on the way: everything has a ref_id, the file is written when all is
- * there, and the mark is set last.
+ * there, and the mark is set last. Later starts only write down where they listen.
  */
 export async function seedSandbox(parts: {
   service: { readonly app: FastifyInstance; url(): string };
@@ -164,12 +176,15 @@ export async function seedSandbox(parts: {
   dataDir: string;
 }): Promise<void> {
   const { service, database, dataDir } = parts;
-  if ((await installationValue(database, 'sandbox_seeded')) !== undefined) return;
+  const url = service.url();
+  const addresses = { base_url: url, token_url: `${url}/oauth2/token` };
+  const isSeeded = async (): Promise<boolean> =>
+    (await installationValue(database, 'sandbox_seeded')) !== undefined;
+  if (await isSeeded()) return refreshSandboxFile(dataDir, addresses);
   await whileSeeding(database, async () => {
-    if ((await installationValue(database, 'sandbox_seeded')) !== undefined) return;
+    if (await isSeeded()) return;
     const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
-    const url = service.url();
-    writeSandboxFile(dataDir, { base_url: url, token_url: `${url}/oauth2/token`, customers });
+    writeSandboxFile(dataDir, { ...addresses, customers });
     await keepInstallationValue(database, 'sandbox_seeded', 'yes');
   });
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -114,17 +114,23 @@ describe('the first start', () => {
     expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
   });
 
-  it('stops on SIGTERM within ten seconds with 0, and starts again without changing anything', async () => {
-    const before = readFileSync(join(dataDir, 'sandbox.json'), 'utf8');
-    const { mtimeMs } = statSync(join(dataDir, 'sandbox.json'));
+  it('stops on SIGTERM within ten seconds with 0, and starts again with the same data, wherever it listens', async () => {
+    const before = sandboxOf(dataDir);
     const ended = await ferry.end('SIGTERM');
     expect(ended.code).toBe(0);
     expect(ended.milliseconds).toBeLessThan(10_000);
     const verified = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
     const { entries } = JSON.parse(verified.stdout) as { entries: number };
     ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
-    expect(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')).toBe(before);
-    expect(statSync(join(dataDir, 'sandbox.json')).mtimeMs).toBe(mtimeMs);
+    expect(ferry.url).not.toBe(before.base_url);
+    expect(sandboxOf(dataDir)).toEqual({
+      base_url: ferry.url,
+      token_url: `${ferry.url}/oauth2/token`,
+      customers: before.customers,
+    });
+    expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600);
+    const demo = await runFerry(['demo'], { FERRY_DATA_DIR: dataDir });
+    expect(demo.stdout).toContain(`export FERRY='${ferry.url}'\n`);
     const again = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
     expect(JSON.parse(again.stdout)).toEqual({ violations: [], truncated: false, entries, accounts: 32 });
     expect((await ferry.end('SIGINT')).code).toBe(0);
