@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -232,6 +232,29 @@ describe('FERRY_CONFIG', () => {
     });
   });
 
+  it('may leave out the networks of an asset, which then has none, and say who mints it', () => {
+    const { networks: _none, ...inside } = usd;
+    const own = { ...gold, code: 'XUSD', kind: 'STABLECOIN' };
+    const config = readConfig(withFile({ assets: [inside, { ...own, operator_minted: true }] }));
+    expect(config.assets.list).toEqual([usd, { ...own, operatorMinted: true }]);
+  });
+
+  it('may be the example of the documentation, which has everything that there is', () => {
+    const text = readFileSync(resolve(import.meta.dirname, '../docs/operations.md'), 'utf8');
+    const [, example] = /^```json\n([\s\S]*?)^```$/m.exec(text)!;
+    const config = readConfig({ ...PRODUCTION, ...withFile(example) });
+    expect(config.assets.list.map(({ code }) => code)).toEqual(['USD', 'BTC', 'USDC', 'HUSD']);
+    expect(config.assets.get('HUSD').operatorMinted).toBe(true);
+    // Named by the file, not named by it, and without any default.
+    expect([config.fees.fiat('wire'), config.fees.fiat('cubix')]).toEqual([2_500n, 0n]);
+    expect(config.fees.crypto('BTC', 'BITCOIN')).toBe(15_000n);
+    expect(config.fees.crypto('USDC', 'ETHEREUM')).toBe(2_000_000n);
+    expect(config.fees.deposit('wire', 'USD')).toBe(1_000n);
+    expect(config.prices.find('HUSD')).toBe(10n ** 18n);
+    expect(config.rentLamportsPerDayMax).toBe(readConfig({}).rentLamportsPerDayMax);
+    expect(config.externalIssuer).toMatchObject({ audience: 'ferry', customerClaim: 'tenant' });
+  });
+
   it('may be an empty object, which changes nothing', () => {
     const config = readConfig(withFile({}));
     expect(config.assets.list).toEqual(DEFAULT_ASSETS);
@@ -242,6 +265,65 @@ describe('FERRY_CONFIG', () => {
 
   it.each([
     ['no JSON', '{"assets": [', 'readable JSON file'],
+    ['no JSON on several lines', '{\n  "assets": [}\n}\n', 'readable JSON file'],
+    ['an asset that is called otherwise', { assets: [{ ...usd, asset: 'USD' }] }, 'assets[0].asset must be'],
+    ['an asset without code', { assets: [usd, { ...gold, code: undefined }] }, 'assets[1].code is missing'],
+    ['a code that is a number', { assets: [{ ...usd, code: 840 }] }, 'assets[0].code must be a text'],
+    ['no decimals', { assets: [{ ...usd, decimals: undefined }] }, 'assets[0].decimals is missing'],
+    ['decimals in a text', { assets: [{ ...usd, decimals: '2' }] }, 'assets[0].decimals must be a number'],
+    ['an asset without kind', { assets: [{ ...usd, kind: undefined }] }, 'assets[0].kind is missing'],
+    [
+      'an asset of another kind',
+      { assets: [{ ...usd, kind: 'fiat' }] },
+      'assets[0].kind must be one of FIAT',
+    ],
+    [
+      'networks that are a list',
+      { assets: [{ ...gold, networks: ['ETHEREUM'] }] },
+      'assets[0].networks must',
+    ],
+    [
+      'a network that nobody knows',
+      { assets: [usd, { ...gold, networks: { ETHERIUM: 'native' } }] },
+      'assets[1].networks.ETHERIUM must be one of BITCOIN',
+    ],
+    [
+      'a contract that is no text',
+      { assets: [usd, { ...gold, networks: { ETHEREUM: true } }] },
+      'assets[1].networks.ETHEREUM must be a text',
+    ],
+    [
+      'fiat money on a blockchain',
+      { assets: [{ ...gold, kind: 'FIAT' }] },
+      'assets[0].networks must be empty',
+    ],
+    [
+      'a minter that is no answer',
+      { assets: [{ ...gold, operator_minted: 'yes' }] },
+      'assets[0].operator_minted must be true or false',
+    ],
+    ['a price of nothing', { prices: { DOGE: '1' } }, 'prices.DOGE must name a configured asset'],
+    ['fees that are null', { fees: null }, 'fees must be an object'],
+    [
+      'a bound that is a number',
+      { rent_lamports_per_day_max: 1 },
+      'rent_lamports_per_day_max must be a text',
+    ],
+    [
+      'an issuer with a typo',
+      { external_issuer: { ...issuer, jwks_uri: 'x' } },
+      'external_issuer.jwks_uri must',
+    ],
+    [
+      'an issuer without keys',
+      { external_issuer: { ...issuer, jwks_url: undefined } },
+      'external_issuer.jwks_url is missing',
+    ],
+    [
+      'keys that are no web page',
+      { external_issuer: { ...issuer, jwks_url: 'ftp://a.example' } },
+      'external_issuer.jwks_url must be a URL',
+    ],
     ['an asset twice', { assets: [usd, usd] }, 'asset USD is listed twice'],
     ['a code in lower case', { assets: [{ ...usd, code: 'usd' }] }, 'asset code "usd"'],
     ['19 decimals', { assets: [usd, { ...gold, decimals: 19 }] }, 'asset XAU must have 0 to 18 decimals'],

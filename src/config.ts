@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import type { ExternalIssuer } from './auth/external-issuer.ts';
+import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { defaultDataDir } from './database/embedded.ts';
-import { createFeeSchedule, type FeeSchedule, type FeeTable } from './fees/schedule.ts';
-import { type Asset, type Assets, createAssets, DEFAULT_ASSETS } from './kernel/asset.ts';
+import { createFeeSchedule, type FeeSchedule } from './fees/schedule.ts';
+import { type Assets, createAssets, DEFAULT_ASSETS } from './kernel/asset.ts';
 import { createPriceTable, type PriceSource, SANDBOX_PRICES } from './transfers/prices.ts';
 
 /** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
@@ -71,12 +72,6 @@ function readSpeed(env: Environment): number {
   return speed;
 }
 
-/** Ten token accounts by default. A destination that costs more closes them and keeps the rent. */
-function readRentBound({ rent_lamports_per_day_max: given = '20392800' }: ConfigFile): bigint {
-  if (typeof given === 'string' && /^[0-9]{1,18}$/.test(given)) return BigInt(given);
-  throw new ConfigError('FERRY_CONFIG: rent_lamports_per_day_max must be a text of digits.');
-}
-
 function readHost(env: Environment): string {
   const host = env.HOST;
   if (host === undefined || host === '') return '127.0.0.1';
@@ -99,6 +94,9 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   return text.replace(/\/+$/, '');
 }
 
+/** Ten token accounts. A destination that costs more closes them and keeps the rent. */
+const RENT_LAMPORTS_PER_DAY_MAX = 20_392_800n;
+
 const SECRET_KEY_BYTES = 32;
 
 function readSecretKey(env: Environment): Buffer | undefined {
@@ -114,49 +112,17 @@ function readSecretKey(env: Environment): Buffer | undefined {
   return key;
 }
 
-type ConfigFile = {
-  assets?: readonly Asset[];
-  fees?: FeeTable;
-  /** USD per whole unit of an asset. */
-  prices?: Record<string, unknown>;
-  external_issuer?: Record<string, unknown>;
-  /** Decimal digits: an integer of JSON may be rounded. */
-  rent_lamports_per_day_max?: unknown;
-};
-
-/** FERRY_CONFIG names a JSON file for what does not fit into a variable. */
-function readConfigFile(env: Environment): ConfigFile {
+/** What FERRY_CONFIG names; without it, what changes nothing. */
+function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
   if (path === undefined || path === '') return {};
-  let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
+    return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${(error as Error).message}.`);
+    // The parser quotes what it stumbled over, with its line breaks.
+    const reason = (error as Error).message.replace(/\s+/g, ' ');
+    throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${reason}.`);
   }
-  return checkShape(content);
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
-
-const FILE_NAMES = ['assets', 'fees', 'prices', 'external_issuer', 'rent_lamports_per_day_max'];
-
-/** The parts read their entries themselves; this is only what they take for granted. */
-function checkShape(content: unknown): ConfigFile {
-  if (!isObject(content)) throw new ConfigError('FERRY_CONFIG: the file must hold an object.');
-  const unknown = Object.keys(content).find((name) => !FILE_NAMES.includes(name));
-  if (unknown !== undefined) {
-    throw new ConfigError(`FERRY_CONFIG: ${unknown} must be one of ${FILE_NAMES.join(', ')}.`);
-  }
-  const { assets, external_issuer: issuer } = content;
-  if (assets !== undefined && !(Array.isArray(assets) && assets.every(isObject))) {
-    throw new ConfigError('FERRY_CONFIG: assets must be a list of objects.');
-  }
-  if (issuer !== undefined && !isObject(issuer)) {
-    throw new ConfigError('FERRY_CONFIG: external_issuer must be an object.');
-  }
-  return content;
 }
 
 /** What the file's parts complain about, as one sentence. */
@@ -168,23 +134,12 @@ function fromFile<Value>(create: () => Value): Value {
   }
 }
 
-function readExternalIssuer(file: ConfigFile): ExternalIssuer | undefined {
-  const given = file.external_issuer;
-  if (given === undefined) return undefined;
-  const text = (name: string): string => {
-    const value = given[name];
-    if (typeof value === 'string' && value !== '') return value;
-    throw new ConfigError(`FERRY_CONFIG: external_issuer.${name} must be a text.`);
-  };
-  if (!URL.canParse(text('jwks_url'))) {
-    throw new ConfigError('FERRY_CONFIG: external_issuer.jwks_url must be a URL.');
-  }
-  return {
-    issuer: text('issuer'),
-    jwksUrl: text('jwks_url'),
-    audience: text('audience'),
-    customerClaim: text('customer_claim'),
-  };
+function readPrices({ prices }: ConfigFile, mode: Config['mode'], assets: Assets): PriceSource {
+  if (prices === undefined) return createPriceTable(mode === 'sandbox' ? SANDBOX_PRICES : {});
+  // A price of something that is not there is a typo, and then the asset that was meant has none.
+  const unknown = Object.keys(prices).find((code) => assets.find(code) === undefined);
+  if (unknown !== undefined) throw new Error(`prices.${unknown} must name a configured asset`);
+  return createPriceTable(prices);
 }
 
 export function readConfig(env: Environment): Config {
@@ -202,7 +157,8 @@ export function readConfig(env: Environment): Config {
       'FERRY_PUBLIC_URL must be set when FERRY_MODE is production: it is the issuer of tokens and part of every error.',
     );
   }
-  const file = readConfigFile(env);
+  const content = readJson(env);
+  const file = fromFile(() => readConfigFile(content));
   const assets = fromFile(() => createAssets(file.assets ?? DEFAULT_ASSETS));
   return {
     mode,
@@ -216,10 +172,10 @@ export function readConfig(env: Environment): Config {
     secretKey: readSecretKey(env),
     assets,
     fees: fromFile(() => createFeeSchedule(assets, file.fees)),
-    prices: fromFile(() => createPriceTable(file.prices ?? (mode === 'sandbox' ? SANDBOX_PRICES : {}))),
+    prices: fromFile(() => readPrices(file, mode, assets)),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
-    rentLamportsPerDayMax: readRentBound(file),
-    externalIssuer: readExternalIssuer(file),
+    rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
+    externalIssuer: file.externalIssuer,
   };
 }

@@ -6,7 +6,7 @@ import { migrate } from './database/migrate.ts';
 import { openDatabase } from './database/open.ts';
 import { LIMITS } from './limits.ts';
 import { assemble } from './main.ts';
-import { seedSandbox } from './sandbox/demo.ts';
+import { demoFault, isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
 
 /** Tried before anything is started: a port in use is the commonest reason not to start. */
@@ -35,6 +35,8 @@ const BUFFER_POOL_BYTES = 8 * 1024;
 /** Runs the service until a signal ends it. Resolves when everything is closed. */
 export async function serve(config: Config, print: (text: string) => void): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
+  const lacking = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
+  if (lacking !== undefined) throw new ConfigError(lacking);
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   // Whatever hangs, the process ends in time: all that was acknowledged is in the database.
@@ -56,6 +58,15 @@ export async function serve(config: Config, print: (text: string) => void): Prom
     for (const name of await migrate(opened.database)) logger.info({ migration: name }, 'migration applied');
     const fault = await installationFault(opened.database, config.mode, config.assets);
     if (fault !== undefined) throw new ConfigError(fault);
+    if (
+      config.mode === 'sandbox' &&
+      config.externalIssuer !== undefined &&
+      !(await isSeeded(opened.database))
+    ) {
+      throw new ConfigError(
+        "FERRY_CONFIG: the demo data is made with the sandbox's own tokens: start it once without external_issuer.",
+      );
+    }
     const { database, writeDatabase } = opened;
     service = await assemble({ config, database, writeDatabase, logger });
     await service.start();

@@ -6,6 +6,7 @@ import { createClient, createCustomer } from '../auth/administration.ts';
 import { SCOPE_NAMES } from '../auth/scopes.ts';
 import type { Database } from '../database/database.ts';
 import { installationValue, keepInstallationValue } from '../database/installation.ts';
+import type { Assets } from '../kernel/asset.ts';
 import { whileSeeding } from './store.ts';
 
 /** Demo data, made through the public interface as a user would make it, so that all of it is real. */
@@ -146,6 +147,17 @@ async function seedCustomer(
   };
 }
 
+/** Why the demo data cannot be made with these assets, in one sentence; undefined when it can. */
+export function demoFault(assets: Assets): string | undefined {
+  for (const { asset, crypto_network: network } of FUNDS) {
+    const known = assets.find(asset);
+    if (known !== undefined && (network === undefined || known.networks[network] !== undefined)) continue;
+    const lacking = network === undefined ? asset : `${asset} on ${network}`;
+    return `FERRY_CONFIG: the sandbox's demo data needs the default assets, and ${lacking} is missing: add yours to them.`;
+  }
+  return undefined;
+}
+
 /** Whole or not at all, and only for the user who runs the service: it holds secrets. */
 function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   const path = join(dataDir, 'sandbox.json');
@@ -154,6 +166,10 @@ function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
+}
+
+export async function isSeeded(database: Database): Promise<boolean> {
+  return (await installationValue(database, 'sandbox_seeded')) !== undefined;
 }
 
 /** Every start may listen elsewhere; who was seeded stays the same. */
@@ -178,11 +194,9 @@ export async function seedSandbox(parts: {
   const { service, database, dataDir } = parts;
   const url = service.url();
   const addresses = { base_url: url, token_url: `${url}/oauth2/token` };
-  const isSeeded = async (): Promise<boolean> =>
-    (await installationValue(database, 'sandbox_seeded')) !== undefined;
-  if (await isSeeded()) return refreshSandboxFile(dataDir, addresses);
+  if (await isSeeded(database)) return refreshSandboxFile(dataDir, addresses);
   await whileSeeding(database, async () => {
-    if (await isSeeded()) return;
+    if (await isSeeded(database)) return;
     const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
     writeSandboxFile(dataDir, { ...addresses, customers });
     await keepInstallationValue(database, 'sandbox_seeded', 'yes');

@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseAddress } from '../../src/database/database.ts';
 import { readMigrations } from '../../src/database/migrate.ts';
@@ -187,6 +187,27 @@ describe('a sandbox on a server of its own', () => {
       'The demo credentials were written where this database was first used',
     );
     expect((await elsewhere.end('SIGTERM')).code).toBe(0);
+    await test.drop();
+  });
+});
+
+describe('the configuration file', () => {
+  it('of the documentation starts a node, which takes no secrets but the tokens of the issuer', async () => {
+    const test = await createTestDatabase('template1');
+    const text = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
+    const file = join(parent, 'ferry.json');
+    writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(text)![1]!);
+    const node = await startFerry({
+      FERRY_MODE: 'production',
+      FERRY_PUBLIC_URL: PUBLIC_URL,
+      DATABASE_URL: urlOf(test.address),
+      FERRY_CONFIG: file,
+    });
+    expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
+    expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(404);
+    const assets = await test.database.query<{ code: string }>('select code from assets order by code');
+    expect(assets.map(({ code }) => code)).toEqual(['BTC', 'HUSD', 'USD', 'USDC']);
+    expect((await node.end('SIGTERM')).code).toBe(0);
     await test.drop();
   });
 });

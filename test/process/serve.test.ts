@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -157,6 +157,46 @@ describe('a bad environment', () => {
     // Nothing half-starts.
     expect(() => statSync(join(dataDir, 'postgres'))).toThrow('ENOENT');
     await removeDataDir(dataDir);
+  });
+
+  const withFile = async (content: object) => {
+    const dataDir = makeDataDir();
+    const path = join(dataDir, 'ferry.json');
+    writeFileSync(path, JSON.stringify(content));
+    const finished = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, FERRY_CONFIG: path });
+    const started = existsSync(join(dataDir, 'postgres'));
+    await removeDataDir(dataDir);
+    return { ...finished, started };
+  };
+  const usd = { code: 'USD', decimals: 2, kind: 'FIAT' };
+
+  it('with a file that makes no sense ends the start with the place, before anything is started', async () => {
+    expect(await withFile({ assets: [{ ...usd, asset: 'USD' }] })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'FERRY_CONFIG: assets[0].asset must be one of code, decimals, kind, networks, operator_minted.\n',
+      started: false,
+    });
+  });
+
+  it('with other assets than those of the demo data ends the start of a sandbox, before anything is started', async () => {
+    expect(await withFile({ assets: [usd] })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        "FERRY_CONFIG: the sandbox's demo data needs the default assets, and BTC on BITCOIN is missing: add yours to them.\n",
+      started: false,
+    });
+  });
+
+  it('with an external issuer ends the first start of a sandbox, whose demo data needs its own tokens', async () => {
+    const issuer = { issuer: 'a', jwks_url: 'https://a.example', audience: 'b', customer_claim: 'c' };
+    expect(await withFile({ external_issuer: issuer })).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^FERRY_CONFIG: .* start it once without external_issuer\.\n$/),
+    });
   });
 
   it('without a database in production ends the start', async () => {
