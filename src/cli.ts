@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { AdministrationError } from './auth/administration.ts';
-import { COMMANDS, CommandError, type CommandLine, UsageError } from './cli/commands.ts';
-import { ConfigError, readConfig } from './config.ts';
+import { CommandError, type CommandLine, UsageError } from './cli/command-line.ts';
+import { COMMANDS, variables } from './cli/commands.ts';
+import { ConfigError, isProduction, readConfig, variableLike } from './config.ts';
 import { EmbeddedError } from './database/embedded.ts';
 import { MigrationError } from './database/migrate.ts';
 import { OpenError } from './database/open.ts';
@@ -19,7 +20,8 @@ function overview(): string {
     ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
     '',
     'Each command knows --help; those that print data know --json.',
-    'Environment: PORT, HOST, DATABASE_URL, FERRY_DATA_DIR, FERRY_MODE, FERRY_PUBLIC_URL, FERRY_CONFIG, LOG_LEVEL.',
+    'Environment:',
+    variables(),
     '',
   ].join('\n');
 }
@@ -27,7 +29,10 @@ function overview(): string {
 function helpFor(command: CommandLine): string {
   const options = Object.entries(command.options ?? {});
   const lines = [`ferry ${command.name}: ${command.summary}`, '', `Usage: ferry ${command.usage}`];
-  if (command.details !== undefined) lines.push('', command.details);
+  const { details } = command;
+  if (details !== undefined) {
+    lines.push('', typeof details === 'string' ? details : details(isProduction(process.env)));
+  }
   lines.push('', 'Options:');
   for (const [name, { help, value }] of options)
     lines.push(`  ${`--${name}${value ? ` <${value}>` : ''}`.padEnd(34)}${help}`);
@@ -67,8 +72,20 @@ function parse(command: CommandLine, rest: readonly string[]) {
   } catch (error) {
     // Its first sentence says what is wrong; the others explain how arguments are parsed.
     const [sentence] = (error as Error).message.split(/\.?(?:\s*\n|\s+(?=To )|$)/);
-    throw new UsageError(`${sentence}.`);
+    const [, unknown] = /^Unknown option '(-[^']+)'/.exec(sentence!) ?? [];
+    const variable = unknown === undefined ? undefined : variableLike(unknown);
+    throw new UsageError(
+      variable === undefined ? `${sentence}.` : `${sentence}: set the variable ${variable}.`,
+    );
   }
+}
+
+/** The nearest help to what was called: of the command, of its group, or of all. */
+function helpNear(words: readonly string[]): string {
+  const [first = ''] = words;
+  const group = COMMANDS.some((command) => command.name.startsWith(`${first} `)) ? first : undefined;
+  const name = findCommand(words)?.command.name ?? group;
+  return name === undefined ? 'ferry --help' : `ferry ${name} --help`;
 }
 
 async function run(words: readonly string[]): Promise<number> {
@@ -105,8 +122,9 @@ async function run(words: readonly string[]): Promise<number> {
   });
 }
 
+const words = process.argv.slice(2);
 try {
-  process.exitCode = await run(process.argv.slice(2));
+  process.exitCode = await run(words);
 } catch (error) {
   const expected = [
     UsageError,
@@ -118,6 +136,6 @@ try {
     AdministrationError,
   ].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : error;
-  console.error(error instanceof UsageError ? `${error.message} Try: ferry --help` : message);
+  console.error(error instanceof UsageError ? `${error.message} Try: ${helpNear(words)}` : message);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { ExternalIssuer } from './auth/external-issuer.ts';
 import { type ConfigFile, readConfigFile } from './config-file.ts';
 import { defaultDataDir } from './database/embedded.ts';
@@ -38,6 +38,50 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export class ConfigError extends Error {}
+
+/** Every variable, for those who ask the command line; docs/operations.md has more to say about each. */
+export const VARIABLES = {
+  PORT: 'port to listen on; 8080, 0 takes a free one',
+  HOST: 'address to listen on; 127.0.0.1',
+  FERRY_MODE: 'sandbox (unless set) or production',
+  DATABASE_URL: 'your PostgreSQL; without it an embedded one, which only the sandbox has',
+  FERRY_DATA_DIR: 'where the embedded database and sandbox.json are',
+  FERRY_PUBLIC_URL: 'the address that clients use; required in production',
+  FERRY_CONFIG: 'a JSON file with assets, fees, prices, an external token issuer',
+  FERRY_WORKERS: 'on (unless set), or off: leave withdrawals to other nodes',
+  FERRY_SANDBOX_SPEED: "how much faster than outside the sandbox's rails are; 600",
+  FERRY_SECRET_KEY: '32 bytes in base64 that seal webhook secrets; production has no webhooks without',
+  LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
+} as const satisfies Record<string, string>;
+
+/** The variable that somebody meant who gave it as an option: --port, --data-dir. */
+export function variableLike(option: string): string | undefined {
+  const name = option.replace(/^-+/, '').replaceAll('-', '_').toUpperCase();
+  return Object.keys(VARIABLES).find((variable) => variable === name || variable === `FERRY_${name}`);
+}
+
+/** For help, which is given whatever else is wrong. */
+export const isProduction = (env: Environment): boolean => env.FERRY_MODE === 'production';
+
+/**
+ * Makes what is missing of the data directory as far as its first level: the rest can be made then. Node's own way to
+ * make a whole path never ends where a directory is there and says that it is not, as /proc does.
+ */
+export function checkDataDir(dataDir: string): void {
+  let missing = dataDir;
+  if (existsSync(missing)) return;
+  while (!existsSync(dirname(missing))) missing = dirname(missing);
+  try {
+    mkdirSync(missing, { mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process was faster.
+    if (code === 'EEXIST') return;
+    throw new ConfigError(
+      `FERRY_DATA_DIR ${dataDir} cannot be made (${code}): set it to a directory that the user running Ferry may write to.`,
+    );
+  }
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

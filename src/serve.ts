@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { pino } from 'pino';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, checkDataDir } from './config.ts';
 import { installationFault } from './database/installation.ts';
 import { migrate } from './database/migrate.ts';
 import { openDatabase } from './database/open.ts';
@@ -37,6 +37,7 @@ export async function serve(config: Config, print: (text: string) => void): Prom
   Buffer.poolSize = BUFFER_POOL_BYTES;
   const lacking = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
   if (lacking !== undefined) throw new ConfigError(lacking);
+  if (config.mode === 'sandbox') checkDataDir(config.dataDir);
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   // Whatever hangs, the process ends in time: all that was acknowledged is in the database.

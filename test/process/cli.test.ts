@@ -94,9 +94,25 @@ describe('help', () => {
     },
   );
 
-  it('of client create lists the scopes', async () => {
-    const { stdout } = await ferry('client', 'create', '--help');
+  it('of client create lists the scopes; in production none that only the sandbox has', async () => {
+    const [{ stdout }, production] = await Promise.all([
+      ferry('client', 'create', '--help'),
+      runFerry(['client', 'create', '--help'], { FERRY_MODE: 'production' }),
+    ]);
     for (const scope of SCOPE_NAMES) expect(stdout).toContain(scope);
+    expect(production).toEqual({ code: 0, stderr: '', stdout: stdout.replace('  sandbox:simulate\n', '') });
+    expect(production.stdout).not.toContain('sandbox');
+  });
+
+  it('names every variable of the environment that the documentation has, and so does the one of serve', async () => {
+    const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+    const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map((match) => match[1]!);
+    expect(documented.length).toBeGreaterThan(10);
+    for (const args of [['--help'], ['serve', '--help']]) {
+      const { stdout } = await ferry(...args);
+      const named = [...stdout.matchAll(/^ {2}([A-Z_]+) {2,}\S/gm)].map((match) => match[1]!);
+      expect([...named].sort()).toEqual([...documented].sort());
+    }
   });
 
   it('of a group of commands is the help of each', async () => {
@@ -117,24 +133,38 @@ it('says its version', async () => {
 
 describe('a wrong call', () => {
   it.each([
-    [['frob'], 'There is no command "frob".'],
-    [['customer', 'frob'], 'There is no command "customer frob".'],
-    [['--frob'], 'There is no command "--frob".'],
-    [['verify', '--frob'], "Unknown option '--frob'."],
-    [['serve', '--json'], "Unknown option '--json'."],
-    [['serve', 'now'], '"now" is not expected here.'],
-    [['customer', 'list', 'all'], '"all" is not expected here.'],
-    [['customer', 'create'], '--name is required.'],
-    [['customer', 'create', '--name'], "Option '--name <value>' argument missing."],
-    [['customer', 'create', '--name', '--json'], "Option '--name' argument is ambiguous."],
-    [['customer', 'create', '--name', ''], '--name is required.'],
-    [['client', 'create', '--name', 'x'], '--customer is required.'],
-    [['client', 'disable'], 'Name one client_id.'],
-    [['client', 'disable', 'one', 'two'], 'Name one client_id.'],
-  ])('like ferry %j is answered with 2 and one line, and starts nothing', async (args, sentence) => {
-    expectSentence(await ferry(...args), { code: 2, sentence: `${sentence} Try: ferry --help` });
-    expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
-  });
+    [['frob'], 'There is no command "frob". Try: ferry --help'],
+    [['customer', 'frob'], 'There is no command "customer frob". Try: ferry customer --help'],
+    [['--frob'], 'There is no command "--frob". Try: ferry --help'],
+    [['verify', '--frob'], "Unknown option '--frob'. Try: ferry verify --help"],
+    [['serve', '--json'], "Unknown option '--json'. Try: ferry serve --help"],
+    [['serve', '--port', '1'], "Unknown option '--port': set the variable PORT. Try: ferry serve --help"],
+    [
+      ['customer', 'list', '--data-dir=x'],
+      "Unknown option '--data-dir': set the variable FERRY_DATA_DIR. Try: ferry customer list --help",
+    ],
+    [['serve', 'now'], '"now" is not expected here. Try: ferry serve --help'],
+    [['customer', 'list', 'all'], '"all" is not expected here. Try: ferry customer list --help'],
+    [['customer', 'create'], '--name is required. Try: ferry customer create --help'],
+    [
+      ['customer', 'create', '--name'],
+      "Option '--name <value>' argument missing. Try: ferry customer create --help",
+    ],
+    [
+      ['customer', 'create', '--name', '--json'],
+      "Option '--name' argument is ambiguous. Try: ferry customer create --help",
+    ],
+    [['customer', 'create', '--name', ''], '--name is required. Try: ferry customer create --help'],
+    [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
+    [['client', 'disable'], 'Name one client_id. Try: ferry client disable --help'],
+    [['client', 'disable', 'one', 'two'], 'Name one client_id. Try: ferry client disable --help'],
+  ])(
+    'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
+    async (args, sentence) => {
+      expectSentence(await ferry(...args), { code: 2, sentence });
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+    },
+  );
 
   it('of demo, before there is a sandbox, says what to do', async () => {
     expectSentence(await ferry('demo'), {
@@ -142,6 +172,41 @@ describe('a wrong call', () => {
       sentence: `${dataDir}/sandbox.json is not there: start the sandbox first, with npm start.`,
     });
   });
+});
+
+describe('where there is no database', () => {
+  const mistyped = join(dataDir, 'mistyped');
+
+  it.each([
+    [['customer', 'list']],
+    [['client', 'list']],
+    [['client', 'create', '--customer', 'x', '--name', 'y']],
+    [['client', 'disable', 'x']],
+    [['verify']],
+    [['key', 'rotate']],
+  ])('ferry %j says so and makes none', async (args) => {
+    expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
+      code: 1,
+      sentence: `There is no database in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
+    });
+    expect(existsSync(mistyped)).toBe(false);
+  });
+
+  // Making a directory there answers that its parent is not there; trying again and again would never end.
+  it
+    .runIf(process.platform === 'linux')
+    .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
+    'and none can be, ferry %j ends with one sentence',
+    async (args) => {
+      const started = performance.now();
+      expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
+        code: 1,
+        sentence:
+          'FERRY_DATA_DIR /proc/x/y cannot be made (ENOENT): set it to a directory that the user running Ferry may write to.',
+      });
+      expect(performance.now() - started).toBeLessThan(10_000);
+    },
+  );
 });
 
 describe('beside a running service', () => {
@@ -303,6 +368,14 @@ describe('beside a running service', () => {
       /^Tokens are signed with the new key \S+ from now on\.\n$/,
     );
     expect(await profilesStatus(old)).toBe(200);
+  });
+
+  it('key rotate --distrust-old ends every live token within ten seconds, and new ones work', async () => {
+    const old = await tokenFrom(service.url, demo());
+    expect(await profilesStatus(old)).toBe(200);
+    await json('key', 'rotate', '--distrust-old');
+    await expect.poll(() => profilesStatus(old), { timeout: 10_000, interval: 50 }).toBe(401);
+    expect(await profilesStatus(await tokenFrom(service.url, demo()))).toBe(200);
   });
 
   it('migrate finds nothing to do', async () => {

@@ -91,6 +91,17 @@ describe('three nodes that start together on an empty database of the operator',
     client = JSON.parse(made.stdout);
   });
 
+  it('give a client nothing that allows to simulate, neither by default nor when it is asked for', async () => {
+    expect(client).toMatchObject({ scopes: expect.arrayContaining(['funding:read_profile']) });
+    expect(JSON.stringify(client)).not.toContain('sandbox');
+    const asked = ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x'];
+    expect(await runFerry([...asked, '--scope', 'sandbox:simulate'], env)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'The scope "sandbox:simulate" is only for the sandbox: production simulates nothing.\n',
+    });
+  });
+
   it('take a token of any node at every node, in the name of their one public URL', async () => {
     const tokens = await Promise.all(nodes.map(tokenAt));
     for (const token of tokens) {

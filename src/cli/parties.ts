@@ -1,0 +1,182 @@
+import {
+  createClient,
+  createCustomer,
+  disableClient,
+  listClients,
+  listCustomers,
+  rotateKey,
+} from '../auth/administration.ts';
+import { CUSTOMER_SCOPES, SCOPE_NAMES } from '../auth/scopes.ts';
+import { formatInstant } from '../kernel/instant.ts';
+import {
+  CommandError,
+  type CommandLine,
+  noArguments,
+  show,
+  table,
+  text,
+  UsageError,
+  withDatabase,
+} from './command-line.ts';
+
+const SIMULATION = 'sandbox:';
+
+/** In production there is nothing to simulate, and so nothing that allows it. */
+function scopesIn(production: boolean, scopes: readonly string[]): string[] {
+  return scopes.filter((scope) => !(production && scope.startsWith(SIMULATION)));
+}
+
+/** Who may use the service: customers, their clients, and the key that signs their tokens. */
+export const PARTY_COMMANDS: readonly CommandLine[] = [
+  {
+    name: 'customer create',
+    summary: 'create a customer',
+    usage: 'customer create --name <name> [--third-party] [--json]',
+    options: {
+      name: { value: 'name', help: 'unique name of the customer' },
+      'third-party': { help: 'acts for end users, and must name them in its requests' },
+    },
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      const name = text(invocation, 'name');
+      const integration = invocation.options['third-party'] === true ? 'THIRD_PARTY' : 'FIRST_PARTY';
+      return withDatabase(
+        invocation,
+        async (database) => {
+          const customer = await createCustomer(database, { name, integration });
+          const data = { id: customer.id, name: customer.name, integration: customer.integration };
+          show(invocation, data, `Created customer ${customer.name}: ${customer.id}`);
+          return 0;
+        },
+        { mayMake: true },
+      );
+    },
+  },
+  {
+    name: 'customer list',
+    summary: 'list the customers',
+    usage: 'customer list [--json]',
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      return withDatabase(invocation, async (database) => {
+        const customers = await listCustomers(database);
+        const data = customers.map(({ id, name, integration, createdAtNs }) => ({
+          id,
+          name,
+          integration,
+          created_at: formatInstant(createdAtNs),
+        }));
+        const rows = data.map((one) => [one.id, one.integration, one.name]);
+        show(invocation, data, table([['ID', 'INTEGRATION', 'NAME'], ...rows]));
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'client create',
+    summary: 'create an API client of a customer, and show its secret once',
+    usage: 'client create --customer <id or name> --name <name> [--scope <scope> …] [--json]',
+    details: (production) =>
+      [
+        'Without --scope the client may do everything but operator:review, which sees all customers. Scopes:',
+        ...scopesIn(production, SCOPE_NAMES),
+      ].join('\n  '),
+    options: {
+      customer: { value: 'id or name', help: 'whose client' },
+      name: { value: 'name', help: 'what it is for' },
+      scope: { value: 'scope', multiple: true, help: 'a scope that it may ask for; repeat for several' },
+    },
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      const production = invocation.config.mode === 'production';
+      const offered = scopesIn(production, CUSTOMER_SCOPES);
+      const scopes = (invocation.options.scope as string[] | undefined) ?? offered;
+      const simulated = scopes.find((scope) => production && scope.startsWith(SIMULATION));
+      if (simulated !== undefined) {
+        throw new CommandError(
+          `The scope "${simulated}" is only for the sandbox: production simulates nothing.`,
+        );
+      }
+      const [customer, name] = [text(invocation, 'customer'), text(invocation, 'name')];
+      return withDatabase(invocation, async (database) => {
+        const made = await createClient(database, { customer, name, scopes });
+        const data = { client_id: made.clientId, client_secret: made.clientSecret, scopes };
+        const lines = [
+          `client_id      ${made.clientId}`,
+          `client_secret  ${made.clientSecret}`,
+          'The secret is not shown again.',
+        ];
+        show(invocation, data, lines.join('\n'));
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'client list',
+    summary: 'list the API clients',
+    usage: 'client list [--customer <id or name>] [--json]',
+    options: { customer: { value: 'id or name', help: 'only those of this customer' } },
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      return withDatabase(invocation, async (database) => {
+        const customer = invocation.options.customer as string | undefined;
+        const clients = await listClients(database, customer === undefined ? {} : { customer });
+        const data = clients.map((client) => ({
+          client_id: client.id,
+          customer_id: client.customerId,
+          name: client.name,
+          scopes: client.scopes,
+          created_at: formatInstant(client.createdAtNs),
+          disabled_at: client.disabledAtNs === null ? null : formatInstant(client.disabledAtNs),
+        }));
+        const rows = data.map((one) => [
+          one.client_id,
+          one.customer_id,
+          one.disabled_at === null ? 'active' : 'disabled',
+          one.name,
+        ]);
+        show(invocation, data, table([['CLIENT', 'CUSTOMER', 'STATE', 'NAME'], ...rows]));
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'client disable',
+    summary: 'disable an API client; takes effect within 10 seconds',
+    usage: 'client disable <client_id> [--json]',
+    json: true,
+    async run(invocation) {
+      const [clientId, extra] = invocation.positionals;
+      if (clientId === undefined || extra !== undefined) throw new UsageError('Name one client_id.');
+      return withDatabase(invocation, async (database) => {
+        await disableClient(database, clientId);
+        show(invocation, { client_id: clientId, disabled: true }, `Disabled ${clientId}.`);
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'key rotate',
+    summary: 'make a new key for signing tokens; live tokens stay valid',
+    usage: 'key rotate [--distrust-old] [--json]',
+    options: {
+      'distrust-old': {
+        help: 'for when a key has leaked: within 10 seconds no live token is valid any more',
+      },
+    },
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      return withDatabase(invocation, async (database) => {
+        const distrustOld = invocation.options['distrust-old'] === true;
+        const { kid } = await rotateKey(database, { distrustOld });
+        show(invocation, { kid }, `Tokens are signed with the new key ${kid} from now on.`);
+        return 0;
+      });
+    },
+  },
+];
