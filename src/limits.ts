@@ -47,6 +47,8 @@ export const LIMITS = {
   /** A node that dies inside a transaction must not hold its locks for longer. */
   idleInTransactionTimeoutMs: 10_000,
   databaseConnectTimeoutMs: 3_000,
+  /** Disabling waits for batches under way: longer than one may take. What runs on then is not one of ours. */
+  statusWaitMs: 15_000,
   /** Closing the pool waits that long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
   /** Audits, migrations: as long as they take, within reason. */

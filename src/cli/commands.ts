@@ -7,6 +7,7 @@ import { audit } from '../ledger/audit.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
 import { CommandError, type CommandLine, noArguments, show, withDatabase } from './command-line.ts';
 import { PARTY_COMMANDS } from './parties.ts';
+import { STATUS_COMMANDS } from './statuses.ts';
 
 export function variables(): string {
   const width = Math.max(...Object.keys(VARIABLES).map((name) => name.length)) + 2;
@@ -121,4 +122,5 @@ export const COMMANDS: readonly CommandLine[] = [
     },
   },
   ...PARTY_COMMANDS,
+  ...STATUS_COMMANDS,
 ];

@@ -7,6 +7,7 @@ type Row = {
   identity_customer_id: string | null;
   identity_status: 'APPROVED' | 'DISABLED' | null;
   account_customer_id: string | null;
+  owner_status: 'APPROVED' | 'DISABLED' | null;
   linked: boolean;
 };
 
@@ -17,12 +18,13 @@ export const actorTable: Table<ActorFacts> = {
     const pairs = keys.map((key) => key.split('/'));
     const rows = await tx.query<Row>(
       `select wanted.key, i.customer_id as identity_customer_id, i.status as identity_status,
-              a.customer_id as account_customer_id,
+              a.customer_id as account_customer_id, owner.status as owner_status,
               coalesce(a.identity_id = i.id or exists (
                 select from account_members m where m.account_id = a.id and m.identity_id = i.id), false) as linked
        from unnest($1::text[], $2::uuid[], $3::uuid[]) as wanted (key, identity_id, account_id)
        left join identities i on i.id = wanted.identity_id
-       left join accounts a on a.id = wanted.account_id`,
+       left join accounts a on a.id = wanted.account_id
+       left join identities owner on owner.id = a.identity_id`,
       [
         plainArray(keys),
         plainArray(pairs.map(([identityId]) => identityId || null)),
@@ -39,7 +41,10 @@ function factsOf(row: Row): ActorFacts {
       row.identity_customer_id === null
         ? undefined
         : { customerId: row.identity_customer_id, status: row.identity_status! },
-    account: row.account_customer_id === null ? undefined : { customerId: row.account_customer_id },
+    account:
+      row.account_customer_id === null
+        ? undefined
+        : { customerId: row.account_customer_id, ownerStatus: row.owner_status! },
     linked: row.linked,
   };
 }

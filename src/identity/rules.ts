@@ -6,7 +6,9 @@ export type Actor = { readonly identityId: string | undefined; readonly accountI
 export type ActorFacts = {
   /** Undefined when there is no such identity. */
   readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
-  readonly account: { readonly customerId: string } | undefined;
+  readonly account:
+    | { readonly customerId: string; readonly ownerStatus: 'APPROVED' | 'DISABLED' }
+    | undefined;
   /** The identity owns the account or is its member. */
   readonly linked: boolean;
 };
@@ -31,6 +33,10 @@ export function actorFault(
   }
   if (facts?.identity?.status === 'DISABLED') {
     return new Problem('forbidden', `Identity ${identityId} is disabled.`, { identity_id: identityId });
+  }
+  // Otherwise a disabled identity would only have to leave out its name. Who owns an account is not for everybody.
+  if (facts?.account?.ownerStatus === 'DISABLED') {
+    return new Problem('forbidden', `The identity that owns account ${accountId} is disabled.`);
   }
   if (identityId !== undefined && accountId !== undefined && facts?.linked !== true) {
     return invalidField(

@@ -111,6 +111,21 @@ export async function findIdentity(
   return identity;
 }
 
+/** Saying the same again is no change. False when there is none. */
+export async function setIdentityStatus(
+  database: Queryable,
+  id: string,
+  status: Identity['status'],
+): Promise<boolean> {
+  const rows = await database.query(
+    `update identities set status = $2, updated_at_ns = case when status = $2 then updated_at_ns else
+       greatest(updated_at_ns + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000) end
+     where id = $1 returning id`,
+    [id, status],
+  );
+  return rows.length === 1;
+}
+
 const IDENTITY_FILTERS = {
   ids: { column: 'i.id', type: 'uuid', few: true },
   ref_ids: { column: 'i.id', type: 'uuid', few: true },

@@ -99,6 +99,19 @@ export async function findProfile(
   return profile;
 }
 
+/** Nodes remember active profiles, and confirm each time that they still are. False when there is none. */
+export async function setProfileStatus(
+  database: Queryable,
+  id: string,
+  status: Profile['status'],
+): Promise<boolean> {
+  const rows = await database.query('update profiles set status = $2 where id = $1 returning id', [
+    id,
+    status,
+  ]);
+  return rows.length === 1;
+}
+
 const FILTERS = {
   ids: { column: 'p.id', type: 'uuid', few: true },
   nicknames: { column: 'p.nickname', type: 'text' },

@@ -158,6 +158,8 @@ describe('a wrong call', () => {
     [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
     [['client', 'disable'], 'Name one client_id. Try: ferry client disable --help'],
     [['client', 'disable', 'one', 'two'], 'Name one client_id. Try: ferry client disable --help'],
+    [['profile', 'disable'], 'Name one profile_id. Try: ferry profile disable --help'],
+    [['identity', 'enable', 'one', 'two'], 'Name one identity_id. Try: ferry identity enable --help'],
   ])(
     'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
     async (args, sentence) => {
@@ -184,6 +186,7 @@ describe('where there is no database', () => {
     [['client', 'disable', 'x']],
     [['verify']],
     [['key', 'rotate']],
+    [['profile', 'disable', 'x']],
   ])('ferry %j says so and makes none', async (args) => {
     expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
       code: 1,
@@ -403,6 +406,11 @@ describe('beside a running service', () => {
       /^There is no scope ""; the scopes are/,
     ],
     [['client', 'disable', 'nobody'], 'There is no client with the id "nobody".'],
+    [['profile', 'disable', 'nobody'], 'There is no profile with the id "nobody".'],
+    [
+      ['identity', 'enable', '01890a5d-ac96-774b-bcce-b302099a8057'],
+      'There is no identity with the id "01890a5d-ac96-774b-bcce-b302099a8057".',
+    ],
   ])('bad input like %j gives one sentence and 1', async (args, sentence) => {
     const both = await Promise.all([ferry(...args), ferry(...args, '--json')]);
     for (const finished of both) expectSentence(finished, { code: 1, sentence });

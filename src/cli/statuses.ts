@@ -1,0 +1,66 @@
+import type { Database } from '../database/database.ts';
+import { setIdentityStatus } from '../identity/store.ts';
+import { isId } from '../kernel/id.ts';
+import { setProfileStatus } from '../profiles/store.ts';
+import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
+import { untilRunningEnded } from './running-store.ts';
+
+/** Who may take part in transfers: an operator can stop a profile or an identity, and let it go on. */
+type Subject = {
+  readonly noun: 'profile' | 'identity';
+  /** What a disabled one cannot do. */
+  readonly meaning: string;
+  /** False when there is none with that id. */
+  set(database: Database, id: string, enabled: boolean): Promise<boolean>;
+};
+
+const PROFILE: Subject = {
+  noun: 'profile',
+  meaning: [
+    'A disabled profile takes part in nothing new: no transfers and withdrawals from or to it, no settlement',
+    'transactions and affirmations, no new ways to deposit. What arrives for it is kept in suspense. What it has taken on',
+    'before goes its way: withdrawals that are pending, settlement transactions that are affirmed.',
+  ].join('\n'),
+  set: (database, id, enabled) => setProfileStatus(database, id, enabled ? 'ACTIVE' : 'DISABLED'),
+};
+
+const IDENTITY: Subject = {
+  noun: 'identity',
+  meaning: [
+    'A request that names a disabled identity, or an account that it owns, is refused: transfers, withdrawals, fiat',
+    'accounts, profiles, accounts and members. Its profiles are not disabled with it.',
+  ].join('\n'),
+  set: (database, id, enabled) => setIdentityStatus(database, id, enabled ? 'APPROVED' : 'DISABLED'),
+};
+
+function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLine {
+  const verb = enabled ? 'enable' : 'disable';
+  return {
+    name: `${noun} ${verb}`,
+    summary: `${verb} ${noun === 'identity' ? 'an' : 'a'} ${noun}${enabled ? ' again' : ''}; takes effect at once`,
+    usage: `${noun} ${verb} <${noun}_id> [--json]`,
+    details: meaning,
+    json: true,
+    async run(invocation) {
+      const [id, extra] = invocation.positionals;
+      if (id === undefined || extra !== undefined) throw new UsageError(`Name one ${noun}_id.`);
+      return withDatabase(invocation, async (database) => {
+        if (!isId(id) || !(await set(database, id, enabled))) {
+          throw new CommandError(`There is no ${noun} with the id "${id}".`);
+        }
+        await untilRunningEnded(database);
+        show(
+          invocation,
+          { [`${noun}_id`]: id, disabled: !enabled },
+          `${enabled ? 'Enabled' : 'Disabled'} ${id}.`,
+        );
+        return 0;
+      });
+    },
+  };
+}
+
+export const STATUS_COMMANDS: readonly CommandLine[] = [PROFILE, IDENTITY].flatMap((subject) => [
+  commandOf(subject, false),
+  commandOf(subject, true),
+]);

@@ -1,0 +1,193 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
+
+/** What operators disable and enable, while two nodes are at work on one database. */
+const dataDir = mkdtempSync(join(tmpdir(), 'ferry-statuses-'));
+let test: TestDatabase;
+let env: Record<string, string>;
+let nodes: FerryProcess[] = [];
+let token: string;
+let counterpartyToken: string;
+
+beforeAll(async () => {
+  test = await createTestDatabase('template1');
+  const { socketDir, user, database } = test.address as { socketDir: string; user: string; database: string };
+  env = {
+    DATABASE_URL: `postgres:///${database}?host=${socketDir}&user=${user}`,
+    FERRY_DATA_DIR: dataDir,
+    FERRY_PUBLIC_URL: 'http://pay.example',
+  };
+  nodes = await Promise.all([startFerry(env), startFerry(env)]);
+  [token, counterpartyToken] = (await Promise.all(
+    customers().map((one) => tokenFrom(nodes[0]!.url, one)),
+  )) as [string, string];
+}, 60_000);
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.end('SIGTERM')));
+  await test.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const customers = () => sandboxOf(dataDir).customers;
+const [own, savings, theirs] = [
+  () => customers()[0]!.profiles[0]!.id,
+  () => customers()[0]!.profiles[1]!.id,
+  () => customers()[1]!.profiles[0]!.id,
+];
+
+async function call(node: FerryProcess, path: string, body: object, bearer = token) {
+  const response = await fetch(node.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+const transfer = (node: FerryProcess, from: string, to: string, more: object = {}) =>
+  call(node, '/v2/transfer/platform', {
+    from_profile_id: from,
+    to_profile_id: to,
+    asset: 'USD',
+    amount: '1',
+    ...more,
+  });
+
+/** On every node. */
+async function everywhere(from: string, to: string, more: object = {}): Promise<number[]> {
+  return (await Promise.all(nodes.map((node) => transfer(node, from, to, more)))).map(({ status }) => status);
+}
+
+async function set(noun: 'profile' | 'identity', verb: 'disable' | 'enable', id: string): Promise<void> {
+  expect(await runFerry([noun, verb, id], env)).toEqual({
+    code: 0,
+    stderr: '',
+    stdout: `${verb === 'disable' ? 'Disabled' : 'Enabled'} ${id}.\n`,
+  });
+}
+
+describe('a disabled profile', () => {
+  it('moves nothing any more from the moment the command ends, on any node, however busy they are', async () => {
+    let isEnded = false;
+    let done = 0;
+    const refusals = new Set<number>();
+    const busy = nodes.flatMap((node) =>
+      Array.from({ length: 8 }, async () => {
+        while (!isEnded) {
+          const { status } = await transfer(node, own(), theirs());
+          if (status === 200) done += 1;
+          else refusals.add(status);
+        }
+      }),
+    );
+    await expect.poll(() => done).toBeGreaterThan(100);
+    await set('profile', 'disable', own());
+    const balance = () =>
+      test.database.query<{ available: bigint }>(
+        `select available from balances where profile_id = $1 and asset = 'USD'`,
+        [own()],
+      );
+    const atOnce = await balance();
+    await new Promise((later) => setTimeout(later, 500));
+    isEnded = true;
+    await Promise.all(busy);
+    expect(await balance()).toEqual(atOnce);
+    expect([...refusals]).toEqual([403]);
+    expect(await everywhere(own(), theirs())).toEqual([403, 403]);
+    expect(await everywhere(savings(), own())).toEqual([403, 403]);
+    expect(await everywhere(savings(), theirs())).toEqual([200, 200]);
+  });
+
+  it('is not said to be disabled before everything that was under way has ended', async () => {
+    const connection = await test.database.reserve();
+    await connection.query('begin');
+    await connection.query('select pg_current_xact_id()');
+    let isSaid = false;
+    const said = set('profile', 'disable', savings()).then(() => {
+      isSaid = true;
+    });
+    const status = () => test.database.query('select status from profiles where id = $1', [savings()]);
+    await expect.poll(status, { timeout: 10_000 }).toEqual([{ status: 'DISABLED' }]);
+    await new Promise((later) => setTimeout(later, 500));
+    expect(isSaid).toBe(false);
+    await connection.query('commit');
+    connection.release();
+    await said;
+    await set('profile', 'enable', savings());
+  });
+
+  it('is withdrawn from by nobody, settles nothing new, and keeps what arrives in suspense', async () => {
+    const [node] = nodes;
+    const withdrawal = { profile_id: own(), fiat_account_id: customers()[0]!.fiat_account_id };
+    const refused = await call(node!, '/v2/transfer/fiat-withdrawals', {
+      ...withdrawal,
+      asset: 'USD',
+      amount: '50',
+    });
+    expect(refused).toMatchObject({ status: 403, body: { meta: { profile_id: own() } } });
+    const settlement = {
+      source_profile_id: theirs(),
+      target_profile_id: own(),
+      legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }],
+    };
+    expect((await call(node!, '/v2/settlement/transactions', settlement, counterpartyToken)).status).toBe(
+      403,
+    );
+
+    const way = { profile_id: own(), crypto_network: 'BITCOIN' };
+    expect((await call(node!, '/v2/transfer/deposit-addresses', way)).status).toBe(403);
+    await set('profile', 'enable', own());
+    const { address } = (await call(node!, '/v2/transfer/deposit-addresses', way)).body;
+    await set('profile', 'disable', own());
+    const arrived = await call(node!, '/v2/sandbox/crypto-deposits', {
+      crypto_network: 'BITCOIN',
+      address,
+      asset: 'BTC',
+      amount: '1',
+    });
+    expect(arrived.body).toMatchObject({ suspense_deposit: { amount: '1' } });
+    expect(arrived.body).not.toHaveProperty('transfer');
+  });
+
+  it('goes on when it is enabled again, and the command says what it did for machines, too', async () => {
+    const { stdout } = await runFerry(['profile', 'enable', own(), '--json'], env);
+    expect(JSON.parse(stdout)).toEqual({ profile_id: own(), disabled: false });
+    expect(await everywhere(own(), theirs())).toEqual([200, 200]);
+  });
+});
+
+describe('a disabled identity', () => {
+  it('acts for nobody on any node, neither by its name nor by its account, until it is enabled again', async () => {
+    const { identity_id, account_id } = customers()[0]!;
+    const read = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`${nodes[1]!.url}/v2/identity/identities/${identity_id}`, { headers });
+      return (await response.json()) as { status: string; updated_at: string };
+    };
+    const before = await read();
+    const byName = { from_identity_id: identity_id };
+    const byAccount = { from_account_id: account_id };
+    for (const named of [byName, byAccount]) {
+      expect(await everywhere(own(), theirs(), named)).toEqual([200, 200]);
+    }
+    await set('identity', 'disable', identity_id);
+    for (const named of [byName, byAccount]) {
+      expect(await everywhere(own(), theirs(), named)).toEqual([403, 403]);
+    }
+    const disabled = await read();
+    expect(disabled.status).toBe('DISABLED');
+    expect(disabled.updated_at > before.updated_at).toBe(true);
+    // Saying it twice is no change. Its profiles are not disabled with it.
+    await set('identity', 'disable', identity_id);
+    expect(await read()).toEqual(disabled);
+    expect(await everywhere(own(), theirs())).toEqual([200, 200]);
+    await set('identity', 'enable', identity_id);
+    for (const named of [byName, byAccount]) {
+      expect(await everywhere(own(), theirs(), named)).toEqual([200, 200]);
+    }
+  });
+});
