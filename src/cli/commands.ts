@@ -28,6 +28,8 @@ function shellVariables({ base_url, customers }: SandboxFile): string {
     IDENTITY: customer!.identity_id,
     ACCOUNT: customer!.account_id,
     FIAT_ACCOUNT: customer!.fiat_account_id,
+    COUNTERPARTY_CLIENT_ID: counterparty!.client_id,
+    COUNTERPARTY_CLIENT_SECRET: counterparty!.client_secret,
     COUNTERPARTY_PROFILE: counterparty!.profiles[0]!.id,
   };
   return Object.entries(values)

@@ -245,7 +245,8 @@ describe('beside a running service', () => {
     const { code, stdout, stderr } = await ferry('demo');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const names = ['FERRY', 'CLIENT_ID', 'CLIENT_SECRET', 'PROFILE', 'SECOND_PROFILE', 'IDENTITY', 'ACCOUNT'];
-    const all = [...names, 'FIAT_ACCOUNT', 'COUNTERPARTY_PROFILE'];
+    const theirs = ['CLIENT_ID', 'CLIENT_SECRET', 'PROFILE'].map((name) => `COUNTERPARTY_${name}`);
+    const all = [...names, 'FIAT_ACCOUNT', ...theirs];
     const script = `${stdout}\nfor name in ${all.join(' ')}; do echo "\${!name}"; done`;
     const taken = await run('bash', ['-euc', script]);
     const [customer, counterparty] = sandboxOf(dataDir).customers;
@@ -258,6 +259,8 @@ describe('beside a running service', () => {
       customer!.identity_id,
       customer!.account_id,
       customer!.fiat_account_id,
+      counterparty!.client_id,
+      counterparty!.client_secret,
       counterparty!.profiles[0]!.id,
     ]);
     expect(await json('demo')).toEqual(sandboxOf(dataDir));

@@ -20,7 +20,7 @@ function blocksOf(language: string): string[] {
 /** All but `npm ci && npm start`, which startFerry stands for. */
 const [installation, ...commands] = blocksOf('bash');
 
-/** The one block that talks to that path. */
+/** The one block that talks to that address, or one that begins so. */
 function blockFor(path: string): string {
   const found = commands.filter((block) => block.includes(path));
   expect(found).toHaveLength(1);
@@ -73,9 +73,9 @@ const answerTo = (path: string): any => answers[commands.indexOf(blockFor(path))
 const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
 
 describe('the commands of the README, pasted into one shell', () => {
-  it('start with the installation, and there are eight of them', () => {
+  it('start with the installation, and there are ten of them', () => {
     expect(installation).toContain('npm ci && npm start');
-    expect(commands).toHaveLength(8);
+    expect(commands).toHaveLength(10);
   });
 
   it('set the variables of the demo customer and get a token', () => {
@@ -143,12 +143,21 @@ describe('the commands of the README, pasted into one shell', () => {
   });
 
   it('settle with another party', () => {
-    const { legs, ...transaction } = answerTo('/v2/settlement/transactions');
+    const { legs, ...transaction } = answerTo('/v2/settlement/transactions"');
     expect(transaction).toMatchObject({ id, status: 'PENDING' });
     expect(legs).toMatchObject([
       { direction: 'DELIVER', asset: 'BTC', amount: '1' },
       { direction: 'RECEIVE', asset: 'USD', amount: '95000' },
     ]);
+  });
+
+  it('affirm it as the other party, and show that it has settled', () => {
+    const { id: offered } = answerTo('/v2/settlement/transactions"');
+    expect(answerTo('/affirm"')).toMatchObject({ id: offered, status: 'AFFIRMED' });
+    expect(answerTo('/v2/settlement/transactions/$SETTLEMENT"')).toMatchObject({
+      id: offered,
+      status: 'SETTLED',
+    });
   });
 
   it('give an identity a role on an account', () => {
