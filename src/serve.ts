@@ -6,6 +6,7 @@ import { migrate } from './database/migrate.ts';
 import { openDatabase } from './database/open.ts';
 import { LIMITS } from './limits.ts';
 import { assemble } from './main.ts';
+import type { Rails } from './rails/rail.ts';
 import { demoFault, isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
 
@@ -32,8 +33,24 @@ async function checkPort({ host, port }: Config): Promise<void> {
  */
 const BUFFER_POOL_BYTES = 8 * 1024;
 
-/** Runs the service until a signal ends it. Resolves when everything is closed. */
-export async function serve(config: Config, print: (text: string) => void): Promise<void> {
+/** What production can do without, but hardly ever wants to: said once, so that nobody wonders later. */
+function lackingIn(config: Config, rails: Rails | undefined): string[] {
+  if (config.mode !== 'production') return [];
+  return [
+    ...(rails === undefined || rails.list.length === 0
+      ? ['there are no rails: withdrawals and deposit addresses are refused; see docs/operations.md']
+      : []),
+    ...(config.secretKey === undefined
+      ? ['FERRY_SECRET_KEY is not set: webhooks are switched off; see docs/operations.md']
+      : []),
+  ];
+}
+
+/**
+ * Runs the service until a signal ends it. Resolves when everything is closed. Whoever has rails calls this with them,
+ * from a start of their own; without them the sandbox has simulated ones, and production none.
+ */
+export async function serve(config: Config, print: (text: string) => void, rails?: Rails): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
   const lacking = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
   if (lacking !== undefined) throw new ConfigError(lacking);
@@ -69,11 +86,12 @@ export async function serve(config: Config, print: (text: string) => void): Prom
       );
     }
     const { database, writeDatabase } = opened;
-    service = await assemble({ config, database, writeDatabase, logger });
+    service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });
     await service.start();
     if (config.mode === 'sandbox') {
       await seedSandbox({ service, database: opened.database, dataDir: config.dataDir });
     }
+    for (const lacking of lackingIn(config, rails)) logger.warn(lacking);
     service.setReady();
     print(welcome(config, service.url()));
     const signal = await signalled;

@@ -7,6 +7,7 @@ import { readMigrations } from '../../src/database/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
 
+const OPERATIONS = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 const PUBLIC_URL = 'https://pay.example';
 /** Nothing may be written here in production: it is not even made. */
 const parent = mkdtempSync(join(tmpdir(), 'ferry-nodes-'));
@@ -18,6 +19,12 @@ function urlOf(address: DatabaseAddress): string {
   if ('url' in address) return address.url;
   const { socketDir, port, user, database } = address;
   return `postgres://${user}@${encodeURIComponent(socketDir)}:${port}/${database}`;
+}
+
+/** What a node has logged. */
+function logged(node: FerryProcess): { level: number; msg: string }[] {
+  const lines = node.output().split('\n');
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 }
 
 describe('three nodes that start together on an empty database of the operator', () => {
@@ -77,6 +84,16 @@ describe('three nodes that start together on an empty database of the operator',
         .split('\n')
         .filter((line) => line !== '' && !line.startsWith('{'));
       expect(lines).toEqual([`Ferry listens on ${node.url}`]);
+    }
+  });
+
+  it('warn once, each, that there are no rails and no key for webhooks', () => {
+    for (const node of nodes) {
+      const warnings = logged(node).filter(({ level }) => level === 40);
+      expect(warnings.map(({ msg }) => msg)).toEqual([
+        expect.stringMatching(/^there are no rails: .*docs\/operations\.md$/),
+        expect.stringMatching(/^FERRY_SECRET_KEY is not set: webhooks .*docs\/operations\.md$/),
+      ]);
     }
   });
 
@@ -205,9 +222,8 @@ describe('a sandbox on a server of its own', () => {
 describe('the configuration file', () => {
   it('of the documentation starts a node, which takes no secrets but the tokens of the issuer', async () => {
     const test = await createTestDatabase('template1');
-    const text = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
     const file = join(parent, 'ferry.json');
-    writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(text)![1]!);
+    writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(OPERATIONS)![1]!);
     const node = await startFerry({
       FERRY_MODE: 'production',
       FERRY_PUBLIC_URL: PUBLIC_URL,
@@ -218,6 +234,38 @@ describe('the configuration file', () => {
     expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(404);
     const assets = await test.database.query<{ code: string }>('select code from assets order by code');
     expect(assets.map(({ code }) => code)).toEqual(['BTC', 'HUSD', 'USD', 'USDC']);
+    expect((await node.end('SIGTERM')).code).toBe(0);
+    await test.drop();
+  });
+});
+
+describe("a start of one's own", () => {
+  it('as the documentation has it gives production its rails, and warns of nothing then', async () => {
+    const test = await createTestDatabase('template1');
+    const [, example] = /^```ts\n([\s\S]*?)^```$/m.exec(OPERATIONS)!;
+    const start = join(parent, 'start.ts');
+    writeFileSync(start, example!.replaceAll("'./src/", `'${resolve(import.meta.dirname, '../../src')}/`));
+    writeFileSync(
+      join(parent, 'my-wire.ts'),
+      `export const createMyWire = () => ({
+         name: 'wire' as const,
+         horizonMs: 1_000,
+         submit: async () => ({ kind: 'accepted' as const, nextAskMs: 10 }),
+         ask: async () => ({ kind: 'completed' as const, detail: 'Paid.' }),
+         depositInstructions: async () => ({ account_number: '1' }),
+       });`,
+    );
+    const env = {
+      FERRY_MODE: 'production',
+      FERRY_PUBLIC_URL: PUBLIC_URL,
+      DATABASE_URL: urlOf(test.address),
+      FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
+    };
+    const node = await startFerry(env, [start]);
+    expect(logged(node).filter(({ level }) => level >= 40)).toEqual([]);
+    expect((await fetch(`${node.url}/metrics`).then((answer) => answer.text())).split('\n')).toContainEqual(
+      expect.stringMatching(/^ferry_withdrawals_waiting\{rail="wire"\} 0$/),
+    );
     expect((await node.end('SIGTERM')).code).toBe(0);
     await test.drop();
   });

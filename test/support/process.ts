@@ -38,8 +38,11 @@ export function runFerry(args: readonly string[], env: Record<string, string>): 
 }
 
 /** Starts the service and waits until it says where it listens. */
-export async function startFerry(env: Record<string, string>): Promise<FerryProcess> {
-  const child = spawn(process.execPath, [FERRY, 'serve'], {
+export async function startFerry(
+  env: Record<string, string>,
+  command: readonly string[] = [FERRY, 'serve'],
+): Promise<FerryProcess> {
+  const child = spawn(process.execPath, command, {
     env: environment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
