@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseAddress } from '../../src/database/database.ts';
 import { readMigrations } from '../../src/database/migrate.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
 
@@ -179,6 +180,42 @@ describe('three nodes that start together on an empty database of the operator',
       code: 0,
       stdout: 'The ledger is sound: 0 entries on 0 balances, no violations.\n',
     });
+  });
+
+  it('go on when a newer Ferry has migrated the database; but none of them starts any more, and no command runs', async () => {
+    const newest = readMigrations().length;
+    await test.database.query(
+      `insert into schema_migrations (version, name, checksum) values ($1, 'of_the_future.sql', '')`,
+      [newest + 1],
+    );
+    const token = await tokenAt(nodes[0]!);
+    const made = await call(nodes[1]!, token, 'POST', '/v2/profiles', { nickname: 'Late' });
+    const ready = await fetch(`${nodes[2]!.url}/health/ready`);
+    expect([made.status, ready.status]).toEqual([200, 200]);
+    const refusal = {
+      code: 1,
+      stdout: '',
+      stderr: `the database has schema version ${newest + 1}, this Ferry knows only ${newest}: start a newer Ferry\n`,
+    };
+    for (const args of [['serve'], ['migrate'], ['customer', 'list']]) {
+      expect(await runFerry(args, env)).toEqual(refusal);
+    }
+    await test.database.query('delete from schema_migrations where version > $1', [newest]);
+  });
+
+  it('never need more connections than the documentation says', async () => {
+    const [, perNode] = /at most (\d+) connections/.exec(OPERATIONS)!;
+    expect(Number(perNode)).toBe(LIMITS.databaseConnectionsMax + LIMITS.writePathConnectionsMax);
+    const token = await tokenAt(nodes[0]!);
+    const busy = nodes.flatMap((node) =>
+      Array.from({ length: 100 }, () => call(node, token, 'GET', '/v2/profiles')),
+    );
+    const count = `select count(*)::integer as count from pg_stat_activity
+                   where datname = current_database() and pid <> pg_backend_pid()`;
+    const [row] = await test.database.query<{ count: number }>(count);
+    await Promise.all(busy);
+    expect(row!.count).toBeGreaterThan(0);
+    expect(row!.count).toBeLessThanOrEqual(nodes.length * Number(perNode));
   });
 
   it('end with 0 at SIGTERM, and leave no connection behind', async () => {
