@@ -109,7 +109,7 @@ export function readConfigFile(content: unknown): ConfigFile {
   const { assets, fees, prices, external_issuer: issuer, rent_lamports_per_day_max: rent } = entries;
   return {
     ...(assets === undefined ? {} : { assets: readAssets(assets) }),
-    ...(fees === undefined ? {} : { fees: objectAt(fees, 'fees') as FeeTable }),
+    ...(fees === undefined ? {} : { fees: objectAt(fees, 'fees') }),
     ...(prices === undefined ? {} : { prices: objectAt(prices, 'prices') }),
     ...(issuer === undefined ? {} : { externalIssuer: readExternalIssuer(issuer) }),
     ...(rent === undefined ? {} : { rentLamportsPerDayMax: readRentBound(rent) }),

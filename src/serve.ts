@@ -52,8 +52,8 @@ function lackingIn(config: Config, rails: Rails | undefined): string[] {
  */
 export async function serve(config: Config, print: (text: string) => void, rails?: Rails): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
-  const lacking = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
-  if (lacking !== undefined) throw new ConfigError(lacking);
+  const unfit = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
+  if (unfit !== undefined) throw new ConfigError(unfit);
   if (config.mode === 'sandbox') checkDataDir(config.dataDir);
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
@@ -91,7 +91,7 @@ export async function serve(config: Config, print: (text: string) => void, rails
     if (config.mode === 'sandbox') {
       await seedSandbox({ service, database: opened.database, dataDir: config.dataDir });
     }
-    for (const lacking of lackingIn(config, rails)) logger.warn(lacking);
+    for (const warning of lackingIn(config, rails)) logger.warn(warning);
     service.setReady();
     print(welcome(config, service.url()));
     const signal = await signalled;

@@ -23,7 +23,7 @@ function urlOf(address: DatabaseAddress): string {
 }
 
 /** What a node has logged. */
-function logged(node: FerryProcess): { level: number; msg: string }[] {
+function logOf(node: FerryProcess): { level: number; msg: string }[] {
   const lines = node.output().split('\n');
   return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 }
@@ -90,7 +90,7 @@ describe('three nodes that start together on an empty database of the operator',
 
   it('warn once, each, that there are no rails and no key for webhooks', () => {
     for (const node of nodes) {
-      const warnings = logged(node).filter(({ level }) => level === 40);
+      const warnings = logOf(node).filter(({ level }) => level === 40);
       expect(warnings.map(({ msg }) => msg)).toEqual([
         expect.stringMatching(/^there are no rails: .*docs\/operations\.md$/),
         expect.stringMatching(/^FERRY_SECRET_KEY is not set: webhooks .*docs\/operations\.md$/),
@@ -299,7 +299,7 @@ describe("a start of one's own", () => {
       FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
     };
     const node = await startFerry(env, [start]);
-    expect(logged(node).filter(({ level }) => level >= 40)).toEqual([]);
+    expect(logOf(node).filter(({ level }) => level >= 40)).toEqual([]);
     expect((await fetch(`${node.url}/metrics`).then((answer) => answer.text())).split('\n')).toContainEqual(
       expect.stringMatching(/^ferry_withdrawals_waiting\{rail="wire"\} 0$/),
     );

@@ -72,12 +72,12 @@ async function set(noun: 'profile' | 'identity', verb: 'disable' | 'enable', id:
 
 describe('a disabled profile', () => {
   it('moves nothing any more from the moment the command ends, on any node, however busy they are', async () => {
-    let isEnded = false;
+    const ending = new AbortController();
     let done = 0;
     const refusals = new Set<number>();
     const busy = nodes.flatMap((node) =>
       Array.from({ length: 8 }, async () => {
-        while (!isEnded) {
+        while (!ending.signal.aborted) {
           const { status } = await transfer(node, own(), theirs());
           if (status === 200) done += 1;
           else refusals.add(status);
@@ -93,7 +93,7 @@ describe('a disabled profile', () => {
       );
     const atOnce = await balance();
     await new Promise((later) => setTimeout(later, 500));
-    isEnded = true;
+    ending.abort();
     await Promise.all(busy);
     expect(await balance()).toEqual(atOnce);
     expect([...refusals]).toEqual([403]);
