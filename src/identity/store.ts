@@ -1,4 +1,5 @@
 import { plainArray, textArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
@@ -119,7 +120,7 @@ export async function setIdentityStatus(
 ): Promise<boolean> {
   const rows = await database.query(
     `update identities set status = $2, updated_at_ns = case when status = $2 then updated_at_ns else
-       greatest(updated_at_ns + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000) end
+       greatest(updated_at_ns + 1, ${CLOCK_NS}) end
      where id = $1 returning id`,
     [id, status],
   );
