@@ -227,6 +227,7 @@ export function changeBalances(
   before: (row: BalanceRow) => Version,
 ): Promise<{ now_ns: bigint }[]> {
   const sorted = inLockOrder(rows);
+  const versions = sorted.map(before);
   return tx.query(
     `with changed as (
        update balances b
@@ -262,15 +263,15 @@ export function changeBalances(
       ),
       binaryArray(
         'bigint',
-        sorted.map((row) => before(row).movedAtNs),
+        versions.map((version) => version.movedAtNs),
       ),
       binaryArray(
         'numeric',
-        sorted.map((row) => before(row).available),
+        versions.map((version) => version.available),
       ),
       binaryArray(
         'numeric',
-        sorted.map((row) => before(row).held),
+        versions.map((version) => version.held),
       ),
       rows.length,
     ],
