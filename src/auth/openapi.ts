@@ -1,3 +1,4 @@
+import { ANSWERS, TOKEN_REQUEST } from './examples.ts';
 import { KEYS_SCHEMA, METADATA_SCHEMA, TOKEN_SCHEMA } from './token-schema.ts';
 
 type RouteSchema = {
@@ -10,17 +11,13 @@ type RouteSchema = {
   readonly response: Readonly<Record<string, object>>;
 };
 
-const TOKEN_EXAMPLE = {
-  grant_type: 'client_credentials',
-  scope: 'transfer:write_platform_transfer transfer:read_transfer',
-};
-
 /** The routes outside the operations in OpenAPI's words. */
 function operationOf(schema: RouteSchema): object {
   const { operationId, tags, summary, description, consumes, body, response } = schema;
   const responses = Object.entries(response).map(([status, answer]) => {
     const { description: meaning, ...shape } = answer as { description: string };
-    return [status, { description: meaning, content: { 'application/json': { schema: shape } } }];
+    const example = ANSWERS[operationId]?.[status];
+    return [status, { description: meaning, content: { 'application/json': { schema: shape, example } } }];
   });
   return {
     operationId,
@@ -34,7 +31,7 @@ function operationOf(schema: RouteSchema): object {
           requestBody: {
             required: true,
             content: Object.fromEntries(
-              (consumes ?? []).map((type) => [type, { schema: body, example: TOKEN_EXAMPLE }]),
+              (consumes ?? []).map((type) => [type, { schema: body, example: TOKEN_REQUEST }]),
             ),
           },
         }),

@@ -13,6 +13,7 @@ import { TransferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
 import { type ArrivalTables, creditSuspenseCommand, presentSuspense } from './arrival.ts';
 import { depositAddressCommand, depositInstructionsCommand, type WayTables } from './commands.ts';
+import { CREDITED_DEPOSIT, DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
 import {
   CreditSuspenseRequest,
   DepositAddressList,
@@ -70,6 +71,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       },
       response: DepositAddressShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
+      answer: DEPOSIT_ADDRESS,
       async handle({ caller, body }) {
         const { crypto_network: network } = body;
         const rail = rails.find(network);
@@ -98,6 +100,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       query: DepositAddressListQuery,
       response: DepositAddressList,
       problems: [],
+      answer: { items: [DEPOSIT_ADDRESS] },
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-addresses');
         const rows = await listAddresses(database, caller.customerId, query, page);
@@ -128,6 +131,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       },
       response: DepositInstructionsShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
+      answer: DEPOSIT_INSTRUCTIONS,
       async handle({ caller, body }) {
         const rail = rails.find(kindOfNetwork(body.fiat_network));
         if (rail?.depositInstructions === undefined) {
@@ -152,6 +156,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       query: DepositInstructionsListQuery,
       response: DepositInstructionsList,
       problems: [],
+      answer: { items: [DEPOSIT_INSTRUCTIONS] },
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-instructions');
         const rows = await listInstructions(database, caller.customerId, query, page);
@@ -175,6 +180,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       query: SuspenseListQuery,
       response: SuspenseList,
       problems: [],
+      answer: { items: [SUSPENSE_DEPOSIT] },
       async handle({ query }) {
         const page = readPage(query, 'suspense');
         const rows = await listSuspense(database, page);
@@ -193,6 +199,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       example: { profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40' },
       response: TransferShape,
       problems: ['not-found', 'forbidden', 'invalid-state'],
+      answer: CREDITED_DEPOSIT,
       async handle({ params, body }) {
         const suspense = await findSuspense(database, params.id);
         if (suspense === undefined) throw notFound('suspense deposit', params.id);

@@ -7,6 +7,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { eventText, FEED_START, LINE_MAX, type Place } from './event.ts';
+import { EVENT, EVENT_PAGE } from './examples.ts';
 import { feedHead, findEvent } from './feed-store.ts';
 import type { FeedFilter } from './filter.ts';
 import type { News } from './news.ts';
@@ -59,6 +60,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       query: EventsQuery,
       response: EventPage,
       problems: [],
+      answer: EVENT_PAGE,
       async handle({ caller, query, signal }) {
         const { customerId } = caller;
         const filter = readFilter(query);
@@ -85,6 +87,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       params: IdParams,
       response: EventShape,
       problems: ['not-found'],
+      answer: EVENT,
       async handle({ caller, params }) {
         const event = await findEvent(database, caller.customerId, params.id);
         if (event === undefined) throw notFound('event', params.id);
@@ -132,6 +135,7 @@ function streamRoute({ database, news, heartbeatMs }: EventDependencies): Route 
     response: EventShape,
     streams: 'text/event-stream',
     problems: [],
+    answer: EVENT,
     async handle({ caller, query, signal, header }) {
       const { customerId } = caller;
       const filter = readFilter(query);

@@ -3,6 +3,7 @@ import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import { quoteOf } from '../rails/call.ts';
 import type { Rails } from '../rails/rail.ts';
+import { GUARANTEED_FEE } from './examples.ts';
 import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
 import { GuaranteedFeeRequest, GuaranteedFeeShape } from './schema.ts';
 
@@ -29,6 +30,7 @@ export function feeRoutes(dependencies: Dependencies): Route[] {
         destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
         amount: '0.05',
       },
+      answer: GUARANTEED_FEE,
       examine: (caller, body) => void guaranteedFeeCommand(caller, body, dependencies, 0n),
       async handle({ caller, body }) {
         const rail = rails.find(body.crypto_network);

@@ -6,6 +6,7 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
+import { ACCOUNT_TO_REVIEW, APPROVED_ACCOUNT, REJECTED_ACCOUNT } from './examples.ts';
 import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
 import { listForReview } from './list-store.ts';
 import { findingsOf, type Review } from './rules.ts';
@@ -62,6 +63,7 @@ export function reviewRoutes(
       query: ReviewQueueQuery,
       response: ReviewQueue,
       problems: [],
+      answer: { items: [ACCOUNT_TO_REVIEW] },
       async handle({ query }) {
         const page = readPage(query, 'reviews');
         const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
@@ -77,6 +79,7 @@ export function reviewRoutes(
       summary: 'Approve a fiat account',
       body: ApproveRequest,
       example: { reason: 'The bank has confirmed the owner.' },
+      answer: APPROVED_ACCOUNT,
       async handle({ params, body }) {
         const review: Review = { status: 'APPROVED', reason: body?.reason ?? 'Approved by an operator.' };
         const scope = { customerId: undefined, seenAtNs: seenAt(body?.updated_at) };
@@ -91,6 +94,7 @@ export function reviewRoutes(
       summary: 'Reject a fiat account',
       body: RejectRequest,
       example: { reason: 'The bank knows no such account.' },
+      answer: REJECTED_ACCOUNT,
       async handle({ params, body }) {
         const review: Review = { status: 'REJECTED', reason: body.reason };
         const scope = { customerId: undefined, seenAtNs: seenAt(body.updated_at) };
@@ -119,6 +123,7 @@ function sandboxRoute(
     example: { reason: verb === 'approve' ? 'Looks right.' : 'Looks wrong.' },
     response: FiatAccountShape,
     problems: ['not-found', 'invalid-state'],
+    answer: verb === 'approve' ? APPROVED_ACCOUNT : REJECTED_ACCOUNT,
     async handle({ caller, params, body }) {
       const review: Review = { status, reason: body?.reason ?? `${status} in the sandbox.` };
       return change(

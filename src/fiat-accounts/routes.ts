@@ -12,6 +12,7 @@ import {
   type FiatAccountTables,
   updateFiatAccountCommand,
 } from './commands.ts';
+import { DELETED_ACCOUNT, FIAT_ACCOUNT, UPDATED_ACCOUNT } from './examples.ts';
 import { presentFiatAccount } from './fiat-account.ts';
 import { listFiatAccounts } from './list-store.ts';
 import { reviewRoutes } from './review-routes.ts';
@@ -49,6 +50,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       params: IdParams,
       response: FiatAccountShape,
       problems: ['not-found'],
+      answer: FIAT_ACCOUNT,
       async handle({ caller, params }) {
         const account = await findFiatAccount(database, caller.customerId, params.id);
         if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
@@ -72,6 +74,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
         fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'King' } },
         metadata: { reason: 'married' },
       },
+      answer: UPDATED_ACCOUNT,
       handle: async ({ caller, params, body }) =>
         change(writePath, updateFiatAccountCommand(caller, params.id, body, tables)),
     }),
@@ -87,6 +90,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       params: IdParams,
       response: FiatAccountShape,
       problems: ['not-found'],
+      answer: DELETED_ACCOUNT,
       handle: async ({ caller, params }) =>
         change(writePath, deleteFiatAccountCommand(caller, params.id, tables)),
     }),
@@ -128,6 +132,7 @@ function createRoute({ database, writePath }: FiatAccountDependencies, tables: F
         },
       },
     },
+    answer: FIAT_ACCOUNT,
     handle: async ({ caller, body }) =>
       createOnce(writePath, {
         command: createFiatAccountCommand(caller, body, tables),
@@ -149,6 +154,7 @@ function listRoute(database: Database): Route {
     query: FiatAccountListQuery,
     response: FiatAccountList,
     problems: [],
+    answer: { items: [FIAT_ACCOUNT] },
     async handle({ caller, query }) {
       const page = readPage(query, 'fiat-accounts');
       const rows = await listFiatAccounts(database, caller.customerId, query, page);

@@ -191,7 +191,12 @@ function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown)
       '200': {
         description: 'Success',
         headers: { ...REQUEST_ID_HEADER, ...replayHeader },
-        content: { [route.streams ?? 'application/json']: { schema: referTo(route.response) } },
+        content: {
+          [route.streams ?? 'application/json']: {
+            schema: referTo(route.response),
+            ...(route.answer === undefined ? {} : { example: route.answer }),
+          },
+        },
       },
       ...problemResponses(route, publicUrl),
     },

@@ -4,6 +4,7 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Outcome } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { ADDED_MEMBERS, REMOVED_MEMBER } from './examples.ts';
 import { presentMember, presentMemberAlone } from './member.ts';
 import { findMember, memberPlaces } from './member-store.ts';
 import { addMembersCommand, removeMemberCommand } from './members.ts';
@@ -41,6 +42,7 @@ export function memberRoutes({
       },
       response: AddedMembers,
       problems: ['forbidden', 'not-found', 'already-exists'],
+      answer: ADDED_MEMBERS,
       async handle({ caller, body }) {
         const outcome = await writePath.submit(addMembersCommand(caller, body, tables));
         const { members, added } = answerOf(outcome);
@@ -61,6 +63,7 @@ export function memberRoutes({
       params: IdParams,
       response: RemovedMember,
       problems: ['not-found'],
+      answer: REMOVED_MEMBER,
       async handle({ caller, params }) {
         const found = await findMember(database, caller.customerId, params.id);
         if (found === undefined) throw notFound('account_member', params.id);

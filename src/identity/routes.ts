@@ -10,6 +10,7 @@ import type { Profile } from '../profiles/profile.ts';
 import { presentAccount } from './account.ts';
 import { createAccountCommand } from './create-account.ts';
 import { createIdentityCommand } from './create-identity.ts';
+import { ACCOUNT, CREATED_ACCOUNT, IDENTITY } from './examples.ts';
 import { presentIdentity } from './identity.ts';
 import { memberRoutes } from './member-routes.ts';
 import {
@@ -57,6 +58,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       query: IdentitiesQuery,
       response: IdentityList,
       problems: [],
+      answer: { items: [IDENTITY] },
       async handle({ caller, query }) {
         const page = readPage(query, 'identities');
         const rows = await listIdentities(database, caller.customerId, query, page);
@@ -76,6 +78,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       response: IdentityShape,
       problems: ['already-exists'],
       example: { person_details: { first_name: 'Grace', last_name: 'Hopper' } },
+      answer: IDENTITY,
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createIdentityCommand(caller, body, identityTable),
@@ -93,6 +96,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       params: IdParams,
       response: IdentityShape,
       problems: ['not-found'],
+      answer: IDENTITY,
       async handle({ caller, params }) {
         const identity = await findIdentity(database, caller.customerId, params.id);
         if (identity === undefined) throw notFound('identity', params.id);
@@ -115,6 +119,7 @@ function accountRoutes({ database, writePath, newProfiles }: IdentityDependencie
       query: AccountsQuery,
       response: AccountList,
       problems: [],
+      answer: { items: [ACCOUNT] },
       async handle({ caller, query }) {
         const page = readPage(query, 'accounts');
         const rows = await listAccounts(database, caller.customerId, query, page);
@@ -136,6 +141,7 @@ function accountRoutes({ database, writePath, newProfiles }: IdentityDependencie
       },
       response: AccountShape,
       problems: ['forbidden', 'not-found', 'already-exists'],
+      answer: CREATED_ACCOUNT,
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createAccountCommand(caller, body, tables),
@@ -153,6 +159,7 @@ function accountRoutes({ database, writePath, newProfiles }: IdentityDependencie
       params: IdParams,
       response: AccountShape,
       problems: ['not-found'],
+      answer: ACCOUNT,
       async handle({ caller, params }) {
         const account = await findAccount(database, caller.customerId, params.id);
         if (account === undefined) throw notFound('account', params.id);

@@ -55,6 +55,8 @@ export type Route<
   readonly problems: readonly ProblemSlug[];
   /** A request that works in the sandbox as it is, for the documentation. */
   readonly example?: StaticOf<Body>;
+  /** What it is answered with, for the documentation. A test asks the service, and compares. */
+  readonly answer?: StaticOf<Response>;
   /**
    * Says what is wrong with a body by itself, beside its shape, by throwing the problem; looks at nothing else, and does
    * nothing. Asked only where the shape is wrong, so that all faults are named at once: so the body may be anything.

@@ -11,6 +11,7 @@ import type { Table } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createProfileCommand } from './create.ts';
+import { BALANCE, PROFILE } from './examples.ts';
 import { type Profile, presentBalance, presentProfile } from './profile.ts';
 import {
   AtQuery,
@@ -53,6 +54,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       query: ProfilesQuery,
       response: ProfileList,
       problems: [],
+      answer: { items: [PROFILE] },
       async handle({ caller, query }) {
         const page = readPage(query, 'profiles');
         const rows = await listProfiles(database, caller.customerId, query, page);
@@ -72,6 +74,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       example: { nickname: 'Treasury', description: 'Where customers are paid from' },
       response: ProfileShape,
       problems: ['not-found', 'already-exists'],
+      answer: PROFILE,
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createProfileCommand(caller, body, { actors, newProfiles, defaultProfiles }),
@@ -89,6 +92,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       params: IdParams,
       response: ProfileShape,
       problems: ['not-found'],
+      answer: PROFILE,
       handle: async ({ caller, params }) => ({
         body: presentProfile(await profileOf(database, caller.customerId, params.id)) as never,
       }),
@@ -120,6 +124,7 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       query: AtQuery,
       response: BalanceList,
       problems: ['not-found'],
+      answer: { items: [BALANCE] },
       async handle({ caller, params, query }) {
         const profile = await profileOf(database, caller.customerId, params.id);
         const found = await balances(profile.id, query.at);
@@ -136,6 +141,7 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       query: AtQuery,
       response: BalanceShape,
       problems: ['not-found'],
+      answer: BALANCE,
       async handle({ caller, params, query }) {
         const { asset } = params;
         const profile = await profileOf(database, caller.customerId, params.id);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { Arrivals } from '../deposits/arrivals.ts';
+import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { FiatNetworkName, SuspenseDepositShape } from '../deposits/schema.ts';
 import { kindOfNetwork } from '../deposits/way.ts';
 import { CryptoNetworkName } from '../fees/schema.ts';
@@ -13,6 +14,7 @@ import { LIMITS } from '../limits.ts';
 import { deriveTransaction } from '../rails/derive.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { TransferShape } from '../transfers/schema.ts';
+import { SUSPENSE_CRYPTO_DEPOSIT } from './examples.ts';
 
 const Reference = (description: string) =>
   Type.Optional(
@@ -100,6 +102,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
         asset: 'BTC',
         amount: '2',
       },
+      answer: { suspense_deposit: SUSPENSE_CRYPTO_DEPOSIT },
       async handle({ caller, body }) {
         const { crypto_network: rail, address, asset } = body;
         const fields = createFields(assets);
@@ -130,6 +133,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
         'The same reference never credits twice. A payment with an unknown memo is kept in suspense.',
       body: FiatArrival,
       example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
+      answer: { suspense_deposit: SUSPENSE_DEPOSIT },
       async handle({ caller, body }) {
         const fields = createFields(assets);
         const units = fields.amount('/amount', body.amount, 'USD');

@@ -5,6 +5,7 @@ import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/
 import { type DepositTables, depositCommand } from '../transfers/deposit.ts';
 import { transferCreator } from '../transfers/routes.ts';
 import { TransferShape } from '../transfers/schema.ts';
+import { SIMULATED_DEPOSIT } from './examples.ts';
 
 export const SandboxDepositRequest = Type.Object(
   {
@@ -38,6 +39,7 @@ export function sandboxDepositRoutes(
       response: TransferShape,
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
       example: { asset: 'BTC', crypto_network: 'BITCOIN', amount: '2', ref_id: 'deposit-0001' },
+      answer: SIMULATED_DEPOSIT,
       handle: ({ caller, params, body }) => {
         const deposit = { ...body, profile_id: params.id };
         return create(caller.customerId, depositCommand(caller.customerId, deposit, dependencies));

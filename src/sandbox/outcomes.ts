@@ -10,6 +10,7 @@ import { paymentOf } from '../transfers/progress.ts';
 import { TransferShape } from '../transfers/schema.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
 import { refusedByRail } from '../transfers/words.ts';
+import { COMPLETED_WITHDRAWAL, FAILED_WITHDRAWAL } from './examples.ts';
 
 type Dependencies = {
   readonly database: Database;
@@ -75,6 +76,7 @@ export function sandboxOutcomeRoutes(dependencies: Dependencies): Route[] {
       path: '/v2/sandbox/transfers/{id}/complete',
       operationId: 'simulateTransferCompletion',
       summary: 'Complete a pending withdrawal',
+      answer: COMPLETED_WITHDRAWAL,
       handle: ({ caller, params }) => decide(caller.customerId, params.id, 'completed'),
     }),
     route({
@@ -82,6 +84,7 @@ export function sandboxOutcomeRoutes(dependencies: Dependencies): Route[] {
       path: '/v2/sandbox/transfers/{id}/fail',
       operationId: 'simulateTransferFailure',
       summary: 'Fail a pending withdrawal; all of its total returns',
+      answer: FAILED_WITHDRAWAL,
       handle: ({ caller, params }) => decide(caller.customerId, params.id, 'failed'),
     }),
   ];

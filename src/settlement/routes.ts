@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import type { Database } from '../database/database.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
@@ -6,6 +7,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
+import { AFFIRMED_SETTLEMENT, CANCELLED_SETTLEMENT, SETTLEMENT } from './examples.ts';
 import { explained } from './explain.ts';
 import { listSettlements } from './list-store.ts';
 import {
@@ -49,6 +51,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       },
       response: SettlementTransactionShape,
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
+      answer: SETTLEMENT,
       examine: (caller, body) => void createSettlementCommand(caller, body, tables),
       handle: async ({ caller, body }) =>
         createOnce(writePath, {
@@ -68,6 +71,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       query: SettlementTransactionQuery,
       response: SettlementTransactionList,
       problems: [],
+      answer: { items: [SETTLEMENT] },
       async handle({ caller, query }) {
         const page = readPage(query, 'settlement-transactions');
         const found = await listSettlements(database, caller.customerId, query, page);
@@ -87,6 +91,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       params: IdParams,
       response: SettlementTransactionShape,
       problems: ['not-found'],
+      answer: SETTLEMENT,
       async handle({ caller, params }) {
         const settlement = await findSettlement(database, caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
@@ -101,6 +106,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       summary: 'Affirm a settlement transaction',
       description:
         'By the owner of the target profile. It is settled in its window, once all legs are covered.',
+      answer: AFFIRMED_SETTLEMENT,
     }),
     moveRoute('cancel', {
       method: 'DELETE',
@@ -108,12 +114,15 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       operationId: 'cancelSettlementTransaction',
       summary: 'Cancel a settlement transaction',
       description: 'By the owner of the source profile, as long as the target has not affirmed.',
+      answer: CANCELLED_SETTLEMENT,
     }),
   ];
 
   function moveRoute(
     move: 'affirm' | 'cancel',
-    definition: Pick<Route, 'method' | 'path' | 'operationId' | 'summary' | 'description'>,
+    definition: Pick<Route, 'method' | 'path' | 'operationId' | 'summary' | 'description'> & {
+      answer: Static<typeof SettlementTransactionShape>;
+    },
   ): Route {
     return route({
       ...definition,

@@ -4,6 +4,7 @@ import { formatInstant } from '../kernel/instant.ts';
 import { listQuery, listShape, pageOf, readPage } from '../kernel/paging.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { closed, DateTime, Id } from '../kernel/shapes.ts';
+import { RAIL_CONTRADICTION } from './examples.ts';
 import { listContradictions } from './payout-store.ts';
 
 const Ended = Type.Enum(['COMPLETED', 'FAILED']);
@@ -34,6 +35,7 @@ export function operatorTransferRoutes({ database }: { readonly database: Databa
       query: listQuery({}, ['created_at']),
       response: listShape(ContradictionShape, 'RailContradictionList'),
       problems: [],
+      answer: { items: [RAIL_CONTRADICTION] },
       async handle({ query }) {
         const page = readPage(query, 'contradictions');
         const rows = await listContradictions(database, page);

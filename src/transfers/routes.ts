@@ -7,6 +7,7 @@ import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto-withdrawal.ts';
+import { CRYPTO_WITHDRAWAL, FIAT_WITHDRAWAL, INTERNAL_TRANSFER, PLATFORM_TRANSFER } from './examples.ts';
 import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat-withdrawal.ts';
 import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
@@ -87,6 +88,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
         ref_id: 'invoice-2041',
         metadata: { invoice: '2041' },
       },
+      answer: PLATFORM_TRANSFER,
       examine: (caller, body) => void insideTransferCommand('PLATFORM', caller, body, tables),
       handle: ({ caller, body }) =>
         create(caller.customerId, insideTransferCommand('PLATFORM', caller, body, tables)),
@@ -105,6 +107,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
         amount: '0.5',
         ref_id: 'rebalance-0117',
       },
+      answer: INTERNAL_TRANSFER,
       examine: (caller, body) => void insideTransferCommand('INTERNAL', caller, body, tables),
       handle: ({ caller, body }) =>
         create(caller.customerId, insideTransferCommand('INTERNAL', caller, body, tables)),
@@ -136,6 +139,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
       },
       response: TransferShape,
       problems: CREATION_PROBLEMS,
+      answer: FIAT_WITHDRAWAL,
       examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
       handle: ({ caller, body }) => create(caller.customerId, fiatWithdrawalCommand(caller, body, tables)),
     }),
@@ -160,6 +164,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
       },
       response: TransferShape,
       problems: [...CREATION_PROBLEMS, 'fee-expired'],
+      answer: { ...CRYPTO_WITHDRAWAL, ref_id: 'payout-3311' },
       examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
       handle: ({ caller, body }) => create(caller.customerId, cryptoWithdrawalCommand(caller, body, tables)),
     }),
@@ -179,6 +184,7 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       query: TransferListQuery,
       response: TransferListShape,
       problems: [],
+      answer: { items: [CRYPTO_WITHDRAWAL] },
       async handle({ caller, query }) {
         const page = readPage(query, 'transfers');
         const transfers = await listTransfers(database, caller.customerId, query, page);
@@ -195,6 +201,7 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       params: IdParams,
       response: TransferShape,
       problems: ['not-found'],
+      answer: CRYPTO_WITHDRAWAL,
       async handle({ caller, params }) {
         const transfer = await findTransfer(database, caller.customerId, params.id);
         if (transfer === undefined) throw notFound('transfer', params.id);

@@ -19,6 +19,7 @@ import {
   replaySince,
 } from './delivery-store.ts';
 import { type Endpoint, presentEndpoint } from './endpoint.ts';
+import { DELIVERY, REPLAYED_DELIVERY, WEBHOOK } from './examples.ts';
 import { endpointOf, requireReadable, requireSealer, TAG, type WebhookDependencies } from './routes.ts';
 import {
   DeliveriesQuery,
@@ -51,6 +52,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       query: DeliveriesQuery,
       response: DeliveryList,
       problems: ['not-found'],
+      answer: { items: [DELIVERY] },
       async handle({ caller, params, query }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const page = readPage(query, 'deliveries');
@@ -68,6 +70,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       params: DeliveryParams,
       response: DeliveryShape,
       problems: ['not-found'],
+      answer: DELIVERY,
       async handle({ caller, params }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const delivery = await findDelivery(database, endpoint, params.delivery_id);
@@ -91,6 +94,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       params: DeliveryParams,
       response: DeliveryShape,
       problems: ['not-found', 'invalid-state'],
+      answer: REPLAYED_DELIVERY,
       async handle({ caller, params }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const delivery = await findDelivery(database, endpoint, params.delivery_id);
@@ -117,6 +121,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       example: { since: '2026-01-01T00:00:00Z' },
       response: WebhookShape,
       problems: ['not-found'],
+      answer: WEBHOOK,
       async handle({ caller, params, body }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const since = parseInstant(body.since);
@@ -162,6 +167,7 @@ function testRoute(dependencies: WebhookDependencies): Route {
     params: IdParams,
     response: DeliveryShape,
     problems: ['not-found', 'forbidden', 'invalid-state'],
+    answer: DELIVERY,
     async handle({ caller, params }) {
       const endpoint = await endpointOf(database, caller.customerId, params.id);
       if (underWay >= LIMITS.webhookTestsMax) {

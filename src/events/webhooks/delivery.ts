@@ -42,6 +42,12 @@ export type StoredDelivery = {
 
 export type DeliveryWithEvent = StoredDelivery & { readonly event: StoredEvent };
 
+/** What is due at once is due from the beginning of time; users see since when it has been. */
+function nextTry({ dueAtMs, createdAtNs }: StoredDelivery): Instant {
+  const dueNs = dueAtMs * NS_PER_MS;
+  return dueNs > createdAtNs ? dueNs : createdAtNs;
+}
+
 /** As users see it. */
 export function presentDelivery(row: DeliveryWithEvent) {
   return {
@@ -52,7 +58,7 @@ export function presentDelivery(row: DeliveryWithEvent) {
     trigger: row.trigger,
     status: row.status,
     attempts: row.attempts,
-    ...(row.status === 'PENDING' ? { next_attempt_at: formatInstant(row.dueAtMs * NS_PER_MS) } : {}),
+    ...(row.status === 'PENDING' ? { next_attempt_at: formatInstant(nextTry(row)) } : {}),
     ...(row.request === null ? {} : { request: { ...row.request, body: presentEvent(row.event) } }),
     ...(row.response === null ? {} : { response: row.response }),
     ...(row.error === null ? {} : { error: row.error }),

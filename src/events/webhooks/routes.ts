@@ -14,6 +14,7 @@ import {
   updateEndpointCommand,
 } from './commands.ts';
 import { type Endpoint, isReadable, presentEndpoint, presentSecret, presentStanding } from './endpoint.ts';
+import { CREATED_WEBHOOK, DELETED_WEBHOOK, ROTATED_WEBHOOK, UPDATED_WEBHOOK, WEBHOOK } from './examples.ts';
 import {
   CreateWebhookRequest,
   UpdateWebhookRequest,
@@ -107,6 +108,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
     },
     response: WebhookWithSecretShape,
     problems: ['forbidden', 'already-exists', 'invalid-state'],
+    answer: CREATED_WEBHOOK,
     async handle({ caller, body }) {
       const sealer = requireSealer(dependencies.sealer);
       await checkRequest(body, dependencies);
@@ -138,6 +140,7 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       query: WebhooksQuery,
       response: WebhookList,
       problems: [],
+      answer: { items: [WEBHOOK] },
       async handle({ caller, query }) {
         const page = readPage(query, 'webhooks');
         const rows = await listEndpoints(database, caller.customerId, query, page);
@@ -162,6 +165,7 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       params: IdParams,
       response: WebhookShape,
       problems: ['not-found'],
+      answer: WEBHOOK,
       async handle({ caller, params }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const standings = await findStandings(database, [endpoint.id]);
@@ -187,6 +191,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       example: { event_types: ['transfer.*', 'settlement.*'], enabled: true },
       response: WebhookShape,
       problems: ['not-found'],
+      answer: UPDATED_WEBHOOK,
       async handle({ caller, params, body }) {
         await endpointOf(database, caller.customerId, params.id);
         await checkRequest(body, dependencies);
@@ -204,6 +209,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       description: 'Answers with the endpoint as it was, and deleted_at. Nothing is sent to it any more.',
       response: WebhookShape,
       problems: ['not-found'],
+      answer: DELETED_WEBHOOK,
       async handle({ caller, params }) {
         await endpointOf(database, caller.customerId, params.id);
         const endpoint = await submitChange(writePath, deleteEndpointCommand(caller, params.id));
@@ -221,6 +227,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
         'Answers with the new secret. For 24 hours the new and the old one both sign, so that receivers can change over at any time. Also the way to make an endpoint work again whose secret the service cannot read any more; then only the new one signs.',
       response: WebhookWithSecretShape,
       problems: ['not-found', 'forbidden'],
+      answer: ROTATED_WEBHOOK,
       async handle({ caller, params }) {
         const sealer = requireSealer(dependencies.sealer);
         await endpointOf(database, caller.customerId, params.id);

@@ -1,0 +1,67 @@
+import type { Static } from 'typebox';
+import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER } from '../kernel/examples.ts';
+import type { FiatAccountShape, ReviewedAccountShape } from './schema.ts';
+
+type FiatAccount = Static<typeof FiatAccountShape>;
+
+const routing = {
+  routing_number_type: 'ABA',
+  routing_number: '021000021',
+  bank_name: 'First Example Bank',
+  bank_address: { country: 'US', address1: '1 Bank Street', city: 'New York', province: 'NY' },
+} as const;
+const ownerAddress = { address1: '456 Main Street', city: 'New York', province: 'NY', zip_code: '10001' };
+
+export const FIAT_ACCOUNT: FiatAccount = {
+  id: EXAMPLE_IDS.fiatAccount,
+  status: 'PENDING',
+  created_at: EXAMPLE_AT,
+  updated_at: EXAMPLE_AT,
+  fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'Lovelace' } },
+  fiat_network_instructions: {
+    wire: {
+      account_number: '****6789',
+      routing_details: routing,
+      fiat_account_owner_address: { country: 'US', ...ownerAddress },
+    },
+  },
+};
+
+export const UPDATED_ACCOUNT: FiatAccount = {
+  ...FIAT_ACCOUNT,
+  updated_at: EXAMPLE_LATER,
+  fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'King' } },
+  metadata: { reason: 'married' },
+};
+
+export const DELETED_ACCOUNT: FiatAccount = {
+  ...FIAT_ACCOUNT,
+  updated_at: EXAMPLE_LATER,
+  deleted_at: EXAMPLE_LATER,
+};
+
+export const APPROVED_ACCOUNT: FiatAccount = {
+  ...FIAT_ACCOUNT,
+  status: 'APPROVED',
+  updated_at: EXAMPLE_LATER,
+};
+
+export const REJECTED_ACCOUNT: FiatAccount = {
+  ...FIAT_ACCOUNT,
+  status: 'REJECTED',
+  updated_at: EXAMPLE_LATER,
+};
+
+/** Somebody has to look at it: a country was written in words. */
+export const ACCOUNT_TO_REVIEW: Static<typeof ReviewedAccountShape> = {
+  ...FIAT_ACCOUNT,
+  customer_id: EXAMPLE_IDS.customer,
+  fiat_network_instructions: {
+    wire: {
+      account_number: '****6789',
+      routing_details: routing,
+      fiat_account_owner_address: { country: 'Atlantis', ...ownerAddress },
+    },
+  },
+  findings: [{ verdict: 'ASK', reason: 'The country of the owner is not an ISO 3166 code.' }],
+};

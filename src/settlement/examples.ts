@@ -1,0 +1,45 @@
+import type { Static } from 'typebox';
+import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER, EXAMPLE_NEXT_DAY } from '../kernel/examples.ts';
+import type { SettlementTransactionShape } from './schema.ts';
+
+type Settlement = Static<typeof SettlementTransactionShape>;
+
+const common = {
+  id: '019bc0fd-8ba2-70d2-8263-159f662f3dad',
+  ref_id: 'trade-7781',
+  source_profile_id: EXAMPLE_IDS.profile,
+  target_profile_id: EXAMPLE_IDS.otherProfile,
+  settlement_window_start: EXAMPLE_AT,
+  settlement_window_end: EXAMPLE_NEXT_DAY,
+  legs: [
+    { id: '019bc0fd-8ba2-70d0-88d0-e3137bfc18fb', direction: 'DELIVER', asset: 'BTC', amount: '1.5' },
+    { id: '019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f', direction: 'RECEIVE', asset: 'USD', amount: '97500' },
+  ],
+  created_at: EXAMPLE_AT,
+} satisfies Partial<Settlement>;
+
+export const SETTLEMENT: Settlement = {
+  ...common,
+  status: 'PENDING',
+  updated_at: EXAMPLE_AT,
+  secondary_status: {
+    name: 'AWAITING_AFFIRMATION',
+    detail: `The owner of the target profile ${EXAMPLE_IDS.otherProfile} has not affirmed it; it expires at ${EXAMPLE_NEXT_DAY}.`,
+  },
+};
+
+export const AFFIRMED_SETTLEMENT: Settlement = {
+  ...common,
+  status: 'AFFIRMED',
+  updated_at: EXAMPLE_LATER,
+  secondary_status: {
+    name: 'AWAITING_SETTLEMENT',
+    detail: 'Its window is open, and it is being settled.',
+  },
+};
+
+export const CANCELLED_SETTLEMENT: Settlement = {
+  ...common,
+  status: 'CANCELLED',
+  updated_at: EXAMPLE_LATER,
+};
