@@ -40,7 +40,7 @@ export const DEPOSIT_INSTRUCTIONS: Static<typeof DepositInstructionsShape> = {
 };
 
 export const SUSPENSE_DEPOSIT: Static<typeof SuspenseDepositShape> = {
-  id: '019bc0fd-8ba2-71ac-95ac-1a47de95bed8',
+  id: EXAMPLE_IDS.suspenseDeposit,
   rail: 'wire',
   reference: '019bc0fd-8ba2-7171-af5a-d6c1025691f8',
   asset: 'USD',

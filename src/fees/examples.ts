@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
+import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import type { GuaranteedFeeShape } from './schema.ts';
 
 export const GUARANTEED_FEE: Static<typeof GuaranteedFeeShape> = {
-  id: '019bc0fd-8ba2-718f-a18f-b7fd1380b125',
+  id: EXAMPLE_IDS.fee,
   asset: 'BTC',
   crypto_network: 'BITCOIN',
   destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',

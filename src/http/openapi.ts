@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { SCOPES } from '../auth/scopes.ts';
 import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
 import type { Route } from '../kernel/route.ts';
+import { problemExample } from './problem-examples.ts';
+import { problemBody } from './problems.ts';
 import { COMMON_PROBLEMS } from './routes.ts';
 
 /**
@@ -108,18 +110,7 @@ function problemResponses(route: Route, publicUrl: string): Json {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
             examples: Object.fromEntries(
-              group.map((slug) => [
-                slug,
-                {
-                  value: {
-                    type: `${publicUrl}/problems/${slug}`,
-                    title: PROBLEMS[slug].title,
-                    status,
-                    detail: PROBLEMS[slug].help.replaceAll('`', '').split('. ')[0],
-                    meta: {},
-                  },
-                },
-              ]),
+              group.map((slug) => [slug, { value: problemBody(problemExample(route, slug), publicUrl) }]),
             ),
           },
         },

@@ -15,12 +15,16 @@ export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
   'unavailable',
 ];
 
+export function scopeProblem(required: string, found: readonly string[]): Problem {
+  return new Problem('insufficient-scope', `This operation needs the scope ${required}.`, {
+    required,
+    found,
+  });
+}
+
 function requireScope(caller: Caller, scope: string): void {
   if (caller.scopes.has(scope)) return;
-  throw new Problem('insufficient-scope', `This operation needs the scope ${scope}.`, {
-    required: scope,
-    found: [...caller.scopes].sort(),
-  });
+  throw scopeProblem(scope, [...caller.scopes].sort());
 }
 
 /** `/v2/things/{id}` is OpenAPI's form, `/v2/things/:id` the router's. */

@@ -7,6 +7,8 @@ export const EXAMPLE_IDS = {
   identity: '01981b42-3377-7b90-8e4c-0a5d16f3b928',
   account: '01981b42-91c5-74d8-b36e-7f28c40d5ea1',
   cryptoWithdrawal: '019bc0fd-8ba2-7329-8f29-a8431be64c5f',
+  fee: '019bc0fd-8ba2-718f-a18f-b7fd1380b125',
+  suspenseDeposit: '019bc0fd-8ba2-71ac-95ac-1a47de95bed8',
   webhook: '019bc0fd-8ba2-73b4-b3b4-752715822c16',
 } as const;
 

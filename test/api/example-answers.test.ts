@@ -18,9 +18,12 @@ const { operations } = service.description;
 const secured = operations.filter((operation) => operation.scopes.length > 0);
 let receiver: Receiver;
 let customer: TestCustomer;
+/** The other side of settlements. */
+let partner: TestCustomer;
 let own: Belongings;
 /** By the id of the operation. */
-const real = new Map<string, { sent: any; body: any }>();
+type Asked = { path: string; sent: any; body: any };
+const real = new Map<string, Asked>();
 afterAll(async () => {
   await receiver.close();
   await service.stop();
@@ -67,8 +70,7 @@ function places(sent: any, body: any): string[] {
 }
 
 /** Things that work as the examples say: a receiver that answers, a withdrawal, a profile that was made over the API. */
-async function createOwn(): Promise<{ own: Belongings; partner: TestCustomer }> {
-  const partner = await service.createCustomer();
+async function createOwn(): Promise<Belongings> {
   const base = await createBelongings(service, customer, partner);
   const partnersProfile = await service.createProfile(partner);
   let webhook = '';
@@ -98,13 +100,13 @@ async function createOwn(): Promise<{ own: Belongings; partner: TestCustomer }> 
       return tested.body.id;
     },
   };
-  return { own: { ...base, make }, partner };
+  return { ...base, make };
 }
 
 /** Makes a difference only to lists: first all that makes something, then all that shows it. */
 const ORDER = ['POST', 'PUT', 'DELETE', 'GET'];
 
-async function ask(operation: Operation, partner: TestCustomer): Promise<{ sent: any; body: any }> {
+async function ask(operation: Operation): Promise<Asked> {
   const sent = operation.body === undefined ? undefined : exampleFor(operation, own, 'shown');
   const path =
     operation.id === 'getProfile'
@@ -114,14 +116,14 @@ async function ask(operation: Operation, partner: TestCustomer): Promise<{ sent:
   const caller = operation.id === 'affirmSettlementTransaction' ? partner : customer;
   const answer = await caller.call(operation.method, path, sent);
   if (answer.status !== 200) throw new Error(`${operation.name}: ${JSON.stringify(answer.body)}`);
-  return { sent, body: answer.body };
+  return { path, sent, body: answer.body };
 }
 
 beforeAll(async () => {
   receiver = await startReceiver();
   customer = await service.createCustomer();
-  const made = await createOwn();
-  own = made.own;
+  partner = await service.createCustomer();
+  own = await createOwn();
   for (const kind of ['suspense-deposits', 'transfers']) await own.make[kind]!();
   // Rails contradict themselves only when something is badly wrong with them.
   await service.database.query(
@@ -131,7 +133,7 @@ beforeAll(async () => {
   );
   const sorted = [...secured].sort((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method));
   for (const operation of sorted) {
-    if (operation.id !== 'streamEvents') real.set(operation.id, await ask(operation, made.partner));
+    if (operation.id !== 'streamEvents') real.set(operation.id, await ask(operation));
   }
 });
 
@@ -187,5 +189,167 @@ describe('the example answer', () => {
       const { body } = await service.anonymous.call('GET', operation.path);
       expect(comparable(exampleOf(operation))).toEqual(comparable(body));
     }
+  });
+});
+
+describe('the example of a problem', () => {
+  type Content = { examples: Record<string, { value: any }> };
+  const exampleProblem = (operation: Operation, status: number, slug: string): any => {
+    const content = operation.responses[status]?.content['application/problem+json'] as Content | undefined;
+    return content?.examples[slug]?.value;
+  };
+  const having = (status: number, slug: string) =>
+    secured
+      .filter((operation) => exampleProblem(operation, status, slug) !== undefined)
+      .map((operation) => [operation.name, operation] as const);
+  const names = (list: readonly (readonly [string, Operation])[]): string[] => list.map(([name]) => name);
+
+  function expectLike(operation: Operation, answer: { status: number; body: any }, slug: string): void {
+    expect(answer.body.type).toMatch(new RegExp(`/${slug}$`));
+    expect(comparable(exampleProblem(operation, answer.status, slug))).toEqual(comparable(answer.body));
+  }
+
+  /** The request that works, once more, with something else in it. */
+  const again = (operation: Operation, change: (body: any) => any, path?: string) => {
+    const { sent, path: usual } = real.get(operation.id) ?? { sent: undefined, path: operation.path };
+    return customer.call(operation.method, path ?? usual, sent === undefined ? undefined : change(sent));
+  };
+
+  /** Not a repetition of the request that worked. */
+  const anew = (change: (body: any) => any) => (body: any) =>
+    JSON.parse(JSON.stringify(change(body)).replaceAll(/"(ref_id|nickname)":"[^"]*"/g, `"$1":"${newId()}"`));
+
+  it.each(having(400, 'invalid-request'))('of %s: what is not valid', async (_name, operation) => {
+    const [{ pointer }] = exampleProblem(operation, 400, 'invalid-request').meta.errors;
+    const { path = operation.path } = real.get(operation.id) ?? {};
+    const answer = pointer.startsWith('/query/')
+      ? await again(operation, (body) => body, `${path}?colour=red`)
+      : await again(operation, (body) => ({ ...body, [pointer.slice(1)]: undefined }));
+    expectLike(operation, answer, 'invalid-request');
+  });
+
+  it('of all: no valid token, and one without the scope', async () => {
+    const scopes = ['events:read_event', 'funding:read_profile'];
+    const weak = await Promise.all(scopes.map((scope) => service.createCustomer({ scopes: [scope] })));
+    for (const operation of secured) {
+      const path = operation.path.replaceAll(/\{\w*id\}/g, newId());
+      const unknown = await service.anonymous.call(operation.method, path, undefined, {
+        authorization: 'Bearer nonsense',
+      });
+      const example = exampleProblem(operation, 401, 'unauthenticated');
+      expect({ ...example, detail: '' }).toEqual({ ...unknown.body, detail: '' });
+      const other = operation.scopes.includes(scopes[0]!) ? weak[1]! : weak[0]!;
+      expectLike(operation, await other.call(operation.method, path), 'insufficient-scope');
+    }
+  });
+
+  it.each(having(404, 'not-found'))('of %s: what is not there', async (_name, operation) => {
+    const example = exampleProblem(operation, 404, 'not-found');
+    // Somebody else's address is not there, either; it takes two to show that.
+    if (example.meta.resource === 'deposit address') return;
+    if (operation.path.includes('{id}')) {
+      const path = operation.path.replaceAll(/\{\w*id\}/g, newId()).replace('{asset}', 'USD');
+      return expectLike(
+        operation,
+        await again(
+          operation,
+          anew((body) => body),
+          path,
+        ),
+        'not-found',
+      );
+    }
+    // Named in the body: by a field of the example, by one that it leaves out, or further inside.
+    const sent = operation.body!.example;
+    const [field] = Object.entries(sent).find(([, value]) => value === example.meta.id) ?? [];
+    const inside = JSON.stringify(sent).includes(example.meta.id);
+    const name = field ?? `${example.meta.resource}_id`;
+    const change = (body: any): any =>
+      field === undefined && inside
+        ? JSON.parse(JSON.stringify(body).replaceAll(own.fields[name]!, newId()))
+        : { ...body, [name]: newId() };
+    expectLike(operation, await again(operation, anew(change)), 'not-found');
+  });
+
+  it.each(having(400, 'exceeds-precision'))('of %s: too many decimals', async (_name, operation) => {
+    const { max_decimals: decimals } = exampleProblem(operation, 400, 'exceeds-precision').meta;
+    const amount = `0.${'1'.repeat(decimals + 1)}`;
+    const answer = await again(operation, (body) =>
+      body.legs === undefined
+        ? { ...body, amount }
+        : { ...body, legs: [{ ...body.legs[0], amount }, ...body.legs.slice(1)] },
+    );
+    expectLike(operation, answer, 'exceeds-precision');
+  });
+
+  it.each(having(403, 'insufficient-funds'))('of %s: not enough', async (_name, operation) => {
+    const poor = await service.createProfile(customer, { USD: '0.01', BTC: '0.01' });
+    const change = (body: any): any => ({
+      ...body,
+      [body.profile_id === undefined ? 'from_profile_id' : 'profile_id']: poor,
+    });
+    expectLike(operation, await again(operation, anew(change)), 'insufficient-funds');
+  });
+
+  it('of what exists already is the first record, with what differs', async () => {
+    const changes: Record<string, object> = {
+      createPlatformTransfer: { amount: '1' },
+      createCryptoWithdrawal: { amount: '1' },
+      createSettlementTransaction: { legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }] },
+      createWebhook: { url: 'https://example.com/other' },
+      createDepositAddress: { metadata: { user: '43' } },
+      createFiatDepositInstructions: { metadata: { user: '43' } },
+      createProfile: { description: 'Another one' },
+      createAccount: { create_profile: false },
+      simulateDeposit: { amount: '1' },
+    };
+    for (const [id, change] of Object.entries(changes)) {
+      const operation = service.description.operation(id);
+      const answer = await again(operation, (body) => ({ ...body, ...change }));
+      expectLike(operation, answer, 'already-exists');
+    }
+    const members = service.description.operation('addAccountMembers');
+    const other = await again(members, ({ account_id, members: [one] }) => ({
+      account_id,
+      members: [{ ...one, roles: ['FINANCIAL_ADVISOR'] }],
+    }));
+    expectLike(members, other, 'already-exists');
+  });
+
+  it('of a state that does not allow it is the state', async () => {
+    for (const id of ['simulateTransferCompletion', 'creditSuspenseDeposit', 'approveFiatAccount']) {
+      const operation = service.description.operation(id);
+      expectLike(operation, await again(operation, (body) => body), 'invalid-state');
+    }
+    const { description } = service;
+    const replay = description.operation('replayWebhookDelivery');
+    const replayed = real.get(replay.id)!;
+    const path = replayed.path.replace(/[^/]+\/replay$/, `${replayed.body.id}/replay`);
+    expectLike(replay, await again(replay, (body) => body, path), 'invalid-state');
+    const affirm = description.operation('affirmSettlementTransaction');
+    const cancel = description.operation('cancelSettlementTransaction');
+    const transaction = await own.make.transactions!();
+    const at = `/v2/settlement/transactions/${transaction}`;
+    expectLike(affirm, await again(affirm, (body) => body, `${at}/affirm`), 'forbidden');
+    expect((await again(cancel, (body) => body, at)).status).toBe(200);
+    expectLike(affirm, await partner.call('PUT', `${at}/affirm`), 'invalid-state');
+    expectLike(
+      cancel,
+      await again(cancel, (body) => body, real.get(affirm.id)!.path.replace('/affirm', '')),
+      'invalid-state',
+    );
+  });
+
+  it('is told for each kind of problem that an operation has', () => {
+    for (const operation of secured) {
+      for (const [status, response] of Object.entries<any>(operation.responses)) {
+        const examples = response.content['application/problem+json']?.examples ?? {};
+        for (const [slug, { value }] of Object.entries<any>(examples)) {
+          expect(value).toMatchObject({ status: Number(status), detail: expect.stringMatching(/^\S.*\.$/) });
+          expect(JSON.stringify(value), `${operation.id} ${slug}`).not.toMatch(/undefined|null|NaN/);
+        }
+      }
+    }
+    expect(names(having(503, 'unavailable'))).toHaveLength(secured.length);
   });
 });
