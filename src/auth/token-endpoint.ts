@@ -117,7 +117,7 @@ function tokenErrorOf(error: unknown): TokenError {
 function sendTokenError(request: FastifyRequest, reply: FastifyReply, error: TokenError): FastifyReply {
   // A 401 has it (RFC 9110 section 15.5.2), also when the credentials were in the body; but a browser takes it for a
   // question to its user, and keeps the answer from the page that sent them. RFC 6749 asks for it only with the header.
-  const isOfAPage = request.headers['sec-fetch-site'] !== undefined;
+  const isOfAPage = request.headers.origin !== undefined;
   if (error.status === 401 && (request.headers.authorization !== undefined || !isOfAPage))
     reply.header('www-authenticate', 'Basic realm="ferry", charset="UTF-8"');
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);

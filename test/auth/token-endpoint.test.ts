@@ -187,7 +187,7 @@ describe('the token endpoint', () => {
     const wrong = { ...inBody(), client_secret: secret };
     await expectTokenError(await postToken(node.url, wrong), 401, 'invalid_client');
     // A browser would take the challenge for its own, and ask its user instead of answering the page.
-    const ofAPage = await postToken(node.url, wrong, { 'sec-fetch-site': 'same-origin' });
+    const ofAPage = await postToken(node.url, wrong, { origin: node.url });
     await expectTokenError(ofAPage, 401, 'invalid_client', null);
     const header = await postToken(node.url, grant, { authorization: basic(client.clientId, secret) });
     await expectTokenError(header, 401, 'invalid_client');
