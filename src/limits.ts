@@ -28,6 +28,8 @@ export const LIMITS = {
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
   commandPostingsMax: 10_000,
+  /** How far ahead of the database's clock the instants of a node may go on from each other. */
+  clockAheadMaxMs: 1_000,
   /** Times a batch is started anew after a deadlock or a missing balance row before its commands are refused. */
   batchAttemptsMax: 5,
   /** How long callers are kept waiting for the outcome of a commit that was cut off, before they get a 503. */

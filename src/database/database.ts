@@ -116,12 +116,12 @@ function preparedOf(client: pg.PoolClient): Prepared {
 }
 
 /** Statements that are sent in the same turn of the event loop make one flight. */
-function queryableOn(client: pg.PoolClient, patient: boolean): Transaction {
+function queryableOn(client: pg.PoolClient, patient: boolean, silent: () => void): Transaction {
   const prepared = preparedOf(client);
   const timeoutMs = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
   let waiting: Part[] = [];
   function send(): void {
-    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate);
+    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate, silent);
     waiting = [];
     client.query(query);
   }
@@ -156,6 +156,8 @@ export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_p
 
 /** Connections that are gone. */
 const lost = new WeakSet<pg.ClientBase>();
+/** When each was made. */
+const connectedMs = new WeakMap<pg.ClientBase, number>();
 
 function createPool(address: DatabaseAddress, connectionsMax: number, planner: string): pg.Pool {
   const where =
@@ -175,6 +177,7 @@ function createPool(address: DatabaseAddress, connectionsMax: number, planner: s
     idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
     idleTimeoutMillis: 60_000,
     onConnect(client: pg.ClientBase) {
+      connectedMs.set(client, performance.now());
       // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
       client.on('error', () => lost.add(client));
       client.on('end', () => lost.add(client));
@@ -192,14 +195,30 @@ export function connectDatabase(
 ): Database {
   const pool = createPool(address, connectionsMax, planner);
   const inUse = new Set<pg.PoolClient>();
+  /**
+   * Where one connection fell silent, those that lay idle meanwhile may have died with it, and each would be found out
+   * only by waiting as long again: from then on only new ones are used.
+   */
+  let trustedFromMs = Number.NEGATIVE_INFINITY;
+  const silent = (): void => {
+    trustedFromMs = performance.now();
+  };
+
+  async function connect(): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw translate(error);
+      });
+      if ((connectedMs.get(client) ?? 0) >= trustedFromMs) return client;
+      client.release(true);
+    }
+  }
 
   async function reserve({ patient = false } = {}): Promise<Connection> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw translate(error);
-    });
+    const client = await connect();
     inUse.add(client);
     return {
-      ...queryableOn(client, patient),
+      ...queryableOn(client, patient, silent),
       session: client,
       isOpen: () => !lost.has(client),
       async script(text) {

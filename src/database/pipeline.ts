@@ -54,7 +54,8 @@ export function wireValue(value: Parameter): WireValue {
 }
 
 /** What was sent cannot be taken back, so it ends with its connection. */
-function giveUp(wire: Wire): void {
+function giveUp(wire: Wire, silent: () => void): void {
+  silent();
   wire.stream.destroy(new Error('the server does not answer'));
 }
 
@@ -74,6 +75,7 @@ export class PipelineQuery extends pg.Query {
   #shape: Shape | undefined;
   #isFinished = false;
   readonly #timeoutMs: number;
+  readonly #silent: () => void;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -81,17 +83,20 @@ export class PipelineQuery extends pg.Query {
     prepared: Prepared,
     timeoutMs: number,
     translate: (error: unknown) => unknown,
+    /** Told when no answer came in time. */
+    silent: () => void,
   ) {
     super('pipeline', ((error: Error | null) => this.#finish(error && translate(error))) as never);
     this.#parts = parts;
     this.#prepared = prepared;
     this.#timeoutMs = timeoutMs;
+    this.#silent = silent;
     this.#rows = parts.map(() => []);
   }
 
   override submit = (connection: pg.Connection): void => {
     const wire = connection as Wire;
-    this.#timer = setTimeout(giveUp, this.#timeoutMs, wire);
+    this.#timer = setTimeout(giveUp, this.#timeoutMs, wire, this.#silent);
     wire.stream.cork();
     try {
       for (const part of this.#parts) this.#send(wire, part);

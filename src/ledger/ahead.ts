@@ -106,6 +106,8 @@ async function conclude(
       () => false,
     );
     if (isCommitted === true) return;
+    // By itself: together with statements that fail it would be skipped like them, and prove nothing.
+    await Promise.allSettled(statements);
     // Only a connection that still answers proves that the server refused.
     const answers = await session.connection.query('rollback').then(
       () => true,

@@ -1,6 +1,7 @@
 import { newBatchId } from '../kernel/id.ts';
-import type { Instant } from '../kernel/instant.ts';
+import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
 import type { Book } from './book.ts';
 import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
 import { keyText, type UsedKey } from './store.ts';
@@ -45,13 +46,23 @@ export type Decided = {
 /** Decides commands one by one, each on what the ones before it left. */
 export type Decider = { decide(command: Command<unknown>): Verdict; decided(): Decided };
 
+const CLOCK_AHEAD_MAX_NS = BigInt(LIMITS.clockAheadMaxMs) * NS_PER_MS;
+
+/**
+ * Instants of a node go on from the last one; but not from one that lies far ahead, as after a clock that was wrong for a
+ * moment: all that the node does would be in the future from then on. Each balance keeps its own order in any case.
+ */
+function follows(after: Instant, nowNs: Instant): boolean {
+  return after >= nowNs && after - nowNs <= CLOCK_AHEAD_MAX_NS;
+}
+
 export function createDecider(ground: Ground, after: Instant): Decider {
   const { book } = ground;
   const batchId = newBatchId();
   const writes: Rows = new Map();
   const logs = new Map<Table<unknown>, unknown[]>();
   const acceptedKeys = new Map<string, IdempotencyKey>();
-  let cursor = after >= ground.nowNs ? after : ground.nowNs - 1n;
+  let cursor = follows(after, ground.nowNs) ? after : ground.nowNs - 1n;
 
   const balance: View['balance'] = (profileId, asset) => book.balance(profileId, asset);
   const row: View['row'] = <Row>(table: Table<Row>, key: string): Row | undefined =>

@@ -29,9 +29,18 @@ type Dependencies = {
   readonly memory: Memory;
   /** Resolves when that flight, and all before it, are committed or have failed. */
   landed(flight: number): Promise<void>;
+  /** A batch has nothing to do but to wait until its outcome is known, or is through with that. */
+  waitsForOutcome(isSo: boolean): void;
 };
 
-export function createExecutor({ database, assets, observer, memory, landed }: Dependencies): Executor {
+export function createExecutor({
+  database,
+  assets,
+  observer,
+  memory,
+  landed,
+  waitsForOutcome,
+}: Dependencies): Executor {
   let lastInstant: Instant = 0n;
 
   function advance(instant: Instant): void {
@@ -39,8 +48,18 @@ export function createExecutor({ database, assets, observer, memory, landed }: D
   }
 
   /** Never throws: what is committed must not reach the code that runs failed batches again. */
-  function finish(batch: readonly Waiting[], { verdicts, changed, lastInstant: last }: BatchResult): void {
+  function finish(
+    batch: readonly Waiting[],
+    { verdicts, changed, lastInstant: last, seen }: BatchResult,
+  ): void {
     advance(last);
+    try {
+      memory.learnBalances(seen.balances);
+      memory.learnTime(seen.nowNs, seen.heardAt);
+      memory.learnRows(seen.rows);
+    } catch (error) {
+      observer.trouble('faulty', error);
+    }
     try {
       settle(batch, verdicts, observer);
       observer.committed?.(changed);
@@ -87,7 +106,10 @@ export function createExecutor({ database, assets, observer, memory, landed }: D
 
   async function seeAway(batch: readonly Waiting[], { cause, inDoubt }: BatchFailure): Promise<void> {
     observer.trouble(inDoubt === undefined ? 'away' : 'in-doubt', cause);
-    if (inDoubt !== undefined) return resolveDoubt(batch, inDoubt);
+    if (inDoubt !== undefined) {
+      waitsForOutcome(true);
+      return resolveDoubt(batch, inDoubt).finally(() => waitsForOutcome(false));
+    }
     rejectAll(batch, unavailable('The database is away; nothing was done.'));
   }
 
@@ -116,10 +138,6 @@ export function createExecutor({ database, assets, observer, memory, landed }: D
     } finally {
       memory.takeBack(balances);
     }
-    const { seen } = result;
-    memory.learnBalances(seen.balances);
-    memory.learnRows(seen.rows);
-    memory.learnTime(seen.nowNs, seen.heardAt);
     return result;
   }
 

@@ -50,7 +50,7 @@ export async function usedKeys(
     resource_id: string;
     request: string;
   }>(
-    `select k.* from
+    `select k.customer_id, k.space, k.ref_id, k.resource_id, k.request from
        (select unnest($1::uuid[]) as customer_id, unnest($2::text[]) as space, unnest($3::text[]) as ref_id) as wanted,
        lateral (select * from idempotency_keys
                 where customer_id = wanted.customer_id and space = wanted.space and ref_id = wanted.ref_id

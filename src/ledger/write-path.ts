@@ -54,11 +54,13 @@ function isWorthABatch(waiting: number, batchesUnderWay: number, batchesMax: num
 
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
   const memory = createMemory();
-  const executor = createExecutor({ database, assets, observer, memory, landed });
+  const executor = createExecutor({ database, assets, observer, memory, landed, waitsForOutcome });
   /** Those that ask the database first, and those that need not. */
   const asking: Waiting[] = [];
   const ahead: Waiting[] = [];
   let askingBatches = 0;
+  /** Batches that do nothing but wait for the outcome of their commit: nobody waits for them. */
+  let doubtfulBatches = 0;
   /** Flights land in the order in which they were sent. */
   let flightsSent = 0;
   let flightsLanded = 0;
@@ -105,7 +107,12 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   }
 
   const isIdle = (): boolean =>
-    askingBatches === 0 && underWay() === 0 && !isConnecting && asking.length === 0 && ahead.length === 0;
+    askingBatches === 0 &&
+    doubtfulBatches === 0 &&
+    underWay() === 0 &&
+    !isConnecting &&
+    asking.length === 0 &&
+    ahead.length === 0;
 
   async function timed(batch: readonly Waiting[], work: Promise<void>): Promise<void> {
     const started = performance.now();
@@ -119,6 +126,12 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     askingBatches -= 1;
     observer.batch(batch.length, performance.now() - started);
     startBatches();
+  }
+
+  function waitsForOutcome(isSo: boolean): void {
+    doubtfulBatches += isSo ? 1 : -1;
+    askingBatches += isSo ? -1 : 1;
+    if (isSo) schedule();
   }
 
   function ask(): Promise<void> {
@@ -207,8 +220,12 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     startBatches();
     const verdicts = flight.verdicts.filter((verdict) => verdict !== undefined);
     settle(batch, verdicts, observer);
-    observer.committed?.(flight.changed);
-    observer.batch(batch.length, performance.now() - started);
+    try {
+      observer.committed?.(flight.changed);
+      observer.batch(batch.length, performance.now() - started);
+    } catch (error) {
+      observer.trouble('faulty', error);
+    }
   }
 
   /** Nothing was written, or nobody knows. */

@@ -1,7 +1,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Connection, connectDatabase, type Database } from '../../src/database/database.ts';
+import {
+  type Connection,
+  connectDatabase,
+  type Database,
+  type Queryable,
+} from '../../src/database/database.ts';
 import { DatabaseAway } from '../../src/database/failure.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -103,11 +108,14 @@ it('a value that cannot be sent fails alone, and nothing of it is sent', async (
   ]);
 });
 
-it('gives up on a server that does not answer, and says that it is away', async () => {
-  const lonely = connectDatabase(test.address, 1);
-  const frozen = await lonely.reserve();
-  const [row] = await frozen.query<{ pid: number }>('select pg_backend_pid() as pid');
-  process.kill(row!.pid, 'SIGSTOP');
+it('gives up on a server that does not answer, says that it is away, and trusts no connection from before', async () => {
+  const lonely = connectDatabase(test.address, 3);
+  const pidOf = async (one: Queryable): Promise<number> =>
+    (await one.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]!.pid;
+  const [frozen, idle] = [await lonely.reserve(), await lonely.reserve()];
+  const pids = [await pidOf(frozen), await pidOf(idle)];
+  idle.release();
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
   try {
     const started = performance.now();
     const settled = await Promise.allSettled([frozen.query('select 1'), frozen.query('select 2')]);
@@ -115,8 +123,10 @@ it('gives up on a server that does not answer, and says that it is away', async 
     expect(performance.now() - started).toBeLessThan(LIMITS.answerTimeoutMs + 2_000);
     for (const one of settled) expect((one as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseAway);
     expect(frozen.isOpen()).toBe(false);
+    // The idle one would be as silent, and take as long to be found out.
+    expect(pids).not.toContain(await pidOf(lonely));
   } finally {
-    process.kill(row!.pid, 'SIGCONT');
+    for (const pid of pids) process.kill(pid, 'SIGCONT');
     frozen.release();
     await lonely.close();
   }

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import {
+  connectDatabase,
+  type Database,
+  type DatabaseAddress,
+  type Parameter,
+} from '../../src/database/database.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { balancesOf } from '../../src/ledger/balances.ts';
+import { type Command, read, type Table, write } from '../../src/ledger/command.ts';
+import { createWritePath } from '../../src/ledger/write-path.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import {
+  ahead,
+  assets,
+  auditLines,
+  createTestWritePath,
+  fund,
+  pay,
+  startNode,
+  type TestNode,
+  withKey,
+} from '../support/ledger.ts';
+import { type FaultyProxy, startProxy } from './proxy.ts';
+
+let test: TestDatabase;
+let proxy: FaultyProxy;
+let node: TestNode;
+let other: TestNode;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  proxy = await startProxy(test.address as Extract<DatabaseAddress, { socketDir: string }>);
+  node = startNode(proxy.address);
+  other = startNode(test.address);
+});
+afterEach(async () => {
+  await Promise.all([node.stop(), other.stop()]);
+  expect(await auditLines(test.database)).toEqual([]);
+  await proxy.close();
+});
+
+async function funded(count: number): Promise<string[]> {
+  const profiles = Array.from({ length: count }, newId);
+  for (const profile of profiles) await node.path.submit(fund(profile, 'USD', 100n));
+  return profiles;
+}
+
+const availableOf = async (profileId: string): Promise<bigint> =>
+  (await balancesOf(test.database, profileId))[0]!.available;
+
+/** A command with a row that cannot even be sent. */
+function unsendable(plain: Command<string>): Command<string> {
+  const table: Table<string> = {
+    name: 'unsendable',
+    sendsAtOnce: true,
+    write: () => {
+      throw new TypeError('cannot be sent');
+    },
+  };
+  return {
+    ...plain,
+    decide: (view) => ({ ...plain.decide(view), writes: [write(table, 'x', 'x')] }) as never,
+  };
+}
+
+describe('a node', () => {
+  it.each(['asked', 'ahead'])('goes on with others while a commit (%s) is in doubt', async (kind) => {
+    const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    proxy.failNextCommit({ kind: 'late', delayMs: 3_000 });
+    const plain = pay(alice, bob, 'USD', 1n);
+    let isKnown = false;
+    const doubtful = node.path.submit(kind === 'ahead' ? ahead(plain) : plain).finally(() => {
+      isKnown = true;
+    });
+    while (proxy.failed === 0) await sleep(5);
+    await node.path.submit(pay(carol, dave, 'USD', 1n));
+    expect(isKnown).toBe(false);
+    await doubtful;
+    expect(await availableOf(alice)).toBe(98n);
+  });
+
+  it('does not do again what is committed and cannot be remembered', async () => {
+    const [alice, bob] = (await funded(2)) as [string, string];
+    const odd: Table<string> = {
+      name: 'odd',
+      load: async () => new Map([['x', 'y']]),
+      canRemember: () => {
+        throw new Error('cannot be remembered');
+      },
+    };
+    await Promise.all([
+      node.path.submit({ ...fund(alice, 'USD', 10n), reads: [read(odd, 'x')] }),
+      node.path.submit(fund(bob, 'USD', 10n)),
+    ]);
+    expect([await availableOf(alice), await availableOf(bob)]).toEqual([110n, 110n]);
+    expect(node.path.troubles).toEqual(['faulty']);
+  });
+
+  it('does not take a connection for lost whose flight failed here and there', async () => {
+    const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
+    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await other.path.submit(pay(alice, bob, 'USD', 1n));
+    const first = node.path.submit(ahead(pay(carol, dave, 'USD', 2n)));
+    await new Promise(setImmediate);
+    const results = await Promise.allSettled([
+      first,
+      node.path.submit(ahead(pay(alice, bob, 'USD', 2n))),
+      node.path.submit(ahead(unsendable(pay(alice, bob, 'USD', 1n)))),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+    expect(node.path.troubles).not.toContain('in-doubt');
+  });
+
+  it('outlives whoever watches it and throws', async () => {
+    const troubles: string[] = [];
+    let isArmed = false;
+    const path = createWritePath({
+      database: test.database,
+      assets,
+      observer: {
+        batch: () => undefined,
+        queue: () => undefined,
+        trouble: (what) => troubles.push(what),
+        committed() {
+          if (isArmed) throw new Error('watched too closely');
+        },
+      },
+    });
+    const [alice, bob] = [newId(), newId()];
+    for (const profile of [alice, bob]) await path.submit(fund(profile, 'USD', 10n));
+    isArmed = true;
+    await path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await path.submit(pay(alice, bob, 'USD', 1n));
+    await path.stop();
+    expect(troubles).toEqual(['faulty', 'faulty']);
+  });
+
+  it('takes commands with keys also after a newer one has added a column to them', async () => {
+    const [alice] = (await funded(1)) as [string];
+    const keyed = (refId: string) => withKey(fund(alice, 'USD', 1n), { customerId: newId(), refId });
+    await node.path.submit(keyed('before'));
+    await test.database.query('alter table idempotency_keys add column note text');
+    await node.path.submit(keyed('after'));
+    await test.database.query('alter table idempotency_keys drop column note');
+    expect(await availableOf(alice)).toBe(102n);
+  });
+
+  it('that was told a wrong time once does not go by it for ever', async () => {
+    let skewNs = 0n;
+    const database = connectDatabase(test.address);
+    const path = createTestWritePath(withSkew(database, () => skewNs));
+    const timeOf = async (profileId: string): Promise<bigint> => {
+      let nowNs = 0n;
+      const plain = fund(profileId, 'USD', 1n);
+      await path.submit({
+        ...plain,
+        decide(view) {
+          nowNs = view.now;
+          return plain.decide(view);
+        },
+      });
+      return nowNs;
+    };
+    const [alice, bob] = [newId(), newId()];
+    const before = await timeOf(alice);
+    const hour = 3_600_000_000_000n;
+    skewNs = hour;
+    const wrong = await timeOf(alice);
+    expect(wrong - before).toBeGreaterThan(hour - 1n);
+    skewNs = 0n;
+    expect((await timeOf(bob)) - before).toBeLessThan(hour / 2n);
+    // Entries of one balance stay in order.
+    expect(await timeOf(alice)).toBe(wrong + 1n);
+    await path.stop();
+    await database.close();
+  });
+});
+
+/** A server whose clock is off. */
+function withSkew(database: Database, skewNs: () => bigint): Database {
+  return {
+    ...database,
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      return {
+        ...connection,
+        async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+          const rows = await connection.query<Row>(text, parameters);
+          return rows.map((row) =>
+            'now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs() } : row,
+          );
+        },
+      };
+    },
+  };
+}
