@@ -2,7 +2,7 @@
 import { median } from '../figures.ts';
 import type { Comparison } from './comparison.ts';
 import type { Measurement } from './measure.ts';
-import { atBestConnections, bestOf, rateOf } from './variants.ts';
+import { againstSpread, atBestConnections, bestOf, rateOf } from './variants.ts';
 
 /** Other programs read these names. */
 export type Summary = {
@@ -32,13 +32,13 @@ export function summarise(
   { ferry, naive, halfPeak }: Comparison,
   underLoad: readonly Measurement[],
 ): Summary {
-  const { spread, hotSource, hotDestination } = atBestConnections(ferry);
+  const { spread, hotSource } = atBestConnections(ferry);
   const peak = rateOf(spread);
   const cpu = spread.rounds.map(({ serviceCpuUs, serverCpuUs }) => serviceCpuUs + serverCpuUs);
   return {
     spread_vs_naive: round(peak / rateOf(bestOf(naive, 'spread')), 2),
-    hot_source_vs_spread: round(rateOf(hotSource) / peak, 2),
-    hot_destination_vs_spread: round(rateOf(hotDestination) / peak, 2),
+    hot_source_vs_spread: round(againstSpread(ferry, 'hot source'), 2),
+    hot_destination_vs_spread: round(againstSpread(ferry, 'hot destination'), 2),
     hot_source_vs_naive_hot: round(rateOf(hotSource) / rateOf(bestOf(naive, 'hot source')), 2),
     cpu_us_per_transfer: round(median(cpu), 1),
     p99_ms_at_half_peak: round(median(halfPeak.rounds.map(({ p99Ms }) => p99Ms)), 1),

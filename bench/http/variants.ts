@@ -55,6 +55,24 @@ export function atBestConnections(ferry: readonly FerryVariant[]) {
   return { spread: of('spread'), hotSource: of('hot source'), hotDestination: of('hot destination') };
 }
 
+/**
+ * A workload against spread transfers: the median over pairs of rounds that were measured next to each other, at the two
+ * numbers of connections that are best for spread ones. Between rounds the machine changes its pace; and the single best
+ * number was chosen for what spread transfers did there, partly by chance.
+ */
+export function againstSpread(ferry: readonly FerryVariant[], workload: Workload): number {
+  const best = ferry
+    .filter((variant) => variant.workload === 'spread')
+    .toSorted((a, b) => rateOf(b) - rateOf(a))
+    .slice(0, 2);
+  const pairs = best.flatMap((spread) => {
+    const { concurrency } = spread;
+    const other = ferry.find((one) => one.workload === workload && one.concurrency === concurrency)!;
+    return spread.rounds.map(({ perSecond }, index) => other.rounds[index]!.perSecond / perSecond);
+  });
+  return median(pairs);
+}
+
 /** The three workloads stand next to each other, since they are compared with each other; between them the other side. */
 export function surveyOf({ connections, clients }: Extent): Variant[] {
   const variants: Variant[] = [];
