@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connectDatabase, type Database, type Parameter } from '../../src/database/database.ts';
+import { connectDatabase } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { type Command, read, refuse, type Table, write } from '../../src/ledger/command.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { profileTable } from '../../src/profiles/store.ts';
+import { hearing } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   ahead,
@@ -224,9 +225,11 @@ describe('a command that goes ahead', () => {
     });
     const database = connectDatabase(test.address);
     const path = createTestWritePath(
-      lateToHear(database, 'rollback', async () => {
+      hearing(database, async (text, rows) => {
+        if (text !== 'rollback') return rows;
         isRolledBack();
         await sleep(200);
+        return rows;
       }),
     );
     await path.submit(fund(alice, 'USD', 1n));
@@ -246,21 +249,3 @@ describe('a command that goes ahead', () => {
     await database.close();
   });
 });
-
-/** The answers to a statement arrive, but are only heard of after a while. */
-function lateToHear(database: Database, statement: string, wait: () => Promise<void>): Database {
-  return {
-    ...database,
-    async reserve(options) {
-      const connection = await database.reserve(options);
-      return {
-        ...connection,
-        async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-          const rows = await connection.query<Row>(text, parameters);
-          if (text === statement) await wait();
-          return rows;
-        },
-      };
-    },
-  };
-}

@@ -1,15 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  connectDatabase,
-  type Database,
-  type DatabaseAddress,
-  type Parameter,
-} from '../../src/database/database.ts';
+import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { type Command, read, type Table, write } from '../../src/ledger/command.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
+import { hearing } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   ahead,
@@ -153,7 +149,11 @@ describe('a node', () => {
   it('that was told a wrong time once does not go by it for ever', async () => {
     let skewNs = 0n;
     const database = connectDatabase(test.address);
-    const path = createTestWritePath(withSkew(database, () => skewNs));
+    const path = createTestWritePath(
+      hearing(database, async (_text, rows) =>
+        rows.map((row) => ('now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs } : row)),
+      ),
+    );
     const timeOf = async (profileId: string): Promise<bigint> => {
       let nowNs = 0n;
       const plain = fund(profileId, 'USD', 1n);
@@ -180,22 +180,3 @@ describe('a node', () => {
     await database.close();
   });
 });
-
-/** A server whose clock is off. */
-function withSkew(database: Database, skewNs: () => bigint): Database {
-  return {
-    ...database,
-    async reserve(options) {
-      const connection = await database.reserve(options);
-      return {
-        ...connection,
-        async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-          const rows = await connection.query<Row>(text, parameters);
-          return rows.map((row) =>
-            'now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs() } : row,
-          );
-        },
-      };
-    },
-  };
-}

@@ -106,3 +106,22 @@ export function dieAtCommit(database: Database, side: 'before' | 'after') {
   });
   return { database: dying, died };
 }
+
+/** Answers to statements pass through here before anybody hears of them: late, or changed. */
+export function hearing(
+  database: Database,
+  hear: (text: string, rows: readonly object[]) => Promise<readonly object[]>,
+): Database {
+  return {
+    ...database,
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      return {
+        ...connection,
+        async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+          return (await hear(text, await connection.query<Row>(text, parameters))) as Row[];
+        },
+      };
+    },
+  };
+}
