@@ -103,16 +103,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       request.log.error({ err: error, request_id: request.id }, 'request failed');
     return sendProblem(reply, problem, options.publicUrl());
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      reply,
-      new Problem('not-found', `There is no ${request.method} ${request.url.split('?', 1)[0]} here.`, {
-        resource: 'path',
-        id: request.url.split('?', 1)[0],
-      }),
-      options.publicUrl(),
-    ),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    const [path] = request.url.split('?', 1);
+    const detail = `There is no ${request.method} ${path} here; see /docs.`;
+    const problem = new Problem('not-found', detail, { resource: 'path', id: path });
+    return sendProblem(reply, problem, options.publicUrl());
+  });
 
   const methodsByUrl = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
