@@ -169,7 +169,8 @@ export async function assemble(parts: {
   });
   settling = settlement;
 
-  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log });
+  const simulates = config.mode === 'sandbox';
+  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log, simulates });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
   const simulated =
     config.mode === 'sandbox'

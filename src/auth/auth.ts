@@ -24,6 +24,8 @@ export type AuthOptions = {
   readonly database: Database;
   /** Issuer and audience of tokens; the same on all nodes. */
   readonly publicUrl: () => string;
+  /** Whether there are operations that simulate, as everywhere but in production. */
+  readonly simulates?: boolean;
   readonly externalIssuer?: ExternalIssuer | undefined;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly timing?: Partial<AuthTiming>;
@@ -41,7 +43,14 @@ export type Auth = {
   rotateKey(options?: { distrustOld?: boolean }): Promise<string>;
 };
 
-export function createAuth({ database, publicUrl, externalIssuer, log, timing = {} }: AuthOptions): Auth {
+export function createAuth({
+  database,
+  publicUrl,
+  externalIssuer,
+  log,
+  timing = {},
+  simulates = true,
+}: AuthOptions): Auth {
   const {
     pollMs = LIMITS.authPollMs,
     staleMs = LIMITS.authStaleMs,
@@ -80,7 +89,7 @@ export function createAuth({ database, publicUrl, externalIssuer, log, timing = 
         registerElsewhere(app, externalIssuer.issuer);
         return;
       }
-      registerMetadata(app, keyring, publicUrl);
+      registerMetadata(app, keyring, publicUrl, simulates);
       await registerTokenEndpoint(app, { database, keyring, checker, attempts, publicUrl });
     },
     async start() {

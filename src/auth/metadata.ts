@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { Problem } from '../kernel/problem.ts';
 import type { Keyring } from './keys.ts';
-import { SCOPE_NAMES } from './scopes.ts';
+import { isSimulation, SCOPE_NAMES } from './scopes.ts';
 import { KEYS_SCHEMA, METADATA_SCHEMA } from './token-schema.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
@@ -13,6 +13,7 @@ export function registerMetadata(
   app: FastifyInstance,
   keyring: Pick<Keyring, 'publicKeys'>,
   publicUrl: () => string,
+  simulates: boolean,
 ): void {
   app.get(KEYS_PATH, { schema: KEYS_SCHEMA }, async (_request, reply) => {
     // Short: a new key signs at once, and who keeps this answer for long refuses its tokens for as long.
@@ -26,7 +27,7 @@ export function registerMetadata(
       token_endpoint: `${url}${TOKEN_PATH}`,
       jwks_uri: `${url}${KEYS_PATH}`,
       service_documentation: `${url}/docs`,
-      scopes_supported: SCOPE_NAMES,
+      scopes_supported: SCOPE_NAMES.filter((scope) => simulates || !isSimulation(scope)),
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],

@@ -33,6 +33,11 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 /** What a client gets unless it is told otherwise: operators see every customer, so nobody is one by default. */
 export const CUSTOMER_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((name) => !name.startsWith('operator:'));
 
+/** In production there is nothing to simulate, and so nothing that allows it. */
+export function isSimulation(scope: string): boolean {
+  return scope.startsWith('sandbox:');
+}
+
 export function isScope(name: string): name is Scope {
   return Object.hasOwn(SCOPES, name);
 }

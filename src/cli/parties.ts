@@ -6,7 +6,7 @@ import {
   listCustomers,
   rotateKey,
 } from '../auth/administration.ts';
-import { CUSTOMER_SCOPES, SCOPE_NAMES } from '../auth/scopes.ts';
+import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import {
   CommandError,
@@ -19,11 +19,8 @@ import {
   withDatabase,
 } from './command-line.ts';
 
-const SIMULATION = 'sandbox:';
-
-/** In production there is nothing to simulate, and so nothing that allows it. */
 function scopesIn(production: boolean, scopes: readonly string[]): string[] {
-  return scopes.filter((scope) => !(production && scope.startsWith(SIMULATION)));
+  return scopes.filter((scope) => !(production && isSimulation(scope)));
 }
 
 /** Who may use the service: customers, their clients, and the key that signs their tokens. */
@@ -94,7 +91,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       const production = invocation.config.mode === 'production';
       const offered = scopesIn(production, CUSTOMER_SCOPES);
       const scopes = (invocation.options.scope as string[] | undefined) ?? offered;
-      const simulated = scopes.find((scope) => production && scope.startsWith(SIMULATION));
+      const simulated = scopes.find((scope) => production && isSimulation(scope));
       if (simulated !== undefined) {
         throw new CommandError(
           `The scope "${simulated}" is only for the sandbox: production simulates nothing.`,

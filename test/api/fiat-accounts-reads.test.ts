@@ -438,6 +438,10 @@ describe('operators in production', () => {
   });
 
   it('are the only ones who review there: the simulation endpoints do not exist', async () => {
+    const metadata = await fetch(`${production.url}/.well-known/oauth-authorization-server`);
+    const { scopes_supported: scopes } = (await metadata.json()) as { scopes_supported: string[] };
+    expect(scopes).toContain('operator:review');
+    expect(scopes).not.toContain('sandbox:simulate');
     const { id } = await create(request, customer);
     for (const verb of ['approve', 'reject']) {
       const answer = await customer.call('POST', `/v2/sandbox/fiat-accounts/${id}/${verb}`);
