@@ -48,11 +48,14 @@ function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLi
         if (!isId(id) || !(await set(database, id, enabled))) {
           throw new CommandError(`There is no ${noun} with the id "${id}".`);
         }
-        await untilRunningEnded(database);
+        const inForce = await untilRunningEnded(database);
+        const done = `${enabled ? 'Enabled' : 'Disabled'} ${id}.`;
         show(
           invocation,
-          { [`${noun}_id`]: id, disabled: !enabled },
-          `${enabled ? 'Enabled' : 'Disabled'} ${id}.`,
+          { [`${noun}_id`]: id, disabled: !enabled, in_force: inForce },
+          inForce
+            ? done
+            : `${done} A transaction that began before is still running, and may not know of it.`,
         );
         return 0;
       });

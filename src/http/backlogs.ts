@@ -55,10 +55,8 @@ export function registerBacklogs(
   async function collect(): Promise<void> {
     if (reading === undefined && performance.now() - readMs < LIMITS.backlogReadIntervalMs) return;
     reading ??= readAll();
-    const patience = new AbortController();
-    const late = sleep(LIMITS.backlogReadMs, 'late', { signal: patience.signal }).catch(() => undefined);
+    const late = sleep(LIMITS.backlogReadMs, 'late', { ref: false });
     if ((await Promise.race([reading, late])) === 'late') for (const one of all) forget(one);
-    patience.abort();
   }
 
   const all = backlogs.map((backlog): Told => {

@@ -5,11 +5,10 @@ import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { RailName } from '../rails/rail.ts';
 import type { SimulatedRails } from '../rails/simulated.ts';
-import { type Ending, endCommand, type OutcomeTables } from '../transfers/outcome.ts';
+import { endCommand, failedByRail, type OutcomeTables } from '../transfers/outcome.ts';
 import { paymentOf } from '../transfers/progress.ts';
 import { TransferShape } from '../transfers/schema.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
-import { refusedByRail } from '../transfers/words.ts';
 import { COMPLETED_WITHDRAWAL, FAILED_WITHDRAWAL } from './examples.ts';
 
 type Dependencies = {
@@ -48,10 +47,7 @@ function createDecision(parts: Dependencies) {
         status: transfer.status,
       });
     }
-    const ending: Ending =
-      state.kind === 'completed'
-        ? state
-        : { kind: 'failed', words: refusedByRail('You failed the payment.') };
+    const ending = state.kind === 'completed' ? state : failedByRail('You failed the payment.');
     const ended = await writePath.submit(endCommand(transfer, { rail, ending }, tables));
     if (ended.replayed) throw new Error('a command without a key cannot be a replay');
     if (ended.answer.effect === 'contradiction') throw finalProblem(ended.answer.transfer);

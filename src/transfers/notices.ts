@@ -3,9 +3,8 @@ import { type Repeated, repeat } from '../kernel/repeat.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { ArrivedDeposit, Notice, NoticeSource, Rails } from '../rails/rail.ts';
-import { type Ending, endCommand, type OutcomeTables } from './outcome.ts';
+import { endCommand, failedByRail, type OutcomeTables } from './outcome.ts';
 import { transferById } from './store.ts';
-import { refusedByRail } from './words.ts';
 
 type Dependencies = {
   readonly database: Database;
@@ -39,8 +38,7 @@ export function createNoticeWorker(dependencies: Dependencies): NoticeWorker {
     const { rail, key, state } = notice;
     const transfer = await transferById(database, key);
     if (transfer === undefined) return trouble('a rail speaks of a payment that is not ours', { rail, key });
-    const ending: Ending =
-      state.kind === 'completed' ? state : { kind: 'failed', words: refusedByRail(state.reason) };
+    const ending = state.kind === 'completed' ? state : failedByRail(state.reason);
     const outcome = await writePath.submit(endCommand(transfer, { rail, ending }, tables));
     if (!outcome.replayed && outcome.answer.effect === 'contradiction') {
       trouble('a rail contradicts how a withdrawal ended', { transferId: key, rail, state });

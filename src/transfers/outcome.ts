@@ -14,13 +14,23 @@ import type { OnChain, RailName } from '../rails/rail.ts';
 import { transferEvent } from './event.ts';
 import { clearingAccount } from './rails.ts';
 import type { Transfer } from './transfer.ts';
-import { paid, type Words, withoutReturn } from './words.ts';
+import { paid, refusedByRail, type Words } from './words.ts';
 import type { WorkWrite } from './work.ts';
 
 /** How a withdrawal ends. */
 export type Ending =
   | ({ readonly kind: 'completed'; readonly detail: string } & OnChain)
-  | { readonly kind: 'failed'; readonly words: Words; readonly statusDetails?: object };
+  | {
+      readonly kind: 'failed';
+      readonly words: Words;
+      /** What the rail said, if it was the rail: the words also say what was returned. */
+      readonly reason?: string;
+      readonly statusDetails?: object;
+    };
+
+export function failedByRail(reason: string): Ending {
+  return { kind: 'failed', words: refusedByRail(reason), reason };
+}
 
 export type Contradiction = {
   readonly transferId: string;
@@ -102,7 +112,7 @@ function decideLate(
     rail,
     reported,
     recorded: transfer.status as Contradiction['recorded'],
-    detail: ending.kind === 'completed' ? ending.detail : withoutReturn(ending.words),
+    detail: ending.kind === 'completed' ? ending.detail : (ending.reason ?? ending.words.detail),
     atNs: now,
   };
   const decision = unchanged(transfer, 'contradiction');

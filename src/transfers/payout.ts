@@ -2,7 +2,7 @@ import type { Command } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { type Asked, askRail, rentOn, submitTo } from '../rails/call.ts';
 import type { Rail, Rails, SubmitResult } from '../rails/rail.ts';
-import { type Ended, type Ending, endCommand } from './outcome.ts';
+import { type Ended, type Ending, endCommand, failedByRail } from './outcome.ts';
 import {
   intendCommand,
   type ProgressTables,
@@ -11,7 +11,7 @@ import {
   type Step,
   stepCommand,
 } from './progress.ts';
-import { confirming, forgotten, outcomeUnknown, refusedByRail, submitted, unavailable } from './words.ts';
+import { confirming, forgotten, outcomeUnknown, submitted, unavailable } from './words.ts';
 import type { Claimed } from './work.ts';
 
 /** Where a test can stop a worker for good; one name for each side of every commit and of every call. */
@@ -129,7 +129,7 @@ export function createPayout(dependencies: PayoutDependencies) {
       return 'reached';
     }
     if (result.meaning === 'final') {
-      await end(seen, { kind: 'failed', words: refusedByRail(result.reason) });
+      await end(seen, failedByRail(result.reason));
       return 'reached';
     }
     const delayMs = backoffMs(timing, failures);
@@ -160,7 +160,7 @@ export function createPayout(dependencies: PayoutDependencies) {
         await end(seen, asked);
         return 'reached';
       case 'failed':
-        await end(seen, { kind: 'failed', words: refusedByRail(asked.reason) });
+        await end(seen, failedByRail(asked.reason));
         return 'reached';
       case 'pending': {
         const { confirmations: count, nextAskMs: delayMs, ...onChain } = asked;

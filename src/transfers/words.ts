@@ -55,11 +55,6 @@ export function refusedByRail(reason: string): Words {
   return { name: 'FAILED_BY_RAIL', detail: `${reason}${RETURNED}` };
 }
 
-/** What is said of a payment that failed where nothing was returned for it. */
-export function withoutReturn({ detail }: Words): string {
-  return detail.endsWith(RETURNED) ? detail.slice(0, -RETURNED.length) : detail;
-}
-
 export function accountEnded(id: string, how: 'rejected' | 'deleted'): Words {
   return {
     name: how === 'rejected' ? 'FIAT_ACCOUNT_REJECTED' : 'FIAT_ACCOUNT_DELETED',

@@ -1,14 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/database/database.ts';
 import { FEED_START, LINE_MAX } from '../../src/events/event.ts';
 import { findEvent, readFeed, sequence } from '../../src/events/feed-store.ts';
 import { listDeliveries, replaySince } from '../../src/events/webhooks/delivery-store.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { databaseBefore } from '../support/migrations.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 const bounds = { limit: 1_000, scanMax: 1_000 };
 const [alice, bob] = [newId(), newId()];
 const endpoint = { id: newId(), customerId: alice };
@@ -53,12 +51,9 @@ const ofAlice = (): Old[] => old.filter((event) => event.customer === alice);
 
 let test: TestDatabase;
 beforeAll(async () => {
-  test = await createTestDatabase('template1');
-  const names = readdirSync(MIGRATIONS).sort();
-  const ours = names.findIndex((name) => name.endsWith('_event_packs.sql'));
-  const connection = await test.database.reserve();
-  const apply = (name: string) => connection.script(readFileSync(join(MIGRATIONS, name), 'utf8'));
-  for (const name of names.slice(0, ours)) await apply(name);
+  const before = await databaseBefore('event_packs');
+  const { connection } = before;
+  test = before.test;
   await writeGroup(connection, alice, 1n, 30);
   await writeGroup(connection, bob, 2n, 3);
   await writeGroup(connection, alice, 3n, 1);
@@ -77,7 +72,7 @@ beforeAll(async () => {
     );
   }
   await connection.query('begin');
-  for (const name of names.slice(ours)) await apply(name);
+  await before.migrate();
   await connection.commit();
   connection.release();
 });

@@ -1,27 +1,22 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CUSTOMER_SCOPES, SCOPE_NAMES } from '../../src/auth/scopes.ts';
-import { COMMANDS } from '../../src/cli/commands.ts';
+import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
 import {
   databaseOf,
   type FerryProcess,
   type Finished,
   makeDataDir,
-  postmasterOf,
   removeDataDir,
   runFerry,
   sandboxOf,
+  serverPid,
   startFerry,
   tokenFrom,
 } from '../support/process.ts';
+import { expectSentence } from './sentence.ts';
 
 const run = promisify(execFile);
-const ROOT = resolve(import.meta.dirname, '../..');
-const FERRY = join(ROOT, 'bin/ferry.js');
 
 const dataDir = makeDataDir();
 const env = { FERRY_DATA_DIR: dataDir };
@@ -35,182 +30,6 @@ async function json(...args: string[]): Promise<any> {
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: expect.any(String) });
   return JSON.parse(stdout);
 }
-
-/** One sentence on standard error, and nothing else anywhere. */
-function expectSentence(
-  { code, stdout, stderr }: Finished,
-  expected: { code: number; sentence: string | RegExp },
-): void {
-  expect({ code, stdout }).toEqual({ code: expected.code, stdout: '' });
-  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-  if (typeof expected.sentence === 'string') expect(stderr).toBe(`${expected.sentence}\n`);
-  else expect(stderr).toMatch(expected.sentence);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The server of the data directory, when there is one. */
-function serverPid(): number | undefined {
-  if (!existsSync(join(dataDir, 'postgres', 'postmaster.pid'))) return undefined;
-  const pid = postmasterOf(dataDir);
-  return isRunning(pid) ? pid : undefined;
-}
-
-describe('help', () => {
-  it('names every command', async () => {
-    const { code, stdout, stderr } = await ferry('--help');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const { name, summary } of COMMANDS) {
-      expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
-    }
-    const others = await Promise.all([ferry('-h'), ferry('help')]);
-    expect(others.map((other) => other.stdout)).toEqual([stdout, stdout]);
-  });
-
-  it('is what ferry alone prints, but that was no command: 2', async () => {
-    const [alone, asked] = await Promise.all([ferry(), ferry('--help')]);
-    expect(alone).toEqual({ ...asked, code: 2 });
-  });
-
-  it.each(COMMANDS.map((command) => [command.name, command] as const))(
-    'of %s says how to call it and every option',
-    async (name, { usage, summary, options, json: printsJson }) => {
-      const { code, stdout, stderr } = await ferry(...name.split(' '), '--help');
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toContain(summary);
-      expect(stdout).toContain(`Usage: ferry ${usage}`);
-      for (const [option, { help }] of Object.entries(options ?? {})) {
-        expect(stdout).toMatch(new RegExp(`^ {2}--${option}\\b.* ${help}$`, 'm'));
-      }
-      expect(stdout.includes('--json')).toBe(printsJson === true);
-      expect(stdout).toMatch(/^ {2}--help /m);
-    },
-  );
-
-  it('of client create lists the scopes; in production none that only the sandbox has', async () => {
-    const [{ stdout }, production] = await Promise.all([
-      ferry('client', 'create', '--help'),
-      runFerry(['client', 'create', '--help'], { FERRY_MODE: 'production' }),
-    ]);
-    for (const scope of SCOPE_NAMES) expect(stdout).toContain(scope);
-    expect(production).toEqual({ code: 0, stderr: '', stdout: stdout.replace('  sandbox:simulate\n', '') });
-    expect(production.stdout).not.toContain('sandbox');
-  });
-
-  it('names every variable of the environment that the documentation has, and so does the one of serve', async () => {
-    const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
-    const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map((match) => match[1]!);
-    expect(documented.length).toBeGreaterThan(10);
-    for (const args of [['--help'], ['serve', '--help']]) {
-      const { stdout } = await ferry(...args);
-      const named = [...stdout.matchAll(/^ {2}([A-Z_]+) {2,}\S/gm)].map((match) => match[1]!);
-      expect([...named].sort()).toEqual([...documented].sort());
-    }
-  });
-
-  it('of a group of commands is the help of each', async () => {
-    const [asked, alone] = await Promise.all([ferry('client', '--help'), ferry('client')]);
-    expect(asked.code).toBe(0);
-    for (const name of ['create', 'list', 'disable'])
-      expect(asked.stdout).toContain(`Usage: ferry client ${name}`);
-    expect(alone).toEqual({ ...asked, code: 2 });
-  });
-});
-
-it('says its version', async () => {
-  expect(await ferry('--version')).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^ferry \d+\.\d+\.\d+\n$/),
-  });
-});
-
-describe('a wrong call', () => {
-  it.each([
-    [['frob'], 'There is no command "frob". Try: ferry --help'],
-    [['customer', 'frob'], 'There is no command "customer frob". Try: ferry customer --help'],
-    [['--frob'], 'There is no command "--frob". Try: ferry --help'],
-    [['verify', '--frob'], "Unknown option '--frob'. Try: ferry verify --help"],
-    [['serve', '--json'], "Unknown option '--json'. Try: ferry serve --help"],
-    [['serve', '--port', '1'], "Unknown option '--port': set the variable PORT. Try: ferry serve --help"],
-    [
-      ['customer', 'list', '--data-dir=x'],
-      "Unknown option '--data-dir': set the variable FERRY_DATA_DIR. Try: ferry customer list --help",
-    ],
-    [['serve', 'now'], '"now" is not expected here. Try: ferry serve --help'],
-    [['customer', 'list', 'all'], '"all" is not expected here. Try: ferry customer list --help'],
-    [['customer', 'create'], '--name is required. Try: ferry customer create --help'],
-    [
-      ['customer', 'create', '--name'],
-      "Option '--name <value>' argument missing. Try: ferry customer create --help",
-    ],
-    [
-      ['customer', 'create', '--name', '--json'],
-      "Option '--name' argument is ambiguous. Try: ferry customer create --help",
-    ],
-    [['customer', 'create', '--name', ''], '--name is required. Try: ferry customer create --help'],
-    [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
-    [['client', 'disable'], 'Name one client_id. Try: ferry client disable --help'],
-    [['client', 'disable', 'one', 'two'], 'Name one client_id. Try: ferry client disable --help'],
-    [['profile', 'disable'], 'Name one profile_id. Try: ferry profile disable --help'],
-    [['identity', 'enable', 'one', 'two'], 'Name one identity_id. Try: ferry identity enable --help'],
-  ])(
-    'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
-    async (args, sentence) => {
-      expectSentence(await ferry(...args), { code: 2, sentence });
-      expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
-    },
-  );
-
-  it('of demo, before there is a sandbox, says what to do', async () => {
-    expectSentence(await ferry('demo'), {
-      code: 1,
-      sentence: `${dataDir}/sandbox.json is not there: start the sandbox first, with npm start.`,
-    });
-  });
-});
-
-describe('where there is no database', () => {
-  const mistyped = join(dataDir, 'mistyped');
-
-  it.each([
-    [['customer', 'list']],
-    [['client', 'list']],
-    [['client', 'create', '--customer', 'x', '--name', 'y']],
-    [['client', 'disable', 'x']],
-    [['verify']],
-    [['key', 'rotate']],
-    [['profile', 'disable', 'x']],
-  ])('ferry %j says so and makes none', async (args) => {
-    expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
-      code: 1,
-      sentence: `There is no database in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
-    });
-    expect(existsSync(mistyped)).toBe(false);
-  });
-
-  // Making a directory there answers that its parent is not there; trying again and again would never end.
-  it
-    .runIf(process.platform === 'linux')
-    .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
-    'and none can be, ferry %j ends with one sentence',
-    async (args) => {
-      const started = performance.now();
-      expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
-        code: 1,
-        sentence:
-          'FERRY_DATA_DIR /proc/x/y cannot be made (ENOENT): set it to a directory that the user running Ferry may write to.',
-      });
-      expect(performance.now() - started).toBeLessThan(10_000);
-    },
-  );
-});
 
 describe('beside a running service', () => {
   let service: FerryProcess;
@@ -487,24 +306,24 @@ describe('beside a running service', () => {
 
   it('nothing of all this stops the service or its server', async () => {
     expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
-    expect(serverPid()).toBeDefined();
+    expect(serverPid(dataDir)).toBeDefined();
     expect((await service.end('SIGTERM')).code).toBe(0);
-    expect(serverPid()).toBeUndefined();
+    expect(serverPid(dataDir)).toBeUndefined();
   });
 });
 
 describe('without a service', () => {
   it('a command starts the embedded server and stops it again', async () => {
-    expect(serverPid()).toBeUndefined();
+    expect(serverPid(dataDir)).toBeUndefined();
     const names = (await json('customer', 'list')).map(({ name }: { name: string }) => name);
     expect(names).toContain('Dock');
-    expect(serverPid()).toBeUndefined();
+    expect(serverPid(dataDir)).toBeUndefined();
   });
 
   it('a command that fails leaves no server behind either', async () => {
     const sentence = 'There is a customer with the name "Dock" already.';
     expectSentence(await ferry('customer', 'create', '--name', 'Dock'), { code: 1, sentence });
-    expect(serverPid()).toBeUndefined();
+    expect(serverPid(dataDir)).toBeUndefined();
   });
 
   it('commands side by side do not stop the server under each other, and the last one does', async () => {
@@ -514,117 +333,6 @@ describe('without a service', () => {
     expect(made.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
       made.map(() => ({ code: 0, stderr: '' })),
     );
-    expect(serverPid()).toBeUndefined();
-  });
-});
-
-/** A Node that is too old to run TypeScript, where the machine has one; else our own, which has to work as well. */
-function findOldNode(): string {
-  const found = ['/usr/bin/node', '/usr/local/bin/node', '/opt/homebrew/bin/node'].find((path) =>
-    existsSync(path),
-  );
-  return found ?? process.execPath;
-}
-
-describe("on the machine's own node", () => {
-  const node = findOldNode();
-  let isOld: boolean;
-  const children: ChildProcess[] = [];
-  beforeAll(async () => {
-    const { stdout } = await run(node, ['--version']);
-    isOld = Number(/^v(\d+)/.exec(stdout)![1]) < 24;
-  });
-  afterAll(() => {
-    for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
-  });
-
-  function start(...args: string[]): {
-    child: ChildProcess;
-    ended: Promise<number | null>;
-    output: () => string;
-  } {
-    const { PATH = '' } = process.env;
-    const child = spawn(node, [FERRY, ...args], {
-      env: { PATH, PORT: '0', ...env },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    children.push(child);
-    let output = '';
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-    });
-    return { child, ended: new Promise((done) => child.once('close', done)), output: () => output };
-  }
-
-  /** The process that does the work: the one that was started, or the child of an old one. */
-  function worker(pid: number): number {
-    if (!isOld) return pid;
-    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
-  }
-
-  it('ferry passes its output and its exit code on', async () => {
-    const help = start('--help');
-    expect(await help.ended).toBe(0);
-    expect(help.output()).toBe((await ferry('--help')).stdout);
-    const codes = [start('demo', 'now').ended, start('client', 'disable', 'nobody').ended];
-    expect(await Promise.all(codes)).toEqual([2, 1]);
-  });
-
-  it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ferry serve runs on the pinned Node and ends with 0 at %s',
-    async (signal) => {
-      const { child, ended, output } = start('serve');
-      await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
-      const pid = worker(child.pid!);
-      const pinned = realpathSync(join(ROOT, 'node_modules/node/bin/node'));
-      expect(readlinkSync(`/proc/${pid}/exe`)).toBe(isOld ? pinned : realpathSync(node));
-      child.kill(signal);
-      expect(await ended).toBe(0);
-      expect(isRunning(pid)).toBe(false);
-      expect(serverPid()).toBeUndefined();
-    },
-  );
-
-  it('ferry serve that is killed ends with what a shell would say', async () => {
-    const { child, ended, output } = start('serve');
-    await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
-    process.kill(worker(child.pid!), 'SIGKILL');
-    // Without a parent of its own there is no exit code, only the signal.
-    expect(await ended).toBe(isOld ? 137 : null);
-    expect(await start('verify').ended).toBe(0);
-  });
-
-  it('npx finds ferry from the root of the project', async () => {
-    const { PATH = '', HOME = dataDir } = process.env;
-    // Whatever node is first in the path, as on a machine where only npm is installed.
-    const machine = PATH.split(':').filter((part) => !part.includes('node_modules'));
-    const options = { cwd: ROOT, env: { PATH: machine.join(':'), HOME, ...env } };
-    const { stdout } = await run('npx', ['--no-install', 'ferry', '--help'], options);
-    expect(stdout).toBe((await ferry('--help')).stdout);
-  });
-});
-
-describe('the end of ferry serve', () => {
-  it('is not cut short by a second Ctrl-C: the terminal sends one, and npm another', async () => {
-    const service = await startFerry(env);
-    const ended = service.end('SIGINT');
-    // A moment later, so that the system does not make one signal of two.
-    await sleep(10);
-    service.child.kill('SIGINT');
-    expect((await ended).code).toBe(0);
-    expect(serverPid()).toBeUndefined();
-  });
-
-  it('may come while it starts: nothing is left behind', async () => {
-    const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, [FERRY, 'serve'], {
-      env: { PATH, PORT: '0', ...env },
-      stdio: 'ignore',
-    });
-    const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
-    await expect.poll(serverPid, { timeout: 20_000, interval: 1 }).toBeDefined();
-    child.kill('SIGTERM');
-    expect(await ended).toBe(0);
-    expect(serverPid()).toBeUndefined();
+    expect(serverPid(dataDir)).toBeUndefined();
   });
 });

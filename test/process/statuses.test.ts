@@ -155,7 +155,7 @@ describe('a disabled profile', () => {
 
   it('goes on when it is enabled again, and the command says what it did for machines, too', async () => {
     const { stdout } = await runFerry(['profile', 'enable', own(), '--json'], env);
-    expect(JSON.parse(stdout)).toEqual({ profile_id: own(), disabled: false });
+    expect(JSON.parse(stdout)).toEqual({ profile_id: own(), disabled: false, in_force: true });
     expect(await everywhere(own(), theirs())).toEqual([200, 200]);
   });
 });

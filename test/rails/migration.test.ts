@@ -1,18 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { createTestDatabase } from '../support/database.ts';
-
-const MIGRATIONS = join(import.meta.dirname, '../../migrations');
+import { databaseBefore } from '../support/migrations.ts';
 
 it('deposits that arrived before are known by the key that they would have now', async () => {
-  const test = await createTestDatabase('template1');
-  const names = readdirSync(MIGRATIONS).sort();
-  const ours = names.findIndex((name) => name.endsWith('_arrival_keys.sql'));
-  const connection = await test.database.reserve();
-  const apply = (name: string) => connection.script(readFileSync(join(MIGRATIONS, name), 'utf8'));
-  for (const name of names.slice(0, ours)) await apply(name);
+  const { test, connection, migrate } = await databaseBefore('arrival_keys');
   const request = '{"amount_units":"1","asset":"USDC","sent_to":"0xAb"}';
   const keys = [
     ['arrivals:ETHEREUM', '0x12:0xAb', '0x12:0xAb:USDC'],
@@ -27,7 +18,7 @@ it('deposits that arrived before are known by the key that they would have now',
       [space!, before!, newId(), request],
     );
   }
-  await apply(names[ours]!);
+  await migrate({ alone: true });
   const rows = await connection.query<{ space: string; ref_id: string }>(
     'select space, ref_id from idempotency_keys',
   );
@@ -39,12 +30,7 @@ it('deposits that arrived before are known by the key that they would have now',
 });
 
 it('withdrawals that were pending before there were workers are brought out, too', async () => {
-  const test = await createTestDatabase('template1');
-  const names = readdirSync(MIGRATIONS).sort();
-  const ours = names.findIndex((name) => name.endsWith('_rails.sql'));
-  const connection = await test.database.reserve();
-  const apply = (name: string) => connection.script(readFileSync(join(MIGRATIONS, name), 'utf8'));
-  for (const name of names.slice(0, ours)) await apply(name);
+  const { test, connection, migrate } = await databaseBefore('rails');
   const account = newId();
   await connection.query(
     `insert into fiat_accounts (id, customer_id, status, kind, fiat_account_owner, fiat_network_instructions,
@@ -65,7 +51,7 @@ it('withdrawals that were pending before there were workers are brought out, too
       row,
     );
   }
-  await apply(names[ours]!);
+  await migrate({ alone: true });
   const work = await connection.query(
     'select transfer_id, rail, state, due_at_ns, fiat_account_id from withdrawal_work order by rail',
   );

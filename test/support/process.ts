@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,4 +114,20 @@ export async function tokenFrom(url: string, customer: SandboxFile['customers'][
   });
   const { access_token } = (await response.json()) as { access_token: string };
   return access_token;
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The server of the data directory, when there is one. */
+export function serverPid(dataDir: string): number | undefined {
+  if (!existsSync(join(dataDir, 'postgres', 'postmaster.pid'))) return undefined;
+  const pid = postmasterOf(dataDir);
+  return isRunning(pid) ? pid : undefined;
 }

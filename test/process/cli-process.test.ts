@@ -1,0 +1,136 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Finished,
+  isRunning,
+  makeDataDir,
+  removeDataDir,
+  runFerry,
+  serverPid,
+  startFerry,
+} from '../support/process.ts';
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, '../..');
+const FERRY = join(ROOT, 'bin/ferry.js');
+
+const dataDir = makeDataDir();
+const env = { FERRY_DATA_DIR: dataDir };
+afterAll(() => removeDataDir(dataDir));
+
+const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
+
+/** A Node that is too old to run TypeScript, where the machine has one; else our own, which has to work as well. */
+function findOldNode(): string {
+  const found = ['/usr/bin/node', '/usr/local/bin/node', '/opt/homebrew/bin/node'].find((path) =>
+    existsSync(path),
+  );
+  return found ?? process.execPath;
+}
+
+describe("on the machine's own node", () => {
+  const node = findOldNode();
+  let isOld: boolean;
+  const children: ChildProcess[] = [];
+  beforeAll(async () => {
+    const { stdout } = await run(node, ['--version']);
+    isOld = Number(/^v(\d+)/.exec(stdout)![1]) < 24;
+  });
+  afterAll(() => {
+    for (const child of children) if (child.exitCode === null) child.kill('SIGKILL');
+  });
+
+  function start(...args: string[]): {
+    child: ChildProcess;
+    ended: Promise<number | null>;
+    output: () => string;
+  } {
+    const { PATH = '' } = process.env;
+    const child = spawn(node, [FERRY, ...args], {
+      env: { PATH, PORT: '0', ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    children.push(child);
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    return { child, ended: new Promise((done) => child.once('close', done)), output: () => output };
+  }
+
+  /** The process that does the work: the one that was started, or the child of an old one. */
+  function worker(pid: number): number {
+    if (!isOld) return pid;
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
+  }
+
+  it('ferry passes its output and its exit code on', async () => {
+    const help = start('--help');
+    expect(await help.ended).toBe(0);
+    expect(help.output()).toBe((await ferry('--help')).stdout);
+    const codes = [start('demo', 'now').ended, start('client', 'disable', 'nobody').ended];
+    expect(await Promise.all(codes)).toEqual([2, 1]);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'ferry serve runs on the pinned Node and ends with 0 at %s',
+    async (signal) => {
+      const { child, ended, output } = start('serve');
+      await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
+      const pid = worker(child.pid!);
+      const pinned = realpathSync(join(ROOT, 'node_modules/node/bin/node'));
+      expect(readlinkSync(`/proc/${pid}/exe`)).toBe(isOld ? pinned : realpathSync(node));
+      child.kill(signal);
+      expect(await ended).toBe(0);
+      expect(isRunning(pid)).toBe(false);
+      expect(serverPid(dataDir)).toBeUndefined();
+    },
+  );
+
+  it('ferry serve that is killed ends with what a shell would say', async () => {
+    const { child, ended, output } = start('serve');
+    await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
+    process.kill(worker(child.pid!), 'SIGKILL');
+    // Without a parent of its own there is no exit code, only the signal.
+    expect(await ended).toBe(isOld ? 137 : null);
+    expect(await start('verify').ended).toBe(0);
+  });
+
+  it('npx finds ferry from the root of the project', async () => {
+    const { PATH = '', HOME = dataDir } = process.env;
+    // Whatever node is first in the path, as on a machine where only npm is installed.
+    const machine = PATH.split(':').filter((part) => !part.includes('node_modules'));
+    const options = { cwd: ROOT, env: { PATH: machine.join(':'), HOME, ...env } };
+    const { stdout } = await run('npx', ['--no-install', 'ferry', '--help'], options);
+    expect(stdout).toBe((await ferry('--help')).stdout);
+  });
+});
+
+describe('the end of ferry serve', () => {
+  it('is not cut short by a second Ctrl-C: the terminal sends one, and npm another', async () => {
+    const service = await startFerry(env);
+    const ended = service.end('SIGINT');
+    // A moment later, so that the system does not make one signal of two.
+    await sleep(10);
+    service.child.kill('SIGINT');
+    expect((await ended).code).toBe(0);
+    expect(serverPid(dataDir)).toBeUndefined();
+  });
+
+  it('may come while it starts: nothing is left behind', async () => {
+    const { PATH = '' } = process.env;
+    const child = spawn(process.execPath, [FERRY, 'serve'], {
+      env: { PATH, PORT: '0', ...env },
+      stdio: 'ignore',
+    });
+    const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
+    await expect.poll(() => serverPid(dataDir), { timeout: 20_000, interval: 1 }).toBeDefined();
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(serverPid(dataDir)).toBeUndefined();
+  });
+});

@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { type Finished, makeDataDir, removeDataDir, runFerry } from '../support/process.ts';
+import { expectSentence } from './sentence.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+const dataDir = makeDataDir();
+const env = { FERRY_DATA_DIR: dataDir };
+afterAll(() => removeDataDir(dataDir));
+
+const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
+
+describe('help', () => {
+  it('names every command', async () => {
+    const { code, stdout, stderr } = await ferry('--help');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const { name, summary } of COMMANDS) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${name} +${summary}$`, 'm'));
+    }
+    const others = await Promise.all([ferry('-h'), ferry('help')]);
+    expect(others.map((other) => other.stdout)).toEqual([stdout, stdout]);
+  });
+
+  it('is what ferry alone prints, but that was no command: 2', async () => {
+    const [alone, asked] = await Promise.all([ferry(), ferry('--help')]);
+    expect(alone).toEqual({ ...asked, code: 2 });
+  });
+
+  it.each(COMMANDS.map((command) => [command.name, command] as const))(
+    'of %s says how to call it and every option',
+    async (name, { usage, summary, options, json: printsJson }) => {
+      const { code, stdout, stderr } = await ferry(...name.split(' '), '--help');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toContain(summary);
+      expect(stdout).toContain(`Usage: ferry ${usage}`);
+      for (const [option, { help }] of Object.entries(options ?? {})) {
+        expect(stdout).toMatch(new RegExp(`^ {2}--${option}\\b.* ${help}$`, 'm'));
+      }
+      expect(stdout.includes('--json')).toBe(printsJson === true);
+      expect(stdout).toMatch(/^ {2}--help /m);
+    },
+  );
+
+  it('of client create lists the scopes; in production none that only the sandbox has', async () => {
+    const [{ stdout }, production] = await Promise.all([
+      ferry('client', 'create', '--help'),
+      runFerry(['client', 'create', '--help'], { FERRY_MODE: 'production' }),
+    ]);
+    for (const scope of SCOPE_NAMES) expect(stdout).toContain(scope);
+    expect(production).toEqual({ code: 0, stderr: '', stdout: stdout.replace('  sandbox:simulate\n', '') });
+    expect(production.stdout).not.toContain('sandbox');
+  });
+
+  it('names every variable of the environment that the documentation has, and so does the one of serve', async () => {
+    const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+    const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map((match) => match[1]!);
+    expect(documented.length).toBeGreaterThan(10);
+    for (const args of [['--help'], ['serve', '--help']]) {
+      const { stdout } = await ferry(...args);
+      const named = [...stdout.matchAll(/^ {2}([A-Z_]+) {2,}\S/gm)].map((match) => match[1]!);
+      expect([...named].sort()).toEqual([...documented].sort());
+    }
+  });
+
+  it('of a group of commands is the help of each', async () => {
+    const [asked, alone] = await Promise.all([ferry('client', '--help'), ferry('client')]);
+    expect(asked.code).toBe(0);
+    for (const name of ['create', 'list', 'disable'])
+      expect(asked.stdout).toContain(`Usage: ferry client ${name}`);
+    expect(alone).toEqual({ ...asked, code: 2 });
+  });
+});
+
+it('says its version', async () => {
+  expect(await ferry('--version')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^ferry \d+\.\d+\.\d+\n$/),
+  });
+});
+
+describe('a wrong call', () => {
+  it.each([
+    [['frob'], 'There is no command "frob". Try: ferry --help'],
+    [['customer', 'frob'], 'There is no command "customer frob". Try: ferry customer --help'],
+    [['--frob'], 'There is no command "--frob". Try: ferry --help'],
+    [['verify', '--frob'], "Unknown option '--frob'. Try: ferry verify --help"],
+    [['serve', '--json'], "Unknown option '--json'. Try: ferry serve --help"],
+    [['serve', '--port', '1'], "Unknown option '--port': set the variable PORT. Try: ferry serve --help"],
+    [
+      ['customer', 'list', '--data-dir=x'],
+      "Unknown option '--data-dir': set the variable FERRY_DATA_DIR. Try: ferry customer list --help",
+    ],
+    [['serve', 'now'], '"now" is not expected here. Try: ferry serve --help'],
+    [['customer', 'list', 'all'], '"all" is not expected here. Try: ferry customer list --help'],
+    [['customer', 'create'], '--name is required. Try: ferry customer create --help'],
+    [
+      ['customer', 'create', '--name'],
+      "Option '--name <value>' argument missing. Try: ferry customer create --help",
+    ],
+    [
+      ['customer', 'create', '--name', '--json'],
+      "Option '--name' argument is ambiguous. Try: ferry customer create --help",
+    ],
+    [['customer', 'create', '--name', ''], '--name is required. Try: ferry customer create --help'],
+    [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
+    [['client', 'disable'], 'Name one client_id. Try: ferry client disable --help'],
+    [['client', 'disable', 'one', 'two'], 'Name one client_id. Try: ferry client disable --help'],
+    [['profile', 'disable'], 'Name one profile_id. Try: ferry profile disable --help'],
+    [['identity', 'enable', 'one', 'two'], 'Name one identity_id. Try: ferry identity enable --help'],
+  ])(
+    'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
+    async (args, sentence) => {
+      expectSentence(await ferry(...args), { code: 2, sentence });
+      expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+    },
+  );
+
+  it('of demo, before there is a sandbox, says what to do', async () => {
+    expectSentence(await ferry('demo'), {
+      code: 1,
+      sentence: `${dataDir}/sandbox.json is not there: start the sandbox first, with npm start.`,
+    });
+  });
+});
+
+describe('where there is no database', () => {
+  const mistyped = join(dataDir, 'mistyped');
+
+  it.each([
+    [['customer', 'list']],
+    [['client', 'list']],
+    [['client', 'create', '--customer', 'x', '--name', 'y']],
+    [['client', 'disable', 'x']],
+    [['verify']],
+    [['key', 'rotate']],
+    [['profile', 'disable', 'x']],
+  ])('ferry %j says so and makes none', async (args) => {
+    expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
+      code: 1,
+      sentence: `There is no database in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
+    });
+    expect(existsSync(mistyped)).toBe(false);
+  });
+
+  // Making a directory there answers that its parent is not there; trying again and again would never end.
+  it
+    .runIf(process.platform === 'linux')
+    .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
+    'and none can be, ferry %j ends with one sentence',
+    async (args) => {
+      const started = performance.now();
+      expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
+        code: 1,
+        sentence:
+          'FERRY_DATA_DIR /proc/x/y cannot be made (ENOENT): set it to a directory that the user running Ferry may write to.',
+      });
+      expect(performance.now() - started).toBeLessThan(10_000);
+    },
+  );
+});
