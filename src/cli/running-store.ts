@@ -5,9 +5,9 @@ import { LIMITS } from '../limits.ts';
 const POLL_MS = 5;
 
 /**
- * True once every transaction that was writing at the time of the call has ended, false when one takes too long. Batches lock their balances, which
- * makes them writers, before they look at anything else: those that saw what was there before a change are over then, and
- * all others see the change. So whoever changed something can say that it is in force.
+ * True once every transaction that was writing at the time of the call has ended, false when one takes too long. Batches
+ * are writers before they look at anything: those that saw what was there before a change are over then, and all others
+ * see the change. So whoever changed something can say that it is in force.
  */
 export async function untilRunningEnded(
   database: Queryable,

@@ -93,8 +93,9 @@ async function open(connection: Connection, needs: Needs, assets: Assets, waits:
   const balances = [...needs.balances.values()];
   // Tables that lock their rows are loaded in one order on every node, too.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
-  const [, , locked, loaded, usedKeys, clock] = await Promise.all([
+  const [, , , locked, loaded, usedKeys, clock] = await Promise.all([
     connection.query('begin'),
+    store.beginToWrite(connection),
     waits ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
     balances.length > 0 ? store.lockBalances(connection, balances, waits) : [],
     Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),

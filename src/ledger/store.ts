@@ -154,6 +154,14 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
   );
 }
 
+/**
+ * Gives the transaction its id before it looks at anything, also where it locks no balance: so whoever has changed
+ * something can wait for all that may not have seen it.
+ */
+export async function beginToWrite(tx: Transaction): Promise<void> {
+  await tx.query('select pg_current_xact_id()');
+}
+
 /** The database's clock, after the locks are held, and the transaction's id, to ask about its outcome. */
 export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Instant; xid: string }> {
   const [row] = await tx.query<{ now_ns: bigint; xid: string }>(

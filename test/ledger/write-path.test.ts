@@ -3,6 +3,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
+import { read, refuse, type Table } from '../../src/ledger/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assets, available, createTestWritePath, fund, move, OUTSIDE, pay } from '../support/ledger.ts';
 
@@ -25,6 +26,22 @@ async function problemOf(promise: Promise<unknown>): Promise<Problem> {
 }
 
 describe('the write path', () => {
+  it('is known to write before it looks at anything, also where it locks no balance', async () => {
+    const path = createTestWritePath(test.database);
+    const looked: unknown[] = [];
+    const table: Table<string> = {
+      name: 'looked at',
+      async load(tx) {
+        looked.push(...(await tx.query('select pg_current_xact_id_if_assigned() is not null as writes')));
+        return new Map();
+      },
+    };
+    const refused = new Problem('invalid-state', 'only looked');
+    const look = path.submit({ balances: [], reads: [read(table, 'x')], decide: () => refuse(refused) });
+    expect(await problemOf(look)).toBe(refused);
+    expect(looked).toEqual([{ writes: true }]);
+  });
+
   it('leaves no balance row behind when it refuses', async () => {
     const path = createTestWritePath(test.database);
     const [alice, bob] = [newId(), newId()];
