@@ -15,7 +15,7 @@
 import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { connectDatabase, type Database, WRITE_PATH_PLANNER } from '../src/database/database.ts';
+import { connectDatabase, connectWritePath, type Database } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { audit } from '../src/ledger/audit.ts';
@@ -74,13 +74,9 @@ function variantsOf(): Variant[] {
 type Sides = { readonly ferry: Database; readonly naive: Database };
 
 async function prepare(server: EmbeddedServer): Promise<Sides> {
-  const connect = (database: string, connectionsMax?: number): Database =>
-    connectDatabase(
-      { socketDir: server.socketDir, port: server.port, user: server.user, database },
-      connectionsMax,
-      WRITE_PATH_PLANNER,
-    );
-  const administration = connect('postgres', 1);
+  const { socketDir, port, user } = server;
+  const connect = (database: string): Database => connectWritePath({ socketDir, port, user, database });
+  const administration = connectDatabase({ socketDir, port, user, database: 'postgres' }, 1);
   await administration.query('create database bench_template');
   const template = connect('bench_template');
   await migrate(template);
@@ -93,7 +89,7 @@ async function prepare(server: EmbeddedServer): Promise<Sides> {
     await administration.query(`create database ${name} template bench_template`);
   await administration.query('checkpoint');
   await administration.close();
-  return { ferry: connect('bench_ferry'), naive: connect('bench_naive', 1) };
+  return { ferry: connect('bench_ferry'), naive: connect('bench_naive') };
 }
 
 /** Both ledgers must be clean, and hold exactly what each side says that it wrote. */

@@ -28,12 +28,21 @@ export const LIMITS = {
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
   commandPostingsMax: 10_000,
-  /** How far ahead of the database's clock the instants of a node may go on from each other. */
+  /** How far ahead of the database's clock a node's instants may be: what clocks that are kept in step differ by. */
   clockAheadMaxMs: 1_000,
+  /**
+   * How far ahead the last entry of a balance may be before its commands are refused. A clock that was wrong by hours
+   * must not stop money; one that was wrong by days must not spread to every balance that trades with this one.
+   */
+  instantAheadMaxMs: 24 * 3_600_000,
   /** Times a batch is started anew after a deadlock or a missing balance row before its commands are refused. */
   batchAttemptsMax: 5,
   /** How long callers are kept waiting for the outcome of a commit that was cut off, before they get a 503. */
   commitInDoubtMs: 8_000,
+  /** One wait for the standby's confirmation; after it the server is asked on a new connection, in case it is gone. */
+  confirmationMs: 60_000,
+  /** A standby that has not confirmed for so long is down: new commands are refused at once instead of waiting as well. */
+  confirmationOverdueMs: 2_000,
   /** Connections of one node for reads and workers. */
   databaseConnectionsMax: 10,
   /** The write path has its own, so that slow reads never keep a transfer waiting. */
@@ -42,12 +51,19 @@ export const LIMITS = {
   statementTimeoutMs: 10_000,
   /** A server that does not answer at all; later than its own limit, so that it speaks first when it can. */
   answerTimeoutMs: 12_000,
-  /** Longest wait for another node's row lock. Batches hold locks for milliseconds; a second is a stuck session. */
+  /**
+   * Longest wait for another session's row lock. Batches hold locks for milliseconds. Longer than a frozen node of ours
+   * can hold one (`batchIdleTimeoutMs`), so that those who wait for it get the lock instead of a 503.
+   */
   lockTimeoutMs: 2_000,
-  /** Once a batch met a stuck session, it passes over the rows that are locked and waits that long for anything else. */
+  /** After a wait that was in vain, a batch is taken apart to find the command at fault: each part waits only this long. */
   lockTimeoutImpatientMs: 100,
-  /** A node that dies inside a transaction must not hold its locks for longer. */
+  /** A row that the same transaction has locked at two looks this far apart, after such a wait, counts as stuck. */
+  stuckLookMs: 100,
+  /** The server ends a session that stands still inside a transaction, with its locks. */
   idleInTransactionTimeoutMs: 10_000,
+  /** The same for batches, whose locks others wait for: they stand still for milliseconds, unless the node is frozen. */
+  batchIdleTimeoutMs: 1_000,
   databaseConnectTimeoutMs: 3_000,
   /** Disabling waits for batches under way: longer than one may take. What runs on then is not one of ours. */
   statusWaitMs: 15_000,

@@ -22,11 +22,14 @@ export type Transaction = Queryable & {
 export type Connection = Transaction & {
   /** The same object for all who use this connection one after the other. */
   readonly session: object;
-  /** False once the server or the network has closed it, as far as that is known here. */
+  /** False once it is closed, or brought a commit that the standby has not confirmed, as far as that is known here. */
   isOpen(): boolean;
   /** Several statements in one text, without parameters: migrations. */
   script(text: string): Promise<void>;
-  /** Fails when the server rolled back instead, as it silently does when a statement before had failed. */
+  /**
+   * Fails when the server rolled back instead, as it silently does when a statement before had failed, and when the
+   * synchronous standby has not confirmed the commit.
+   */
   commit(): Promise<void>;
   /** A connection that is inside a transaction, or broken, is closed instead of being used again. */
   release(): void;
@@ -118,10 +121,12 @@ function preparedOf(client: pg.PoolClient): Prepared {
 /** Statements that are sent in the same turn of the event loop make one flight. */
 function queryableOn(client: pg.PoolClient, patient: boolean, silent: () => void): Transaction {
   const prepared = preparedOf(client);
+  // A statement on a connection that is lost only says so; why it was lost was said before.
+  const explain = (error: unknown): unknown => translate(lost.get(client) ?? error);
   const timeoutMs = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
   let waiting: Part[] = [];
   function send(): void {
-    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate, silent);
+    const query = new PipelineQuery(waiting, prepared, timeoutMs, explain, silent);
     waiting = [];
     client.query(query);
   }
@@ -152,14 +157,26 @@ const PLANNER = '-c enable_seqscan=off -c jit=off';
  * Statements of the write path have one good plan each, whatever their arrays hold. Making it anew for every batch
  * costs the server 330 µs, more than all the rows of a lone transfer. Pages of lists depend on their values.
  */
-export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
+const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
-/** Connections that are gone. */
-const lost = new WeakSet<pg.ClientBase>();
+/** Connections that must not be used any more, with the reason where there is one. */
+const lost = new WeakMap<pg.ClientBase, Error | undefined>();
 /** When each was made. */
 const connectedMs = new WeakMap<pg.ClientBase, number>();
 
-function createPool(address: DatabaseAddress, connectionsMax: number, planner: string): pg.Pool {
+/**
+ * Where the server warns that a commit was made without the synchronous standby, since somebody cancelled the wait for it.
+ * Neither the words nor the code tell: words are translated, and the code is that of any warning. Such a connection is
+ * given up, and its commits are in doubt.
+ */
+const SYNCHRONOUS_REPLICATION = 'syncrep.c';
+
+function createPool(
+  address: DatabaseAddress,
+  connectionsMax: number,
+  planner: string,
+  idleInTransactionMs: number,
+): pg.Pool {
   const where =
     'url' in address
       ? { connectionString: address.url }
@@ -174,13 +191,16 @@ function createPool(address: DatabaseAddress, connectionsMax: number, planner: s
     connectionTimeoutMillis: LIMITS.databaseConnectTimeoutMs,
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,
-    idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
     onConnect(client: pg.ClientBase) {
       connectedMs.set(client, performance.now());
-      // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
-      client.on('error', () => lost.add(client));
-      client.on('end', () => lost.add(client));
+      // Without a listener the loss of a connection would end the process. Its users learn of it from their statements.
+      client.on('error', (error) => lost.set(client, error));
+      client.on('end', () => lost.has(client) || lost.set(client, undefined));
+      client.on('notice', (notice) => {
+        if (notice.file === SYNCHRONOUS_REPLICATION) lost.set(client, undefined);
+      });
     },
   };
   const pool = new pg.Pool(options);
@@ -192,8 +212,9 @@ export function connectDatabase(
   address: DatabaseAddress,
   connectionsMax: number = LIMITS.databaseConnectionsMax,
   planner: string = PLANNER,
+  idleInTransactionMs: number = LIMITS.idleInTransactionTimeoutMs,
 ): Database {
-  const pool = createPool(address, connectionsMax, planner);
+  const pool = createPool(address, connectionsMax, planner, idleInTransactionMs);
   const inUse = new Set<pg.PoolClient>();
   /**
    * Where one connection fell silent, those that lay idle meanwhile may have died with it, and each would be found out
@@ -225,18 +246,20 @@ export function connectDatabase(
         await client.query({ text, query_timeout: LIMITS.patientStatementTimeoutMs } as pg.QueryConfig);
       },
       async commit() {
-        const commit = { text: 'commit', query_timeout: LIMITS.answerTimeoutMs };
+        const query_timeout = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
+        const commit = { text: 'commit', query_timeout };
         const { command } = await client.query(commit as pg.QueryConfig).catch((error: unknown) => {
           // Whatever is not an answer of the server leaves it open whether it committed.
           throw error instanceof pg.DatabaseError ? translate(error) : new DatabaseAway(error);
         });
         if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+        if (lost.has(client)) throw new DatabaseAway(new Error('the standby has not confirmed the commit'));
       },
       release() {
         if (!inUse.delete(client)) return;
         const clean =
           (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
-        client.release(!clean);
+        client.release(!clean || lost.has(client));
       },
       discard() {
         if (inUse.delete(client)) client.release(true);
@@ -295,4 +318,14 @@ export function connectDatabase(
       clearTimeout(timer);
     },
   };
+}
+
+/** The connections of a write path: their own number, plans and patience. */
+export function connectWritePath(address: DatabaseAddress): Database {
+  return connectDatabase(
+    address,
+    LIMITS.writePathConnectionsMax,
+    WRITE_PATH_PLANNER,
+    LIMITS.batchIdleTimeoutMs,
+  );
 }

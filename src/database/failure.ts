@@ -1,6 +1,9 @@
 /** What a failed statement means for whoever sent it. */
 export type Failure =
-  /** The connection is gone or was never there: the database is away. A commit under way is in doubt. */
+  /**
+   * The database cannot be used at the moment: the connection is lost or was refused, the server is read-only, shutting
+   * down, or out of disk or memory. The work itself is not at fault. If the connection is lost, a commit is in doubt.
+   */
   | 'away'
   /** The server undid the transaction for reasons of timing; the same work may succeed at once. */
   | 'conflict'
@@ -32,11 +35,24 @@ export class StaleRead extends Error {
 
 const CONFLICTS = new Set(['40001', '40P01']);
 const STUCK = new Set(['55P03', '57014']);
+/** The server ended a session that stood still inside a transaction: nothing of it is committed. */
+const IDLE_IN_TRANSACTION = '25P03';
+/**
+ * Out of resources (53: disk, memory, connections), stopped by an operator (57P), errors of the system below (58), and a
+ * server that takes no writes (25006: a standby, or one that was set read-only).
+ */
+const UNAVAILABLE = /^(53|57P|58|25006)/;
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof DatabaseAway) return 'away';
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string') return 'rejected';
+  if (error instanceof DatabaseAway) return codeOf(error.cause) === IDLE_IN_TRANSACTION ? 'conflict' : 'away';
+  const code = codeOf(error);
+  if (code === undefined) return 'rejected';
   if (CONFLICTS.has(code)) return 'conflict';
-  return STUCK.has(code) ? 'stuck' : 'rejected';
+  if (STUCK.has(code)) return 'stuck';
+  return UNAVAILABLE.test(code) ? 'away' : 'rejected';
 }

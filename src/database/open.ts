@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import {
   type Connection,
   connectDatabase,
+  connectWritePath,
   type Database,
   type DatabaseAddress,
-  WRITE_PATH_PLANNER,
 } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded.ts';
 import { DatabaseAway } from './failure.ts';
@@ -119,7 +118,7 @@ async function openOwnServer(url: string): Promise<OpenDatabase> {
     await database.close();
     throw new OpenError(`DATABASE_URL: the database does not answer: ${reasonOf(error)}.`);
   }
-  const writeDatabase = connectDatabase({ url }, LIMITS.writePathConnectionsMax, WRITE_PATH_PLANNER);
+  const writeDatabase = connectWritePath({ url });
   const close = async (): Promise<void> =>
     void (await Promise.all([database.close(), writeDatabase.close()]));
   return { database, writeDatabase, close };
@@ -153,7 +152,7 @@ export async function openDatabase(where: Where, asService: boolean): Promise<Op
     try {
       const disown = await own(users, connection, where.dataDir);
       const database = connectDatabase(address);
-      const writeDatabase = connectDatabase(address, LIMITS.writePathConnectionsMax, WRITE_PATH_PLANNER);
+      const writeDatabase = connectWritePath(address);
       return {
         database,
         writeDatabase,

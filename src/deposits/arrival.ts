@@ -190,14 +190,14 @@ export function arrivalCommand(
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: owner === undefined ? [] : [read(profiles, owner.profileId)],
     decide(view) {
-      const keep = (reason: string): Decision<Arrival> => suspend(id, arrived, reason, view.now, tables);
+      const keep = (reason: string): Decision<Arrival> => suspend(id, arrived, reason, view.recordedAt, tables);
       if (owner === undefined) return keep('Nobody was given this address or memo.');
       if (view.row(profiles, owner.profileId)?.status !== 'ACTIVE') return keep('The profile is disabled.');
       if (amountUnits <= feeUnits) {
         return keep(`The fee of ${assets.format(asset, feeUnits)} ${asset} leaves nothing to credit.`);
       }
       const transfer = {
-        ...depositOf(id, arrived, owner, feeUnits, view.now),
+        ...depositOf(id, arrived, owner, feeUnits, view.recordedAt),
         ...wayFields(arrived, price),
       };
       return credit(transfer, arrived, tables);
@@ -230,7 +230,7 @@ export function creditSuspenseCommand(
       const { customerId } = profile;
       const { asset, amountUnits: units } = suspense;
       const owner = { customerId, profileId, identityId: null, accountId: null, metadata: null };
-      const transfer = depositOf(id, arrivedAgain(suspense), owner, 0n, view.now);
+      const transfer = depositOf(id, arrivedAgain(suspense), owner, 0n, view.recordedAt);
       return {
         accepted: true,
         causeId: id,

@@ -59,7 +59,7 @@ function wayCommand<Row extends Way>(
         identityId: request.identity_id ?? null,
         accountId: request.account_id ?? null,
         metadata: request.metadata ?? null,
-        createdAtNs: view.now,
+        createdAtNs: view.recordedAt,
       });
       return { accepted: true, causeId: id, postings: [], writes: [write(table, id, row)], answer: row };
     },

@@ -79,7 +79,7 @@ export function guaranteedFeeCommand(
         destinationAddress: request.destination_address,
         amountUnits: charge.amountUnits,
         feeUnits,
-        createdAtNs: view.now,
+        createdAtNs: view.recordedAt,
         expiresAtNs: view.now + BigInt(LIMITS.guaranteedFeeMs) * NS_PER_MS,
         usedBy: null,
       };

@@ -145,8 +145,8 @@ export function createFiatAccountCommand(
         identityId: request.identity_id ?? null,
         accountId: request.account_id ?? null,
         metadata: request.metadata ?? null,
-        createdAtNs: view.now,
-        updatedAtNs: view.now,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
         deletedAtNs: null,
         versionNs: null,
       });
@@ -179,7 +179,7 @@ function onAccount(
     reads: [read(tables.fiatAccounts, id)],
     decide(view) {
       const account = visible(tables, view, id, customerId);
-      return account instanceof Problem ? refuse(account) : decide(account, later(account, view.now));
+      return account instanceof Problem ? refuse(account) : decide(account, later(account, view.recordedAt));
     },
   };
 }

@@ -54,12 +54,12 @@ export function createAccountCommand(
         profileId: createProfile ? ids.profile : null,
         refId: wanted.ref_id ?? null,
         metadata: wanted.metadata ?? null,
-        createdAtNs: view.now,
-        updatedAtNs: view.now,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
       };
       const writes = [write(accounts, account.id, account)];
       if (createProfile) {
-        const profile = profileOfAccount(ids.profile, account, view.now);
+        const profile = profileOfAccount(ids.profile, account, view.recordedAt);
         writes.push(write(newProfiles, nicknameKey(customerId, profile.nickname), profile));
       }
       return {

@@ -56,8 +56,8 @@ export function createIdentityCommand(
         status: 'APPROVED',
         refId: request.ref_id ?? null,
         metadata: request.metadata ?? null,
-        createdAtNs: view.now,
-        updatedAtNs: view.now,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
       };
       return {
         accepted: true,

@@ -96,15 +96,15 @@ export function addMembersCommand(
         const place = view.row(places, key);
         if (place?.member !== undefined) return place.member;
         const { customerId } = caller;
-        const member = { id, customerId, accountId, identityId, roles, createdAtNs: view.now };
+        const member = { id, customerId, accountId, identityId, roles, createdAtNs: view.recordedAt };
         writes.push(write(places, key, { stored: place?.stored, member }));
-        writes.push(memberEvent('added', member, view.now));
+        writes.push(memberEvent('added', member, view.recordedAt));
         return member;
       });
       const added = writes.length > 0;
       if (added) {
         const account = view.row(accounts, accountId)!;
-        writes.push(write(accounts, accountId, { ...account, updatedAtNs: view.now }));
+        writes.push(write(accounts, accountId, { ...account, updatedAtNs: view.recordedAt }));
       }
       return { accepted: true, causeId: accountId, postings: [], writes, answer: { members, added } };
     },
@@ -128,8 +128,8 @@ export function removeMemberCommand(found: Member, tables: MemberTables): Comman
         postings: [],
         writes: [
           write(places, key, { stored: place.stored, member: undefined }),
-          memberEvent('removed', found, view.now),
-          write(accounts, account.id, { ...account, updatedAtNs: view.now }),
+          memberEvent('removed', found, view.recordedAt),
+          write(accounts, account.id, { ...account, updatedAtNs: view.recordedAt }),
         ],
         answer: found,
       };

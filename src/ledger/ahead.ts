@@ -17,25 +17,26 @@ import * as store from './store.ts';
  * Where something is not as it was remembered, nothing is written, and the commands are decided on what is there.
  */
 
-/** A connection whose end can be told: see `markSession`. */
-export type Session = { readonly connection: Connection; readonly mark: bigint };
+/** A connection whose end can be detected (see `markSession`), and the timeline of its server. */
+type Marked = { readonly mark: bigint; readonly timeline: string };
+export type Session = Marked & { readonly connection: Connection };
 
-const marks = new WeakMap<object, bigint>();
+const marks = new WeakMap<object, Marked>();
 
 export async function openSession(database: Database): Promise<Session> {
   const connection = await database.reserve();
-  let mark = marks.get(connection.session);
-  if (mark === undefined) {
-    mark = randomBytes(8).readBigInt64BE();
+  let marked = marks.get(connection.session);
+  if (marked === undefined) {
+    const mark = randomBytes(8).readBigInt64BE();
     try {
-      await store.markSession(connection, mark);
+      marked = { mark, timeline: await store.markSession(connection, mark) };
     } catch (error) {
       connection.discard();
       throw error;
     }
-    marks.set(connection.session, mark);
+    marks.set(connection.session, marked);
   }
-  return { connection, mark };
+  return { connection, ...marked };
 }
 
 /** A batch that was sent. */
@@ -97,6 +98,10 @@ async function conclude(
   commit: Promise<unknown> | undefined,
   doubt: Doubt,
 ): Promise<void> {
+  const requireConfirmed = (): void => {
+    if (session.connection.isOpen()) return;
+    throw new BatchFailure(new DatabaseAway(new Error('the connection ended with the commit')), doubt);
+  };
   try {
     await Promise.all(statements);
   } catch (error) {
@@ -105,7 +110,7 @@ async function conclude(
       () => true,
       () => false,
     );
-    if (isCommitted === true) return;
+    if (isCommitted === true) return requireConfirmed();
     // By itself: together with statements that fail it would be skipped like them, and prove nothing.
     await Promise.allSettled(statements);
     // Only a connection that still answers proves that the server refused.
@@ -115,6 +120,7 @@ async function conclude(
     );
     throw answers ? new BatchFailure(error) : new BatchFailure(new DatabaseAway(error), doubt);
   }
+  requireConfirmed();
 }
 
 /** Decides all commands that it can, and sends them, before it comes back. */
@@ -153,6 +159,7 @@ export function sendAhead(
   const doubt: Doubt = {
     verdicts: verdicts.filter((verdict) => verdict !== undefined),
     evidence: store.evidenceOf(decided),
+    timeline: session.timeline,
     ended: async (database) =>
       (await store.sessionHasEnded(database, session.mark)) ? 'committed' : 'in progress',
   };

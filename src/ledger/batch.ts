@@ -2,7 +2,6 @@ import type { Connection, Database, Queryable } from '../database/database.ts';
 import { DatabaseAway } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
-import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from './book.ts';
 import type { BalanceKey, Command, IdempotencyKey, Table } from './command.ts';
@@ -21,6 +20,8 @@ export class BatchFailure extends Error {
 /** How to find out what became of a commit whose answer never came. */
 export type Doubt = {
   readonly verdicts: readonly Verdict[];
+  /** Of the server that was asked to commit: one that is behind it knows nothing of the commit. */
+  readonly timeline: string;
   /** What the server says of the transaction. */
   ended(database: Queryable): Promise<store.TransactionOutcome>;
   /** … which counts only with this: a server that crashed may say it of another one. */
@@ -73,13 +74,12 @@ type Opened = {
   readonly locked: readonly BalanceRow[];
   /** Rows of the book that the database does not have: zero, and not locked. */
   readonly missing: readonly BalanceRow[];
-  /** Balances that another session has locked, when the batch does not wait for them. */
-  readonly busy: ReadonlySet<string>;
   readonly rows: Rows;
   readonly nowNs: Instant;
   /** When that was heard here. */
   readonly heardAt: bigint;
   readonly xid: string;
+  readonly timeline: string;
 };
 
 const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
@@ -89,28 +89,29 @@ const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
  * another node did under them to these balances is seen then; and the clock last, so that "before the end of the
  * window" is decided by a time at which nobody else can act.
  */
-async function open(connection: Connection, needs: Needs, assets: Assets, waits: boolean): Promise<Opened> {
+async function open(
+  connection: Connection,
+  needs: Needs,
+  assets: Assets,
+  isPatient: boolean,
+): Promise<Opened> {
   const balances = [...needs.balances.values()];
   // Tables that lock their rows are loaded in one order on every node, too.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const [, , , locked, loaded, usedKeys, clock] = await Promise.all([
     connection.query('begin'),
     store.beginToWrite(connection),
-    waits ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
-    balances.length > 0 ? store.lockBalances(connection, balances, waits) : [],
+    isPatient ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
+    balances.length > 0 ? store.lockBalances(connection, balances) : [],
     Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),
     needs.keys.size > 0 ? store.usedKeys(connection, needs.keys) : NO_KEYS,
     store.clockAndTransaction(connection),
   ]);
   const heardAt = process.hrtime.bigint();
-  const absent = locked.length < balances.length ? missingRows(needs, locked) : [];
-  // Absent although nobody waited: either there is no such row, or another session has it locked.
-  const busy =
-    waits || absent.length === 0 ? new Set<string>() : await store.presentBalances(connection, absent);
-  const missing = absent.filter((row) => !busy.has(balanceKeyText(row.profileId, row.asset)));
+  const missing = locked.length < balances.length ? missingRows(needs, locked) : [];
   const rows: Rows = new Map(tables.map(([table], index) => [table, loaded[index]!]));
   const book = createBook(findAmong([...locked, ...missing]), assets);
-  return { usedKeys, book, locked, missing, busy, rows, nowNs: clock.nowNs, heardAt, xid: clock.xid };
+  return { usedKeys, book, locked, missing, rows, heardAt, ...clock };
 }
 
 /**
@@ -143,18 +144,13 @@ function decideAll(
   opened: Opened,
   after: Instant,
 ): { verdicts: Verdict[]; decided: Decided } {
-  const { book, busy, rows, usedKeys, nowNs } = opened;
-  const isBusy = (key: BalanceKey): boolean => busy.has(balanceKeyText(key.profileId, key.asset));
+  const { book, rows, usedKeys, nowNs } = opened;
   const decider = createDecider(
     {
       book,
       nowNs,
       row: (table, key) => rowOf(rows, table, key),
       usedKey: (text) => usedKeys.get(text),
-      obstacle: ({ balances }) =>
-        busy.size > 0 && balances.some(isBusy)
-          ? unavailable('The balances are busy; nothing was done.')
-          : undefined,
     },
     after,
   );
@@ -195,13 +191,16 @@ export type BatchResult = {
   };
 };
 
+const isEmpty = ({ book, acceptedKeys, writes }: Decided): boolean =>
+  book.entries.length === 0 && acceptedKeys.size === 0 && [...writes.tables].length === 0;
+
 /** One transaction for all the commands. Throws MissingBalances or BatchFailure; then nothing is committed, or in doubt. */
 export async function runBatch(
   database: Database,
   assets: Assets,
   commands: readonly Command<unknown>[],
   after: Instant,
-  waits: boolean,
+  isPatient: boolean,
 ): Promise<BatchResult> {
   const needs = needsOf(commands);
   const connection = await database.reserve().catch((error: unknown) => {
@@ -209,18 +208,23 @@ export async function runBatch(
   });
   let inDoubt: Doubt | undefined;
   try {
-    const opened = await open(connection, needs, assets, waits);
+    const opened = await open(connection, needs, assets, isPatient);
     const { verdicts, decided } = decideAll(commands, opened, after);
     requireLocked(opened);
-    if (verdicts.some((verdict) => verdict.kind === 'done')) {
+    if (!verdicts.some(({ kind }) => kind === 'done' || kind === 'replay')) {
+      await connection.query('rollback');
+    } else if (isEmpty(decided)) {
+      // Replays, and commands that found their work done, answer with what others committed: not before the standby has it.
+      await store.writeMarker(connection);
+      await connection.commit();
+    } else {
       // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
       // not stop a commit that went out together with it.
       await writeAll(connection, decided);
+      const { xid, timeline } = opened;
       const evidence = store.evidenceOf(decided);
-      inDoubt = { ended: (asked) => store.transactionOutcome(asked, opened.xid), verdicts, evidence };
+      inDoubt = { verdicts, timeline, evidence, ended: (asked) => store.transactionOutcome(asked, xid) };
       await connection.commit();
-    } else {
-      await connection.query('rollback');
     }
     const { locked: balances, rows, nowNs, heardAt } = opened;
     return {
@@ -237,7 +241,8 @@ export async function runBatch(
       () => false,
     );
     if (error instanceof MissingBalances) throw error;
-    throw new BatchFailure(answers ? error : new DatabaseAway(error), inDoubt);
+    const isRefused = answers && !(error instanceof DatabaseAway);
+    throw isRefused ? new BatchFailure(error) : new BatchFailure(new DatabaseAway(error), inDoubt);
   } finally {
     connection.release();
   }

@@ -49,9 +49,15 @@ export type Table<Row> = {
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
 export type Read = { readonly table: Table<unknown>; readonly key: string };
 
-/** What a command may look at: locked balances, loaded rows, and the instant it happens at. */
+/** What a command may look at: locked balances, loaded rows, and two times that must not be mixed up. */
 export type View = {
+  /** The database's time. Rules compare with it and nothing else: windows, expiry, what is due. */
   readonly now: Instant;
+  /**
+   * The time that records show (`created_at`, `updated_at`): the instant of the command's entries, so that a balance at
+   * that time includes them. Only where the last entry of a balance lies far ahead of the clock is it `now`.
+   */
+  readonly recordedAt: Instant;
   /** The transaction that the command becomes a part of. */
   readonly batchId: string;
   balance(profileId: string, asset: string): Balance;

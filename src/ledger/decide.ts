@@ -1,6 +1,6 @@
 import { newBatchId } from '../kernel/id.ts';
-import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
-import type { Problem } from '../kernel/problem.ts';
+import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Book } from './book.ts';
 import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
@@ -29,8 +29,6 @@ export type Ground = {
   /** A row as it was before the batch. Throws for a table of which the commands named nothing. */
   row(table: Table<unknown>, key: string): unknown;
   usedKey(keyText: string): UsedKey | undefined;
-  /** Why the command cannot be decided here, unless it is a replay. */
-  obstacle?(command: Command<unknown>): Problem | undefined;
 };
 
 /** What the accepted commands want written. */
@@ -48,21 +46,36 @@ export type Decider = { decide(command: Command<unknown>): Verdict; decided(): D
 
 const CLOCK_AHEAD_MAX_NS = BigInt(LIMITS.clockAheadMaxMs) * NS_PER_MS;
 
+const INSTANT_AHEAD_MAX_NS = BigInt(LIMITS.instantAheadMaxMs) * NS_PER_MS;
+
 /**
- * Instants of a node go on from the last one; but not from one that lies far ahead, as after a clock that was wrong for a
- * moment: all that the node does would be in the future from then on. Each balance keeps its own order in any case.
+ * Instants of a node continue from its last one, but not from one that is far ahead of the database's clock: one wrong
+ * clock reading would put everything that follows into the future. Each balance keeps its own order in any case.
  */
 function follows(after: Instant, nowNs: Instant): boolean {
   return after >= nowNs && after - nowNs <= CLOCK_AHEAD_MAX_NS;
 }
 
+/**
+ * A command's instant follows the last entry of every balance that it moves. One balance that is absurdly far ahead
+ * would drag everybody it trades with along, so its commands are refused until an operator has repaired it.
+ */
+function tooFarAhead(instant: Instant, nowNs: Instant): Problem | undefined {
+  if (instant - nowNs <= INSTANT_AHEAD_MAX_NS) return undefined;
+  const last = formatInstant(instant - 1n);
+  return new Problem(
+    'unavailable',
+    `A balance of this request has its last entry at ${last}, ahead of the clock. Nothing was executed; the operator must run "ferry repair-instants".`,
+  );
+}
+
 export function createDecider(ground: Ground, after: Instant): Decider {
-  const { book } = ground;
+  const { book, nowNs } = ground;
   const batchId = newBatchId();
   const writes: Rows = new Map();
   const logs = new Map<Table<unknown>, unknown[]>();
   const acceptedKeys = new Map<string, IdempotencyKey>();
-  let cursor = follows(after, ground.nowNs) ? after : ground.nowNs - 1n;
+  let cursor = follows(after, nowNs) ? after : nowNs - 1n;
 
   const balance: View['balance'] = (profileId, asset) => book.balance(profileId, asset);
   const row: View['row'] = <Row>(table: Table<Row>, key: string): Row | undefined =>
@@ -87,14 +100,15 @@ export function createDecider(ground: Ground, after: Instant): Decider {
       if (first !== undefined)
         return { kind: 'replay', resourceId: first.resourceId, request: first.request };
     }
-    const obstacle = ground.obstacle?.(command);
-    if (obstacle !== undefined) return { kind: 'refused', problem: obstacle };
-    // A balance whose last entry lies ahead of the clock delays its own commands only: the cursor does not follow.
+    // The cursor does not follow a balance whose last entry is ahead of the clock: only commands on that balance are.
     const floor = cursor + 1n;
-    const now = book.instantAfter(floor, command.balances);
-    const decision = command.decide({ now, batchId, balance, row });
+    const instant = book.instantAfter(floor, command.balances);
+    const ahead = tooFarAhead(instant, nowNs);
+    if (ahead !== undefined) return { kind: 'refused', problem: ahead };
+    const recordedAt = instant - nowNs <= CLOCK_AHEAD_MAX_NS ? instant : floor;
+    const decision = command.decide({ now: nowNs, recordedAt, batchId, balance, row });
     if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
-    const problem = book.post(decision.causeId, now, decision.postings);
+    const problem = book.post(decision.causeId, instant, decision.postings);
     if (problem !== undefined) return { kind: 'refused', problem };
     for (const write of decision.writes) stage(write);
     if (text !== undefined) acceptedKeys.set(text, command.key!);

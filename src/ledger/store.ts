@@ -100,11 +100,7 @@ function inLockOrder<Key extends BalanceKey>(keys: readonly Key[]): Key[] {
  * `update … returning` instead of FOR UPDATE.) The lateral subquery is looked up row by row, in the order of the keys:
  * a join is planned as a scan of the whole table while that is small, 444 µs instead of 66 for four of 2,000 balances, both with a generic plan.
  */
-export async function lockBalances(
-  tx: Transaction,
-  keys: readonly BalanceKey[],
-  waits: boolean,
-): Promise<BalanceRow[]> {
+export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
   const sorted = inLockOrder(keys);
   // One text instead of hundreds of rows: the driver takes 2 µs less per transfer.
   const [row] = await tx.query<{ locked: string | null }>(
@@ -113,7 +109,7 @@ export async function lockBalances(
                   generate_series(0, $3::integer - 1) as position) as wanted,
           lateral (select * from balances
                    where profile_id = wanted.profile_id and asset = wanted.asset
-                   for update${waits ? '' : ' skip locked'}) as b`,
+                   for update) as b`,
     [
       binaryArray(
         'uuid',
@@ -162,22 +158,39 @@ export async function beginToWrite(tx: Transaction): Promise<void> {
   await tx.query('select pg_current_xact_id()');
 }
 
-/** The database's clock, after the locks are held, and the transaction's id, to ask about its outcome. */
-export async function clockAndTransaction(tx: Transaction): Promise<{ nowNs: Instant; xid: string }> {
-  const [row] = await tx.query<{ now_ns: bigint; xid: string }>(
-    `select ${CLOCK_NS} as now_ns, pg_current_xact_id()::text as xid`,
+/** The timeline of a primary, as the eight digits that its WAL files begin with: texts that compare like the numbers. */
+const TIMELINE = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)';
+
+/** The database's clock, after the locks are held, and what is needed to ask about the outcome of the commit. */
+export async function clockAndTransaction(
+  tx: Transaction,
+): Promise<{ nowNs: Instant; xid: string; timeline: string }> {
+  const [row] = await tx.query<{ now_ns: bigint; xid: string; timeline: string }>(
+    `select ${CLOCK_NS} as now_ns, pg_current_xact_id()::text as xid, ${TIMELINE} as timeline`,
   );
-  return { nowNs: row!.now_ns, xid: row!.xid };
+  return { nowNs: row!.now_ns, xid: row!.xid, timeline: row!.timeline };
 }
 
-/** Which of these balances have a row, locked or not. */
-export async function presentBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<Set<string>> {
-  const rows = await tx.query<{ profile_id: string; asset: string }>(
-    `select b.profile_id, b.asset from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
-     join balances b using (profile_id, asset)`,
+/**
+ * A record that makes the commit wait for the synchronous standby, as every commit that has written something does. One
+ * that has only read, or only taken an id, does not wait, and would confirm rows that the standby may never get.
+ */
+export async function writeMarker(tx: Queryable): Promise<void> {
+  await tx.query(`select pg_logical_emit_message(true, 'ferry', '')`);
+}
+
+/** Of these balances, the ones that a transaction has locked right now, each with the id of that transaction. */
+export async function lockedBalances(
+  database: Queryable,
+  keys: readonly BalanceKey[],
+): Promise<Map<string, string>> {
+  const rows = await database.query<{ profile_id: string; asset: string; holder: string }>(
+    `select b.profile_id, b.asset, b.xmax::text as holder
+     from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset) join balances b using (profile_id, asset)
+     where b.xmax in (select transactionid from pg_locks where locktype = 'transactionid' and granted)`,
     [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
   );
-  return new Set(rows.map((row) => balanceKeyText(row.profile_id, row.asset)));
+  return new Map(rows.map((row) => [balanceKeyText(row.profile_id, row.asset), row.holder]));
 }
 
 export const insertEntries = appendTo<Entry>('entries', [
@@ -311,6 +324,14 @@ export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): 
 
 export type TransactionOutcome = 'committed' | 'aborted' | 'in progress' | null;
 
+/** Undefined for a standby: what it says of transactions and locks is about itself, not about the primary. */
+export async function timelineOfPrimary(database: Queryable): Promise<string | undefined> {
+  const [row] = await database.query<{ timeline: string | null }>(
+    `select case when not pg_is_in_recovery() then ${TIMELINE} end as timeline`,
+  );
+  return row!.timeline ?? undefined;
+}
+
 /** What became of a transaction whose commit was cut off. Null when the server no longer knows. */
 export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
   const [row] = await database.query<{ status: TransactionOutcome }>(
@@ -321,11 +342,14 @@ export async function transactionOutcome(database: Queryable, xid: string): Prom
 }
 
 /**
- * Marks the session, as long as it lives: with a lock of its own, which nobody else asks for while it is there. A flight
- * that is lost may still be on its way to the server; when its session has ended, it is not.
+ * Marks the session for as long as it lives with an advisory lock that nobody else takes. A batch whose connection is
+ * lost may still be on its way to the server; once its session has ended, it is not. Answers with the timeline.
  */
-export async function markSession(tx: Transaction, mark: bigint): Promise<void> {
-  await tx.query('select pg_advisory_lock($1)', [mark]);
+export async function markSession(tx: Transaction, mark: bigint): Promise<string> {
+  const [row] = await tx.query<{ timeline: string }>(`select pg_advisory_lock($1), ${TIMELINE} as timeline`, [
+    mark,
+  ]);
+  return row!.timeline;
 }
 
 export async function sessionHasEnded(database: Queryable, mark: bigint): Promise<boolean> {

@@ -5,6 +5,7 @@ import { LIMITS } from '../limits.ts';
 import { type Flight, openSession, type Session, sendAhead } from './ahead.ts';
 import { BatchFailure } from './batch.ts';
 import type { BalanceKey, Command, Outcome } from './command.ts';
+import { createConfirmation } from './confirmation.ts';
 import { createExecutor } from './execute.ts';
 import { createMemory } from './memory.ts';
 import { rejectAll, settle, takeSome, type Waiting } from './waiting.ts';
@@ -54,7 +55,16 @@ function isWorthABatch(waiting: number, batchesUnderWay: number, batchesMax: num
 
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
   const memory = createMemory();
-  const executor = createExecutor({ database, assets, observer, memory, landed, waitsForOutcome });
+  const confirmation = createConfirmation(database);
+  const executor = createExecutor({
+    database,
+    assets,
+    observer,
+    memory,
+    confirmation,
+    landed,
+    waitsForOutcome,
+  });
   /** Those that ask the database first, and those that need not. */
   const asking: Waiting[] = [];
   const ahead: Waiting[] = [];
@@ -249,6 +259,9 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   return {
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
       if (stopping) return Promise.reject(unavailable('The service is stopping; nothing was done.'));
+      if (confirmation.isOverdue()) {
+        return Promise.reject(unavailable('The standby does not confirm commits; nothing was done.'));
+      }
       const waiting = asking.length + ahead.length;
       if (waiting >= LIMITS.queueCommandsMax) {
         return Promise.reject(unavailable(`${waiting} requests are waiting already; nothing was done.`));

@@ -76,7 +76,7 @@ export function createProfileCommand(
         description: request.description ?? null,
         accountId: accountId ?? null,
         status: 'ACTIVE',
-        createdAtNs: view.now,
+        createdAtNs: view.recordedAt,
       };
       return {
         accepted: true,

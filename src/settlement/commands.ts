@@ -123,7 +123,7 @@ export function createSettlementCommand(
           { id: targetProfileId, profile: target },
         );
       if (fault !== undefined) return refuse(fault);
-      const window = windowOf(readable.window, view.now);
+      const window = windowOf(readable.window, view.recordedAt);
       const settlement: Settlement = {
         id,
         customerId: caller.customerId,
@@ -136,8 +136,8 @@ export function createSettlementCommand(
         status: 'PENDING',
         secondaryStatus: null,
         legs: readable.legs,
-        createdAtNs: view.now,
-        updatedAtNs: view.now,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
       };
       return {
         accepted: true,
@@ -175,7 +175,7 @@ export function moveSettlementCommand(
         (move === 'affirm' && target !== undefined ? disabledFault(target) : undefined) ??
         moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
-      const next = moved(settlement!, move, view.now);
+      const next = moved(settlement!, move, view.recordedAt);
       return {
         accepted: true,
         causeId: id,

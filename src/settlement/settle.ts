@@ -87,7 +87,7 @@ export function settleCommand(many: readonly Settlement[], tables: EngineTables)
         return { item, effects };
       });
       const { steps } = choose(candidates, (key) => available.get(key)!);
-      const settled = steps.flat().map((row) => moved(row, 'settle', view.now));
+      const settled = steps.flat().map((row) => moved(row, 'settle', view.recordedAt));
       return {
         accepted: true,
         causeId: settled[0]?.id ?? many[0]!.id,
@@ -117,7 +117,7 @@ export function awaitFundsCommand(
         if (row.secondaryStatus !== null || moveFault(row, 'settle', view.now) !== undefined) return [];
         const secondaryStatus = awaitingFunds(row, available, assets);
         if (secondaryStatus === undefined) return [];
-        const updatedAtNs = view.now > row.updatedAtNs ? view.now : row.updatedAtNs + 1n;
+        const updatedAtNs = view.recordedAt > row.updatedAtNs ? view.recordedAt : row.updatedAtNs + 1n;
         return [{ ...row, secondaryStatus, updatedAtNs }];
       });
       return {
@@ -145,7 +145,7 @@ export function expireCommand(many: readonly Settlement[], tables: EngineTables)
     decide(view) {
       const expired = lockedRows(view, many, tables)
         .filter((row) => moveFault(row, 'expire', view.now) === undefined)
-        .map((row) => moved(row, 'expire', view.now));
+        .map((row) => moved(row, 'expire', view.recordedAt));
       return {
         accepted: true,
         causeId: many[0]!.id,

@@ -148,16 +148,16 @@ function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTabl
     secondaryStatus: queued(network),
   } as const;
   const transfer: Transfer = {
-    ...pendingWithdrawal(id, caller, request, charge, kind, view.now),
+    ...pendingWithdrawal(id, caller, request, charge, kind, view.recordedAt),
     destinationAddress: request.destination_address,
     cryptoNetwork: network,
     notionalValue: notionalValue(price, assets, asset, charge.totalUnits) ?? null,
     beneficiary: request.beneficiary ?? null,
     feeId: request.fee_id ?? null,
   };
-  if (request.fee_id === undefined) return hold(transfer, network, tables);
+  if (request.fee_id === undefined) return hold(transfer, network, view.now, tables);
   const used = { ...view.row(guaranteedFees, request.fee_id)!, usedBy: id };
-  return hold(transfer, network, tables, [write(guaranteedFees, request.fee_id, used)]);
+  return hold(transfer, network, view.now, tables, [write(guaranteedFees, request.fee_id, used)]);
 }
 
 export function cryptoWithdrawalCommand(

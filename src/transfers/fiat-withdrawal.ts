@@ -96,8 +96,8 @@ export function fiatWithdrawalCommand(
         balanceUnits: charge.totalUnits,
         secondaryStatus: waitsFor(account!),
       };
-      const pending = pendingWithdrawal(id, caller, request, charge, kind, view.now);
-      return hold({ ...pending, fiatAccountId: account!.id }, account!.kind, tables);
+      const pending = pendingWithdrawal(id, caller, request, charge, kind, view.recordedAt);
+      return hold({ ...pending, fiatAccountId: account!.id }, account!.kind, view.now, tables);
     },
   };
 }

@@ -101,7 +101,7 @@ function sidesOf(
   units: bigint,
   ids: { group: string; debit: string; credit: string },
   owners: { from: string; to: string },
-  view: Pick<View, 'now' | 'batchId'>,
+  view: Pick<View, 'recordedAt' | 'batchId'>,
 ): Sides {
   const common = {
     status: 'COMPLETED',
@@ -110,8 +110,8 @@ function sidesOf(
     feeUnits: 0n,
     balanceAsset: request.asset,
     balanceUnits: units,
-    createdAtNs: view.now,
-    updatedAtNs: view.now,
+    createdAtNs: view.recordedAt,
+    updatedAtNs: view.recordedAt,
     groupId: ids.group,
     batchId: view.batchId,
   } as const;

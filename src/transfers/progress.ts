@@ -153,7 +153,7 @@ export function intendCommand(
         if (ending !== undefined) return accept(seen, [], { kind: 'end', ending });
         if (account!.status === 'PENDING') {
           const words = awaitingApproval(account!);
-          return accept(seen, moved(found, { dueAtNs: INSTANT_MAX }, words, view.now, tables), {
+          return accept(seen, moved(found, { dueAtNs: INSTANT_MAX }, words, view.recordedAt, tables), {
             kind: 'waits',
           });
         }
@@ -172,7 +172,7 @@ export function intendCommand(
         dueAtNs: now + BigInt(given.leaseMs) * NS_PER_MS,
       };
       const writes = [
-        ...moved(found, next, submitting(work.rail), view.now, tables),
+        ...moved(found, next, submitting(work.rail), view.recordedAt, tables),
         ...(rents ? [write(tables.rents, rent, { key: rent, lamports: spent })] : []),
       ];
       return accept(seen, writes, { kind: 'submit', work: { ...next, version: next.version + 1n }, payment });
@@ -206,7 +206,7 @@ export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Com
         dueAtNs: view.now + seen.offsetNs + BigInt(Math.ceil(step.delayMs * 1_000)) * 1_000n,
         ...(step.forgetsPayment === true && { payment: null }),
       };
-      const writes = moved(found, next, step.words, view.now, tables, step.onChain);
+      const writes = moved(found, next, step.words, view.recordedAt, tables, step.onChain);
       return accept<Work | 'stale'>(seen, writes, { ...next, version: next.version + 1n });
     },
   };

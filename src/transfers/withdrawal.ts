@@ -95,6 +95,7 @@ export function pendingWithdrawal(
 export function hold(
   transfer: Transfer,
   rail: RailName,
+  dueAtNs: Instant,
   tables: WithdrawalTables,
   writes: readonly Write[] = [],
 ): Decision<Transfer> {
@@ -112,7 +113,7 @@ export function hold(
     ],
     writes: [
       write(tables.newTransfers, transfer.id, transfer),
-      write(tables.newWork, transfer.id, firstWork(transfer, rail)),
+      write(tables.newWork, transfer.id, firstWork(transfer, rail, dueAtNs)),
       transferEvent(transfer, tables.assets),
       ...writes,
     ],

@@ -33,13 +33,13 @@ export type WorkWrite = Work & { readonly done?: boolean };
 /** What a worker has claimed, as it was then. */
 export type Claimed = { readonly work: Work; readonly transfer: Transfer; readonly nowNs: Instant };
 
-/** The work of a withdrawal at its start: due at once, also when it will then be found to wait for a review. */
-export function firstWork(transfer: Transfer, rail: string): Work {
+/** The first work of a withdrawal: due at once, even if a worker will then find that it waits for a review. */
+export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): Work {
   return {
     transferId: transfer.id,
     rail,
     state: 'QUEUED',
-    dueAtNs: transfer.createdAtNs,
+    dueAtNs,
     version: 0n,
     attempts: 0,
     failures: 0,

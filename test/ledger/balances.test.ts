@@ -35,21 +35,15 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** Answers with the instant at which it happened. */
-function timed(command: Command<unknown>): Command<Instant> {
-  return {
-    ...command,
-    decide: (view) => {
-      const decision = command.decide(view);
-      return decision.accepted ? { ...decision, answer: view.now } : decision;
-    },
-  };
-}
-
-async function instantOf(command: Command<unknown>, on = node): Promise<Instant> {
-  const outcome = await on.path.submit(timed(command));
+/** The instant of the entries that the command made. */
+async function instantOf(command: Command<string>, on = node): Promise<Instant> {
+  const outcome = await on.path.submit(command);
   if (outcome.replayed) throw new Error('a replay happens at no instant');
-  return outcome.answer;
+  const [entry] = await test.database.query<{ at_ns: Instant }>(
+    'select at_ns from entries where cause_id = $1 limit 1',
+    [outcome.answer],
+  );
+  return entry!.at_ns;
 }
 
 describe('balances at a past instant', () => {

@@ -6,8 +6,8 @@ import type { DatabaseAddress } from '../../src/database/database.ts';
 
 /** What happens to the next COMMIT that comes by. */
 export type CommitFault =
-  /** The server commits; its answer is lost with the connection. */
-  | { readonly kind: 'answer-lost' }
+  /** The server commits; its answer is lost with the connection. With `isLast`, no connection is taken after it. */
+  | { readonly kind: 'answer-lost'; readonly isLast?: true }
   /** The connection breaks before the server sees it. */
   | { readonly kind: 'never-sent' }
   /** The client's side breaks at once; the server sees the COMMIT that much later. */
@@ -48,8 +48,13 @@ export async function startProxy(
   let armed: CommitFault | undefined;
   let failed = 0;
   let isCzech = false;
+  let isClosed = false;
 
   const server = createServer((client) => {
+    if (isClosed) {
+      client.destroy();
+      return;
+    }
     const upstream = connect(upstreamPath);
     let isDropping = false;
     /** What this connection calls the statement that commits. */
@@ -80,8 +85,10 @@ export async function startProxy(
       armed = undefined;
       failed += 1;
       isDropping = true;
-      if (fault.kind === 'answer-lost') upstream.write(data);
-      else client.destroy();
+      if (fault.kind === 'answer-lost') {
+        isClosed = fault.isLast === true;
+        upstream.write(data);
+      } else client.destroy();
       if (fault.kind === 'never-sent') upstream.destroy();
       if (fault.kind === 'late') setTimeout(() => upstream.end(data), fault.delayMs);
     });

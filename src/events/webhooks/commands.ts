@@ -56,8 +56,8 @@ export function createEndpointCommand(
         secret,
         previousSecret: null,
         previousUntilNs: null,
-        createdAtNs: view.now,
-        updatedAtNs: view.now,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
         deletedAtNs: null,
       };
       const writes = [write(newEndpoints, id, endpoint), write(endpointCounts, customerId, count + 1)];
@@ -80,7 +80,7 @@ function changeCommand(
       if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
         return refuse(notFound('webhook', id));
       const changed = change(endpoint, view);
-      const next = changed === undefined ? endpoint : { ...changed.next, updatedAtNs: view.now };
+      const next = changed === undefined ? endpoint : { ...changed.next, updatedAtNs: view.recordedAt };
       const writes = changed === undefined ? [] : [write(endpoints, id, next), ...(changed.also ?? [])];
       return { accepted: true, causeId: id, postings: [], writes, answer: next };
     },
@@ -155,8 +155,8 @@ export function testEventCommand(caller: Caller, id: string): Command<TestEvent>
       const endpoint = view.row(endpoints, id);
       if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
         return refuse(notFound('webhook', id));
-      const writes = [event(TEST_EVENT, customerId, id, view.now, presentEndpoint(endpoint))];
-      const answer = { endpoint, batchId: view.batchId, atNs: view.now };
+      const writes = [event(TEST_EVENT, customerId, id, view.recordedAt, presentEndpoint(endpoint))];
+      const answer = { endpoint, batchId: view.batchId, atNs: view.recordedAt };
       return { accepted: true, causeId: id, postings: [], writes, answer };
     },
   };
