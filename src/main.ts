@@ -119,9 +119,10 @@ export async function assemble(parts: {
       trouble(what, error) {
         metrics.writePath.trouble(what);
         const facts = { err: error, what };
-        // What is remembered is often not so any more where nodes share balances: that costs a moment, and is no trouble.
-        if (what === 'not-as-remembered') logger.debug(facts, 'decided on what is there');
-        // A commit that is in doubt is always worth a line, also while the database is away.
+        // A stale cache is normal where nodes share balances, and a lost connection is replaced: neither needs anybody.
+        if (what === 'not-as-remembered') logger.debug(facts, 'a batch is decided again on locked balances');
+        else if (what === 'connection-lost') logger.info(facts, 'a batch is retried on another connection');
+        // A commit in doubt is always worth a line, even during an outage of the database.
         else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');
       },
     },

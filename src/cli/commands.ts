@@ -7,6 +7,7 @@ import { audit } from '../ledger/audit.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
 import { CommandError, type CommandLine, noArguments, show, withDatabase } from './command-line.ts';
 import { PARTY_COMMANDS } from './parties.ts';
+import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
 
 export function variables(): string {
@@ -123,6 +124,7 @@ export const COMMANDS: readonly CommandLine[] = [
       });
     },
   },
+  ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...STATUS_COMMANDS,
 ];

@@ -121,12 +121,10 @@ function preparedOf(client: pg.PoolClient): Prepared {
 /** Statements that are sent in the same turn of the event loop make one flight. */
 function queryableOn(client: pg.PoolClient, patient: boolean, silent: () => void): Transaction {
   const prepared = preparedOf(client);
-  // A statement on a connection that is lost only says so; why it was lost was said before.
-  const explain = (error: unknown): unknown => translate(lost.get(client) ?? error);
   const timeoutMs = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
   let waiting: Part[] = [];
   function send(): void {
-    const query = new PipelineQuery(waiting, prepared, timeoutMs, explain, silent);
+    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate, silent);
     waiting = [];
     client.query(query);
   }
@@ -159,8 +157,8 @@ const PLANNER = '-c enable_seqscan=off -c jit=off';
  */
 const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
-/** Connections that must not be used any more, with the reason where there is one. */
-const lost = new WeakMap<pg.ClientBase, Error | undefined>();
+/** Connections that must not be used any more. */
+const lost = new WeakSet<pg.ClientBase>();
 /** When each was made. */
 const connectedMs = new WeakMap<pg.ClientBase, number>();
 
@@ -196,10 +194,10 @@ function createPool(
     onConnect(client: pg.ClientBase) {
       connectedMs.set(client, performance.now());
       // Without a listener the loss of a connection would end the process. Its users learn of it from their statements.
-      client.on('error', (error) => lost.set(client, error));
-      client.on('end', () => lost.has(client) || lost.set(client, undefined));
+      client.on('error', () => lost.add(client));
+      client.on('end', () => lost.add(client));
       client.on('notice', (notice) => {
-        if (notice.file === SYNCHRONOUS_REPLICATION) lost.set(client, undefined);
+        if (notice.file === SYNCHRONOUS_REPLICATION) lost.add(client);
       });
     },
   };

@@ -20,6 +20,14 @@ export class DatabaseAway extends Error {
   }
 }
 
+/** The server did not answer in time, and its connection was given up. */
+export class NoAnswer extends Error {
+  constructor() {
+    super('the server does not answer');
+    this.name = 'NoAnswer';
+  }
+}
+
 /**
  * What was read is no longer so: another node changed it before this one wrote. Thrown by a table's write, it makes
  * the batch start anew on what is there now, as a serialization failure of the server would, whose code it carries.
@@ -35,23 +43,16 @@ export class StaleRead extends Error {
 
 const CONFLICTS = new Set(['40001', '40P01']);
 const STUCK = new Set(['55P03', '57014']);
-/** The server ended a session that stood still inside a transaction: nothing of it is committed. */
-const IDLE_IN_TRANSACTION = '25P03';
 /**
  * Out of resources (53: disk, memory, connections), stopped by an operator (57P), errors of the system below (58), and a
  * server that takes no writes (25006: a standby, or one that was set read-only).
  */
 const UNAVAILABLE = /^(53|57P|58|25006)/;
 
-function codeOf(error: unknown): string | undefined {
-  const code = (error as { code?: unknown } | null | undefined)?.code;
-  return typeof code === 'string' ? code : undefined;
-}
-
 export function failureOf(error: unknown): Failure {
-  if (error instanceof DatabaseAway) return codeOf(error.cause) === IDLE_IN_TRANSACTION ? 'conflict' : 'away';
-  const code = codeOf(error);
-  if (code === undefined) return 'rejected';
+  if (error instanceof DatabaseAway) return 'away';
+  const code = (error as { code?: unknown } | null)?.code;
+  if (typeof code !== 'string') return 'rejected';
   if (CONFLICTS.has(code)) return 'conflict';
   if (STUCK.has(code)) return 'stuck';
   return UNAVAILABLE.test(code) ? 'away' : 'rejected';

@@ -5,8 +5,9 @@ import type { Queryable } from './database.ts';
 import { failureOf } from './failure.ts';
 
 /**
- * The log of everything that goes on in the background. While the database is away each loop fails in each round, with
- * the same words: it is said once when that begins, and once when it is over. All else is logged as it comes.
+ * The log of everything that runs in the background. During an outage of the database every loop and every batch fails
+ * with the same error: the log has one line when the outage begins, and one when it is over. A server that is read-only
+ * or out of disk still answers queries, so an outage is over only when nothing has failed since the last look either.
  */
 export type OutageLog = Pick<Logger, 'info' | 'warn' | 'error'> & { stop(): void };
 
@@ -16,13 +17,16 @@ function isConsequence(error: unknown): boolean {
 
 export function createOutageLog(database: Queryable, log: Logger): OutageLog {
   let isAway = false;
+  let hasFailed = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
   function look(): void {
     if (isStopped) return;
+    hasFailed = false;
     timer = setTimeout(() => {
       database.query('select 1').then(() => {
+        if (hasFailed) return look();
         isAway = false;
         log.info('the database is back');
       }, look);
@@ -36,6 +40,7 @@ export function createOutageLog(database: Queryable, log: Logger): OutageLog {
       if (!isAway || !isConsequence(facts.err)) log.warn(facts, text);
       return;
     }
+    hasFailed = true;
     if (isAway) return;
     isAway = true;
     log.warn(facts, 'the database is away, and background work waits until it is back');

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import type { CopyMessages } from './binary.ts';
 import type { Parameter } from './database.ts';
-import { DatabaseAway } from './failure.ts';
+import { DatabaseAway, NoAnswer } from './failure.ts';
 
 /**
  * The driver ends each statement with a message that makes the server answer at once. A batch of the ledger has twelve
@@ -56,7 +56,7 @@ export function wireValue(value: Parameter): WireValue {
 /** What was sent cannot be taken back, so it ends with its connection. */
 function giveUp(wire: Wire, silent: () => void): void {
   silent();
-  wire.stream.destroy(new Error('the server does not answer'));
+  wire.stream.destroy(new NoAnswer());
 }
 
 /**

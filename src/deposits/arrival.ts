@@ -190,7 +190,8 @@ export function arrivalCommand(
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: owner === undefined ? [] : [read(profiles, owner.profileId)],
     decide(view) {
-      const keep = (reason: string): Decision<Arrival> => suspend(id, arrived, reason, view.recordedAt, tables);
+      const keep = (reason: string): Decision<Arrival> =>
+        suspend(id, arrived, reason, view.recordedAt, tables);
       if (owner === undefined) return keep('Nobody was given this address or memo.');
       if (view.row(profiles, owner.profileId)?.status !== 'ACTIVE') return keep('The profile is disabled.');
       if (amountUnits <= feeUnits) {

@@ -70,13 +70,13 @@ type Answers = {
 /** The whole transaction, in one flight. Throws, without having sent the commit, what cannot be sent. */
 function sendAll(
   { connection }: Session,
-  { book, acceptedKeys, writes, batchId }: Decided,
+  { book, acceptedKeys, writes, batchId, nowNs }: Decided,
   reads: Reads,
   sent: Promise<unknown>[],
 ): Answers {
   sent.push(connection.query('begin'));
   // The locks first, and in the same order as everybody; then the keys: as all nodes do.
-  const changed = store.changeBalances(connection, book.changedRows(), book.before);
+  const changed = store.changeBalances(connection, book.changedRows(), book.before, nowNs);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
   if (acceptedKeys.size > 0) sent.push(store.useKeys(connection, acceptedKeys));

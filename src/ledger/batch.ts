@@ -1,5 +1,5 @@
 import type { Connection, Database, Queryable } from '../database/database.ts';
-import { DatabaseAway } from '../database/failure.ts';
+import { DatabaseAway, NoAnswer } from '../database/failure.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
@@ -11,9 +11,12 @@ import * as store from './store.ts';
 /** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
 export class BatchFailure extends Error {
   readonly inDoubt: Doubt | undefined;
-  constructor(cause: unknown, inDoubt?: Doubt) {
+  /** The connection was lost before the commit was sent, so nothing is committed; another connection may do. */
+  readonly lostEarly: boolean;
+  constructor(cause: unknown, inDoubt?: Doubt, lostEarly = false) {
     super('the batch was not committed', { cause });
     this.inDoubt = inDoubt;
+    this.lostEarly = lostEarly;
   }
 }
 
@@ -241,8 +244,10 @@ export async function runBatch(
       () => false,
     );
     if (error instanceof MissingBalances) throw error;
-    const isRefused = answers && !(error instanceof DatabaseAway);
-    throw isRefused ? new BatchFailure(error) : new BatchFailure(new DatabaseAway(error), inDoubt);
+    if (answers && !(error instanceof DatabaseAway)) throw new BatchFailure(error);
+    const lost = new DatabaseAway(error);
+    // A server that did not answer once would be waited for as long again.
+    throw new BatchFailure(lost, inDoubt, inDoubt === undefined && !(lost.cause instanceof NoAnswer));
   } finally {
     connection.release();
   }

@@ -38,6 +38,8 @@ export type Decided = {
   readonly writes: Writes;
   /** A refused command does not use up its key. */
   readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
+  /** The time that the commands were decided at. */
+  readonly nowNs: Instant;
   readonly lastInstant: Instant;
 };
 
@@ -132,6 +134,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
         rowsOf: (table) => logs.get(table) ?? [...writes.get(table)!.values()],
       },
       acceptedKeys,
+      nowNs,
       lastInstant: cursor,
     }),
   };

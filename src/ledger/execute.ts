@@ -40,9 +40,12 @@ const commandsOf = (batch: readonly Waiting[]): Command<unknown>[] => batch.map(
 
 const BUSY = (): Problem => unavailable('The balances are busy; nothing was done.');
 
-/** Nothing is committed, and the same work may succeed at once. */
-const isConflict = ({ cause, inDoubt }: BatchFailure): boolean =>
-  failureOf(cause) === 'conflict' && inDoubt === undefined;
+/**
+ * Nothing is committed, and the same work may succeed at once. A lost connection is replaced once: the server ends the
+ * session of a node that stood still inside a batch, and an operator or a failover may end any.
+ */
+const isWorthRetrying = ({ cause, inDoubt, lostEarly }: BatchFailure, attempt: number): boolean =>
+  inDoubt === undefined && (failureOf(cause) === 'conflict' || (lostEarly && attempt === 1));
 
 /** What one server says of a commit in doubt; with its timeline, if it has the commit. */
 type Finding =
@@ -196,8 +199,8 @@ export function createExecutor({
         if (error instanceof MissingBalances && !last) {
           // If that fails, the rows are missing again, and the last attempt says so.
           await createMissingBalances(database, error.keys).catch(() => undefined);
-        } else if (error instanceof BatchFailure && isConflict(error) && !last) {
-          observer.trouble('conflict', error.cause);
+        } else if (error instanceof BatchFailure && isWorthRetrying(error, attempt) && !last) {
+          observer.trouble(error.lostEarly ? 'connection-lost' : 'conflict', error.cause);
           await sleep(Math.random() * 10 * attempt);
         } else {
           return fail(batch, error instanceof BatchFailure ? error : new BatchFailure(error), isPatient);

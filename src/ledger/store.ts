@@ -4,6 +4,7 @@ import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Instant } from '../kernel/instant.ts';
+import { LIMITS } from '../limits.ts';
 import { type BalanceRow, balanceKeyText, type Entry, type Version } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
 
@@ -237,15 +238,19 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
   );
 }
 
+const CLOCK_AHEAD_MAX_NS = LIMITS.clockAheadMaxMs * 1_000_000;
+
 /**
- * Changes balances that were not locked before, if each is still what it was taken for; otherwise the transaction fails.
- * The instant alone would not tell: what a batch of this node that failed would have made of a balance is remembered for
- * a moment, and another node may have made something else of it at the same instant. Says what time it is.
+ * Changes balances that were not locked before, if each is still what it was taken for, and the time is what the node took
+ * it for; otherwise the transaction fails. The instant of a balance alone would not tell: what a batch of this node that
+ * failed would have made of it is cached for a moment, and another node may have made something else of it at the same
+ * instant. Answers with the database's time.
  */
 export function changeBalances(
   tx: Transaction,
   rows: readonly BalanceRow[],
   before: (row: BalanceRow) => Version,
+  nowNs: Instant,
 ): Promise<{ now_ns: bigint }[]> {
   const sorted = inLockOrder(rows);
   const versions = sorted.map(before);
@@ -260,7 +265,8 @@ export function changeBalances(
        where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
          and b.available = c.available_before and b.held = c.held_before
        returning 1)
-     select confirm(count(*) = $9::bigint, 'a balance'), ${CLOCK_NS} as now_ns from changed`,
+     select confirm(count(*) = $9::bigint and $10::bigint <= ${CLOCK_NS} + ${CLOCK_AHEAD_MAX_NS}, 'a balance or the clock'),
+            ${CLOCK_NS} as now_ns from changed`,
     [
       binaryArray(
         'uuid',
@@ -295,6 +301,7 @@ export function changeBalances(
         versions.map((version) => version.held),
       ),
       rows.length,
+      nowNs,
     ],
   );
 }

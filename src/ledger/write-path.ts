@@ -22,11 +22,24 @@ export type WritePath = {
 };
 
 /**
- * A batch met another's locks and starts anew; was decided on what is no longer so, and is decided anew, as happens all
- * the time to nodes that share balances; was taken apart, since one command spoils it; was cut off in its commit; finds
- * the database away. Or a command has a fault of ours.
+ * What can go wrong with a batch:
+ * - conflict: it deadlocked with another one, or read what another one changed; it is retried;
+ * - not-as-remembered: the cache was stale, which is normal where nodes share balances; it is decided again on locked rows;
+ * - connection-lost: before its commit; it is retried on another connection;
+ * - isolated: the database rejected it, and it is bisected until the command at fault is isolated;
+ * - in-doubt: its commit was cut off, and the database is asked what became of it;
+ * - away: the database is unavailable, and its commands are refused;
+ * - faulty: a bug of ours, in a rule or an observer.
  */
-export const TROUBLES = ['conflict', 'not-as-remembered', 'isolated', 'in-doubt', 'away', 'faulty'] as const;
+export const TROUBLES = [
+  'conflict',
+  'not-as-remembered',
+  'connection-lost',
+  'isolated',
+  'in-doubt',
+  'away',
+  'faulty',
+] as const;
 export type Trouble = (typeof TROUBLES)[number];
 
 export type WritePathObserver = {

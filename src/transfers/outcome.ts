@@ -145,7 +145,8 @@ export function endCommand(
     decide(view) {
       const transfer = view.row(tables.transfers, id);
       if (transfer === undefined) return refuse(notFound('transfer', id));
-      if (transfer.status !== 'PENDING') return decideLate(transfer, reported, report, view.recordedAt, tables);
+      if (transfer.status !== 'PENDING')
+        return decideLate(transfer, reported, report, view.recordedAt, tables);
       const work = view.row(tables.works, id);
       if (work === undefined || work.done === true)
         throw new Error(`the pending withdrawal ${id} has no work`);

@@ -225,7 +225,7 @@ describe('the balances of the service', () => {
       reader(),
     ]);
     const isEnough = (): boolean => accepted > 200n && folded > 100 && reads > 50;
-    for (let waited = 0; waited < 400 && !isEnough(); waited += 1) await Promise.race([work, sleep(25)]);
+    for (let waited = 0; waited < 4_000 && !isEnough(); waited += 1) await Promise.race([work, sleep(25)]);
     done.abort();
     await work;
     expect(await grown()).toEqual([accepted, accepted]);

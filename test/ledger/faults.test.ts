@@ -85,7 +85,8 @@ describe('connections that are cut while 64 writers write', () => {
     await writers;
     await killer.stop();
     const count = (what: Said): number => said.filter((one) => one.said === what).length;
-    expect(Math.min(count('accepted'), count('undone'))).toBeGreaterThan(0);
+    expect(count('accepted')).toBeGreaterThan(0);
+    expect(node.path.troubles.length).toBeGreaterThan(0);
 
     const before = await entriesByCause();
     for (const one of said) {

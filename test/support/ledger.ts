@@ -29,13 +29,17 @@ export function held(profileId: string): AccountRef {
 /** A write path that remembers what troubled it. */
 export function createTestWritePath(
   database: Database,
+  heard: WritePathObserver['trouble'] = () => undefined,
 ): WritePath & { troubles: string[]; batches: number[] } {
   const troubles: string[] = [];
   const batches: number[] = [];
   const observer: WritePathObserver = {
     batch: (commands) => batches.push(commands),
     queue: () => undefined,
-    trouble: (what) => troubles.push(what),
+    trouble(what, error) {
+      troubles.push(what);
+      heard(what, error);
+    },
   };
   return Object.assign(createWritePath({ database, assets, observer }), { troubles, batches });
 }
