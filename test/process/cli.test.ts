@@ -85,6 +85,30 @@ describe('beside a running service', () => {
     expect(await json('demo')).toEqual(sandboxOf(dataDir));
   });
 
+  it('repair-instants shows entries that are ahead of the clock, and moves them only when told to', async () => {
+    const database = databaseOf(dataDir);
+    const profile = demo().profiles[0]!.id;
+    const hour = 3_600_000_000_000n;
+    await database.query(
+      `update entries set at_ns = at_ns + $2::bigint
+       where cause_id in (select cause_id from entries where owner_id = $1)`,
+      [profile, hour],
+    );
+    await database.query('update balances set moved_at_ns = moved_at_ns + $2::bigint where profile_id = $1', [
+      profile,
+      hour,
+    ]);
+    const looked = await json('repair-instants');
+    expect(looked).toMatchObject({ repaired: false, last: expect.stringMatching(/Z$/) });
+    expect(looked.entries).toBeGreaterThan(0);
+    expect((await ferry('repair-instants')).stdout).toMatch(/repeat the command with --yes\.\n$/);
+    const repaired = await json('repair-instants', '--yes');
+    expect(repaired).toMatchObject({ entries: looked.entries, balances: looked.balances, repaired: true });
+    expect((await ferry('repair-instants')).stdout).toMatch(/^Nothing is ahead of the clock/);
+    expect((await ferry('verify')).code).toBe(0);
+    await database.close();
+  });
+
   it('customer create makes one that customer list shows', async () => {
     const created = await json('customer', 'create', '--name', 'Pier & Söhne "Süd"', '--third-party');
     expect(created).toEqual({
