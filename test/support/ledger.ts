@@ -29,6 +29,7 @@ export function held(profileId: string): AccountRef {
 /** A write path that remembers what troubled it. */
 export function createTestWritePath(
   database: Database,
+  known = assets,
 ): WritePath & { troubles: string[]; batches: number[] } {
   const troubles: string[] = [];
   const batches: number[] = [];
@@ -37,7 +38,7 @@ export function createTestWritePath(
     queue: () => undefined,
     trouble: (what) => troubles.push(what),
   };
-  return Object.assign(createWritePath({ database, assets, observer }), { troubles, batches });
+  return Object.assign(createWritePath({ database, assets: known, observer }), { troubles, batches });
 }
 
 /** A command that posts as told, and answers with its cause. */
