@@ -10,6 +10,11 @@ const COLUMNS = `a.rail, a.account, a.transaction, a.output_number as output, a.
 const OF_TRANSACTION = `select ${COLUMNS} from arrivals a
   where a.rail = wanted.rail and a.transaction = wanted.transaction`;
 
+/** All nodes write in one order, so that two of them never wait for each other crosswise. */
+function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): string {
+  return [transaction, rail, output, account, asset].join(' ');
+}
+
 /**
  * Deposits that arrived, by the keys of `keysOf`. Two nodes may both find that one is new: the unique indexes let one of
  * them write it, and the other one starts again and finds it.
@@ -49,8 +54,8 @@ export const arrivals: Table<ArrivalRecord> = {
     );
   },
   async write(tx, rows) {
-    // One that is known by two keys is one row. In one order, so that two nodes never wait for each other crosswise.
-    const records = [...new Set(rows)].sort((a, b) => (a.transaction < b.transaction ? -1 : 1));
+    // One that is known by two keys is one row.
+    const records = [...new Set(rows)].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
     const written = await tx.query(
       `insert into arrivals (rail, account, transaction, output_number, asset, amount_units, memo, transfer_id,
                              suspense_deposit_id)

@@ -22,10 +22,10 @@ import { notionalValue, type PriceSource } from '../transfers/prices.ts';
 import { clearingAccount, FIAT_RAILS } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { type ArrivalRecord, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
+import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
 import type { DepositOwner } from './way.ts';
 
-/** A deposit that nobody could be credited with. */
+/** A deposit that could not be credited. */
 export type SuspenseDeposit = {
   readonly id: string;
   readonly rail: string;
@@ -103,10 +103,9 @@ function depositOf(
 }
 
 /** The row that makes it arrive once. Under both keys, so that the rest of the batch finds it by either. */
-function recorded(arrived: ArrivedDeposit, record: ArrivalRecord, tables: ArrivalTables): Write[] {
-  const { own, whole } = keysOf(arrived);
-  const keys = whole === undefined ? [own] : [own, whole];
-  return keys.map((key) => write(tables.arrivals, key, record));
+function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
+  const record = recordOf(arrived, became);
+  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivals, key, record));
 }
 
 function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTables): Decision<Taken> {
@@ -121,7 +120,7 @@ function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTabl
     ],
     writes: [
       write(tables.newTransfers, id, transfer),
-      ...recorded(arrived, recordOf(arrived, { transferId: id, suspenseId: null }), tables),
+      ...recorded(arrived, { transferId: id, suspenseId: null }, tables),
       transferEvent(transfer, tables.assets),
     ],
     answer: { arrival: { transfer } },
@@ -149,19 +148,14 @@ function suspend(
     transferId: null,
     booked,
   };
-  const posting = {
-    asset,
-    units: amountUnits,
-    from: clearingAccount(rail),
-    to: { account: 'suspense' } as const,
-  };
+  const [from, to] = [clearingAccount(rail), { account: 'suspense' } as const];
   return {
     accepted: true,
     causeId: id,
-    postings: booked ? [posting] : [],
+    postings: booked ? [{ asset, units: amountUnits, from, to }] : [],
     writes: [
       write(tables.suspenseDeposits, id, suspense),
-      ...recorded(arrived, recordOf(arrived, { transferId: null, suspenseId: id }), tables),
+      ...recorded(arrived, { transferId: null, suspenseId: id }, tables),
     ],
     answer: { arrival: { suspense } },
   };

@@ -29,9 +29,12 @@ export type ArrivalRecord = {
 
 const CONTROL = /\p{Cc}/u;
 
+/** Adapters need not be written in TypeScript. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
 /** The text of an identity. What is longer or cannot be stored is refused, never cut off. */
 function readText(value: unknown, name: string, fault: Fault): string {
-  const text = typeof value === 'string' ? value.trim() : '';
+  const text = textOf(value).trim();
   if (text === '' || text.length > LIMITS.depositTextMax || CONTROL.test(text)) {
     fault(name, `must be text of 1 to ${LIMITS.depositTextMax} characters, none of them a control character`);
   }
@@ -65,16 +68,15 @@ function readOnChain(reported: OnChain, fault: Fault): OnChain {
 }
 
 function readByBank(reported: ByBank, fault: Fault): ByBank {
-  const { rail, memoId } = reported;
+  const { rail } = reported;
   if (!FIAT_KINDS.includes(rail)) fault('rail', `must be one of ${FIAT_KINDS.join(', ')}`);
-  if (typeof memoId !== 'string') fault('memo_id', 'must be text');
   return {
     ...reported,
     // Account numbers are written in groups, or without.
-    account: readText(String(reported.account ?? '').replaceAll(/\s/g, ''), 'account', fault),
+    account: readText(textOf(reported.account).replaceAll(/\s/g, ''), 'account', fault),
     reference: readText(reported.reference, 'reference', fault),
     // The payer wrote it: nothing in it may keep the deposit out, and this is all that PostgreSQL cannot store.
-    memoId: String(memoId).replaceAll('\0', ''),
+    memoId: textOf(reported.memoId).replaceAll('\0', ''),
   };
 }
 
@@ -135,7 +137,8 @@ export function keysOf(arrived: ArrivedDeposit): ArrivalKeys {
   return output === null ? { own: whole } : { own: keyText({ rail, transaction, output }), whole };
 }
 
-type Became = Pick<ArrivalRecord, 'transferId' | 'suspenseId'>;
+/** The transfer that credited it, or the suspense deposit that keeps it. */
+export type Became = Pick<ArrivalRecord, 'transferId' | 'suspenseId'>;
 
 export function recordOf(arrived: ArrivedDeposit, { transferId, suspenseId }: Became): ArrivalRecord {
   const { rail, asset, amountUnits } = arrived;

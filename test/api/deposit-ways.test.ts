@@ -215,7 +215,11 @@ describe('deposits', () => {
     const { address } = way.body;
     const send = (tx_hash: string, tx_index?: string) =>
       alice.call('POST', '/v2/sandbox/crypto-deposits', {
-        ...{ crypto_network: 'ETHEREUM', address, asset: 'ETH', amount: '1', tx_hash },
+        crypto_network: 'ETHEREUM',
+        address,
+        asset: 'ETH',
+        amount: '1',
+        tx_hash,
         ...(tx_index !== undefined && { tx_index }),
       });
     const whole = await send('0xaa');

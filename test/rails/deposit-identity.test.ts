@@ -268,6 +268,69 @@ describe('one deposit on two nodes at once', () => {
   });
 });
 
+/** The same deposit, as another scanner or another page of the statement might write it. */
+function respelled(deposit: ArrivedDeposit, turn: number): ArrivedDeposit {
+  if (!('txHash' in deposit)) {
+    const { account, reference, memoId } = deposit;
+    if (turn % 3 === 0) return deposit;
+    return {
+      ...deposit,
+      account: `${account.slice(0, 2)} ${account.slice(2)}`,
+      reference: ` ${reference}`,
+      memoId: memoId.toLowerCase(),
+    };
+  }
+  const { txHash, address } = deposit;
+  if (turn % 3 === 1) return { ...deposit, txHash: txHash.replace(/^0x/, '').toUpperCase() };
+  return turn % 3 === 2
+    ? { ...deposit, address: deposit.rail === 'ETHEREUM' ? address.toLowerCase() : address }
+    : deposit;
+}
+
+it('hundreds of deposits, each reported six times in three spellings on three nodes at once, arrive once', async () => {
+  const profile = await world.createProfile();
+  const [bitcoin, ethereum] = [
+    await ways.addressOf(profile, 'BITCOIN'),
+    await ways.addressOf(profile, 'ETHEREUM'),
+  ];
+  const memoId = await ways.memoOf(profile, 'WIRE');
+  const deposits = Array.from({ length: 40 }, (_, index): ArrivedDeposit[] => {
+    const txHash = newTxHash();
+    const reference = newId();
+    return [
+      // Two outputs, two assets and two banks, of which only the identity tells that they are two.
+      ...[0, 1].map((output) =>
+        onChain(bitcoin, { rail: 'BITCOIN', asset: 'BTC', txHash: txHash.slice(2), output, amountUnits: 1n }),
+      ),
+      onChain(ethereum, { txHash, output: null, amountUnits: 1n }),
+      onChain(ethereum, { txHash, output: index, asset: 'USDC', amountUnits: 1n }),
+      ...['bank-a', 'bank-b'].map((account) => byBank(memoId, { account, reference, amountUnits: 1n })),
+      ...['bank-a', 'bank-b'].map((account) =>
+        byBank('NOBODY', { account, reference: newId(), amountUnits: 1n }),
+      ),
+    ];
+  }).flat();
+  const databases = [world.connect(), world.connect(), world.connect()];
+  const nodes = databases.map((database) => world.createNode({ database: patient(database) }));
+  const reports = Array.from({ length: 6 }, (_, turn) =>
+    deposits.map((deposit) => respelled(deposit, turn)),
+  ).flat();
+  // The order of a linear congruence: each node has a part of every deposit's reports, and none the order of another.
+  const shuffled = reports.map((_, index) => reports[(index * 1_009) % reports.length]!);
+  const answers = await Promise.all(
+    shuffled.map((report, index) => nodes[index % 3]!.arrivals.arrive(report)),
+  );
+  expect(answers.filter(({ replayed }) => replayed !== true)).toHaveLength(deposits.length);
+  const idOf = ({ body }: (typeof answers)[number]) => body.transfer?.id ?? body.suspense_deposit!.id;
+  expect(new Set(answers.map(idOf)).size).toBe(deposits.length);
+  expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.0000008', held: '0' });
+  expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '0.00000000000000004', held: '0' });
+  expect(await world.balanceOf(profile, 'USDC')).toEqual({ available: '0.00004', held: '0' });
+  expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0.8', held: '0' });
+  await world.expectSound();
+  await Promise.all(databases.map((database) => database.close()));
+}, 60_000);
+
 describe('the database', () => {
   const insert = (row: Record<string, unknown>) =>
     world.database.query(

@@ -222,7 +222,7 @@ describe('a rail that misbehaves', () => {
   function createForgetful(askedSince: 'not-found' | 'failed' | 'truth') {
     let requests = 0;
     let refused = false;
-    const node = world.createNode({
+    const own = world.createNode({
       callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
@@ -242,10 +242,10 @@ describe('a rail that misbehaves', () => {
         },
       }),
     });
-    return { node, requests: () => requests };
+    return { own, requests: () => requests };
   }
 
-  async function pass(own: Node, rounds: number): Promise<void> {
+  async function letMinutesPass(own: Node, rounds: number): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
       world.advance(61_000);
       await own.worker.runDue();
@@ -254,9 +254,9 @@ describe('a rail that misbehaves', () => {
 
   it('and refuses a second request after an unknown outcome ends nothing: the answer to a question does', async () => {
     const { id, profile } = await withdrawn('ordinary');
-    const { node: own, requests } = createForgetful('truth');
+    const { own, requests } = createForgetful('truth');
     await own.worker.runDue();
-    await pass(own, 1);
+    await letMinutesPass(own, 1);
     expect(requests()).toBe(2);
     expect(await world.transferOf(id)).toMatchObject({
       status: 'PENDING',
@@ -272,9 +272,9 @@ describe('a rail that misbehaves', () => {
 
   it('and refuses a second request, and says when it is asked that it failed, has failed it', async () => {
     const { id, profile } = await withdrawn('ordinary');
-    const { node: own } = createForgetful('failed');
+    const { own } = createForgetful('failed');
     await own.worker.runDue();
-    await pass(own, 2);
+    await letMinutesPass(own, 2);
     expect(await world.transferOf(id)).toMatchObject({
       status: 'FAILED',
       secondaryStatus: { detail: expect.stringContaining('The account is closed.') },
@@ -284,9 +284,9 @@ describe('a rail that misbehaves', () => {
 
   it('and refuses every request after an unknown outcome without ever knowing the payment returns nothing', async () => {
     const { id, profile } = await withdrawn('ordinary');
-    const { node: own } = createForgetful('not-found');
+    const { own } = createForgetful('not-found');
     await own.worker.runDue();
-    await pass(own, 10);
+    await letMinutesPass(own, 10);
     expect((await world.transferOf(id)).status).toBe('PENDING');
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
     await world.settle(patient);
