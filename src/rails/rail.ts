@@ -25,7 +25,8 @@ export type Destination =
 
 /**
  * What a failure means for the money:
- * - `final`: nothing is paid under this key, now or ever. The rail remembers that.
+ * - `final`: nothing is paid under this key, now or ever. The rail remembers that, and `ask` says so. As the answer to a
+ *   second request it ends nothing before `ask` has confirmed it.
  * - `retry`: nothing was taken on, for certain (down, busy, not connected). The same request may be made again.
  * - `unknown`: it may or may not have been taken on. Only `ask` tells.
  */
@@ -102,7 +103,7 @@ export type ArrivedDeposit =
       readonly amountUnits: bigint;
     };
 
-/** What a rail says without being asked, at least once. */
+/** What a rail says without being asked, at least once: about the payment under that key, not about one request for it. */
 export type Notice = { readonly id: string } & (
   | {
       readonly about: 'payment';
