@@ -243,16 +243,41 @@ describe('FERRY_CONFIG', () => {
     const text = readFileSync(resolve(import.meta.dirname, '../docs/operations.md'), 'utf8');
     const [, example] = /^```json\n([\s\S]*?)^```$/m.exec(text)!;
     const config = readConfig({ ...PRODUCTION, ...withFile(example) });
-    expect(config.assets.list.map(({ code }) => code)).toEqual(['USD', 'BTC', 'USDC', 'HUSD']);
+    expect(config.assets.list.map(({ code }) => code)).toEqual(['USD', 'EUR', 'BTC', 'USDC', 'HUSD']);
     expect(config.assets.get('HUSD').operatorMinted).toBe(true);
     // Named by the file, not named by it, and without any default.
     expect([config.fees.fiat('wire'), config.fees.fiat('cubix')]).toEqual([2_500n, 0n]);
     expect(config.fees.crypto('BTC', 'BITCOIN')).toBe(15_000n);
     expect(config.fees.crypto('USDC', 'ETHEREUM')).toBe(2_000_000n);
     expect(config.fees.deposit('wire', 'USD')).toBe(1_000n);
+    expect(config.fees.deposit('wire', 'EUR')).toBe(900n);
+    expect(config.fees.deposit('BITCOIN', 'BTC')).toBe(1_000n);
     expect(config.prices.find('HUSD')).toBe(10n ** 18n);
     expect(config.rentLamportsPerDayMax).toBe(readConfig({}).rentLamportsPerDayMax);
     expect(config.externalIssuer).toMatchObject({ audience: 'ferry', customerClaim: 'tenant' });
+  });
+
+  it('has deposit fees for each rail and asset: a pair that is not configured has none, not even zero', () => {
+    const eur = { code: 'EUR', decimals: 2, kind: 'FIAT', networks: {} };
+    const of = (deposits: object) =>
+      readConfig(withFile({ assets: [usd, eur, gold], fees: { deposits } })).fees;
+    expect(of({ fiat: { wire: '10' } }).deposit('wire', 'USD')).toBe(1_000n);
+    expect(of({ fiat: { wire: '10' } }).deposit('wire', 'EUR')).toBeUndefined();
+    expect(of({ fiat: { wire: '10' } }).deposit('cubix', 'USD')).toBe(0n);
+    const both = of({ fiat: { wire: { EUR: '9' } }, crypto: { XAU: { ETHEREUM: '0.0001' } } });
+    expect([both.deposit('wire', 'USD'), both.deposit('wire', 'EUR')]).toEqual([0n, 900n]);
+    expect(both.deposit('cubix', 'EUR')).toBeUndefined();
+    expect(both.deposit('ETHEREUM', 'XAU')).toBe(1n);
+    expect(of({}).deposit('ETHEREUM', 'XAU')).toBe(0n);
+    for (const [rail, asset] of [
+      ['SOLANA', 'XAU'],
+      ['wire', 'XAU'],
+      ['ETHEREUM', 'USD'],
+      ['wire', 'GBP'],
+      ['pigeon', 'USD'],
+    ] as const) {
+      expect(both.deposit(rail, asset)).toBeUndefined();
+    }
   });
 
   it('may be an empty object, which changes nothing', () => {
@@ -335,6 +360,17 @@ describe('FERRY_CONFIG', () => {
     ['a fee below zero', { fees: { fiat: { wire: '-1' } } }, 'fees.fiat.wire'],
     ['a fee below a cent', { fees: { fiat: { wire: '0.001' } } }, 'fees.fiat.wire has 3 decimals'],
     ['a fee of an unknown asset', { fees: { crypto: { XAU: {} } } }, 'fees.crypto.XAU'],
+    [
+      'a deposit fee of an unknown asset',
+      { fees: { deposits: { fiat: { wire: { GBP: '1' } } } } },
+      'fees.deposits.fiat.wire.GBP must name a configured asset of the kind FIAT',
+    ],
+    [
+      'a bank’s deposit fee in a coin',
+      { fees: { deposits: { fiat: { wire: { BTC: '1' } } } } },
+      'fees.deposits.fiat.wire.BTC',
+    ],
+    ['a list of deposit fees', { fees: { deposits: { fiat: { wire: ['1'] } } } }, 'fees.deposits.fiat.wire'],
     ['a fee on a foreign network', { fees: { crypto: { BTC: { SOLANA: '1' } } } }, 'fees.crypto.BTC.SOLANA'],
     ['prices that are a list', { prices: ['1'] }, 'prices must be an object'],
     ['a price as a number', { prices: { BTC: 65_000 } }, 'prices.BTC must be a decimal string'],

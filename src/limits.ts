@@ -108,6 +108,12 @@ export const LIMITS = {
   beneficiaryNameMax: 200,
   /** In filters. Solana's signatures are the longest: 88 characters. */
   cryptoTxHashMax: 128,
+  /** Transactions, references, accounts and assets of deposits, as rails name them: the longest line of ISO 20022. */
+  depositTextMax: 140,
+  /** Bitcoin numbers outputs with 32 bits; no block has as many logs or instructions. */
+  outputNumberMax: 4_294_967_295,
+  /** Units that can arrive: the largest number of an EVM token. What the ledger cannot hold is kept in suspense. */
+  arrivedUnitsMax: 2n ** 256n - 1n,
   /** How long a guaranteed fee is valid. */
   guaranteedFeeMs: 15 * 60_000,
   /** Lifetime of access tokens; also how long a retired key must still verify. */

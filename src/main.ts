@@ -5,6 +5,7 @@ import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { createOutageLog } from './database/outage.ts';
+import { arrivals as arrivalTable } from './deposits/arrival-store.ts';
 import { createArrivals } from './deposits/arrivals.ts';
 import { suspenseBacklog } from './deposits/backlog-store.ts';
 import { depositRoutes } from './deposits/routes.ts';
@@ -200,7 +201,7 @@ export async function assemble(parts: {
     fiatAccounts: fiatAccountTable,
     rentLamportsPerDayMax: config.rentLamportsPerDayMax,
   };
-  const arrivalTables = { ...transfers, newTransfers, suspenseDeposits };
+  const arrivalTables = { ...transfers, newTransfers, suspenseDeposits, arrivals: arrivalTable };
   const arrivals = createArrivals({ database, writePath, tables: arrivalTables, transferById });
   const everyRoute: Route[] = [
     ...transferRoutes(transfers),

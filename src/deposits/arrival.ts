@@ -1,17 +1,18 @@
 import type { FeeSchedule } from '../fees/schedule.ts';
-import { canonicalAddress, canonicalTxHash } from '../kernel/address.ts';
+import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
+import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import {
   type Command,
   type Decision,
-  type IdempotencyKey,
   read,
   refuse,
   type Table,
+  type View,
+  type Write,
   write,
 } from '../ledger/command.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
@@ -21,12 +22,15 @@ import { notionalValue, type PriceSource } from '../transfers/prices.ts';
 import { clearingAccount, FIAT_RAILS } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { type DepositOwner, normalisedMemo } from './way.ts';
+import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
+import type { DepositOwner } from './way.ts';
 
-/** A deposit that nobody could be credited with. */
+/** A deposit that could not be credited. */
 export type SuspenseDeposit = {
   readonly id: string;
   readonly rail: string;
+  /** The operator's own account at a bank; null on a chain, and for those that were recorded without. */
+  readonly account: string | null;
   readonly reference: string;
   readonly asset: string;
   readonly amountUnits: bigint;
@@ -34,6 +38,8 @@ export type SuspenseDeposit = {
   readonly reason: string;
   readonly createdAtNs: Instant;
   readonly transferId: string | null;
+  /** Whether its value is on the account `suspense`. */
+  readonly booked: boolean;
 };
 
 export type ArrivalTables = {
@@ -43,61 +49,27 @@ export type ArrivalTables = {
   readonly profiles: Table<ProfileFacts>;
   readonly newTransfers: Table<Transfer>;
   readonly suspenseDeposits: Table<SuspenseDeposit>;
+  readonly arrivals: Table<ArrivalRecord>;
 };
 
 export type Arrival =
   | { readonly transfer: Transfer; readonly suspense?: undefined }
   | { readonly suspense: SuspenseDeposit; readonly transfer?: undefined };
 
-/** No customer's: arrivals are unique in the whole service. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** A command's answer: what was made of the deposit now, or the record of it from before. */
+export type Taken =
+  | { readonly arrival: Arrival; readonly known?: undefined }
+  | { readonly known: ArrivalRecord; readonly arrival?: undefined };
 
-/** Outputs have numbers on some chains; on others, the address that is paid tells them apart. */
-const isNumber = (txIndex: string): boolean => /^[0-9]+$/.test(txIndex);
-
-/** In one form, however the rail wrote it: the same output twice would otherwise be two. */
-function inOneForm(arrived: ArrivedDeposit): ArrivedDeposit {
-  if (!('txHash' in arrived)) return arrived;
-  const { rail, txHash, txIndex, address } = arrived;
-  return {
-    ...arrived,
-    txHash: canonicalTxHash(rail, txHash),
-    txIndex: isNumber(txIndex) ? txIndex : canonicalAddress(rail, txIndex),
-    address: canonicalAddress(rail, address),
-  };
-}
-
-/** The output on the chain, or the bank's own reference. */
-function arrivalReference(arrived: ArrivedDeposit): string {
-  return 'txHash' in arrived ? `${arrived.txHash}:${arrived.txIndex}` : arrived.reference;
-}
-
-function sentTo(arrived: ArrivedDeposit): string {
-  return 'txHash' in arrived ? arrived.address : arrived.memoId;
-}
-
-/** What tells one arrival from another. One transaction may pay several assets to one address. */
-function arrivalKey(arrived: ArrivedDeposit, resourceId: string): IdempotencyKey {
-  const { rail, asset, amountUnits } = arrived;
-  const isByAddress = 'txHash' in arrived && !isNumber(arrived.txIndex);
-  const to = 'txHash' in arrived ? arrived.address : normalisedMemo(arrived.memoId);
-  return {
-    customerId: NOBODY,
-    space: `arrivals:${rail}`,
-    refId: isByAddress ? `${arrivalReference(arrived)}:${asset}` : arrivalReference(arrived),
-    resourceId,
-    request: canonicalRequest({ asset, amount_units: amountUnits.toString(), sent_to: to }),
-  };
-}
-
-type Rail = { readonly rail: RailName };
+/** The deposit as the ledger sees it: from which rail, of what, how much. */
+type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
 function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
   if (!('txHash' in arrived)) return { memo: arrived.memoId };
   return {
     cryptoNetwork: arrived.rail,
     cryptoTxHash: arrived.txHash,
-    cryptoTxIndex: arrived.txIndex,
+    cryptoTxIndex: outputText(arrived),
     destinationAddress: arrived.address,
     notionalValue: price ?? null,
   };
@@ -105,17 +77,16 @@ function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
 
 function depositOf(
   id: string,
-  arrived: ArrivedDeposit,
+  { rail, asset, amountUnits }: Value,
   owner: DepositOwner,
   feeUnits: bigint,
   now: Instant,
 ): Transfer {
-  const { asset, amountUnits } = arrived;
   return {
     id,
     customerId: owner.customerId,
     profileId: owner.profileId,
-    type: 'txHash' in arrived ? 'CRYPTO_DEPOSIT' : FIAT_RAILS[arrived.rail].depositType,
+    type: Object.hasOwn(FIAT_RAILS, rail) ? FIAT_RAILS[rail as FiatKind].depositType : 'CRYPTO_DEPOSIT',
     direction: 'CREDIT',
     status: 'COMPLETED',
     asset,
@@ -131,9 +102,15 @@ function depositOf(
   };
 }
 
-function credit(transfer: Transfer, { rail }: Rail, tables: ArrivalTables): Decision<Arrival> {
+/** The row that makes it arrive once. Under both keys, so that the rest of the batch finds it by either. */
+function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
+  const record = recordOf(arrived, became);
+  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivals, key, record));
+}
+
+function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTables): Decision<Taken> {
   const { id, asset, profileId, balanceUnits, feeUnits } = transfer;
-  const from = clearingAccount(rail);
+  const from = clearingAccount(arrived.rail);
   return {
     accepted: true,
     causeId: id,
@@ -141,57 +118,97 @@ function credit(transfer: Transfer, { rail }: Rail, tables: ArrivalTables): Deci
       { asset, units: balanceUnits, from, to: { profileId, account: 'available' } },
       ...(feeUnits > 0n ? [{ asset, units: feeUnits, from, to: { account: 'fees' } as const }] : []),
     ],
-    writes: [write(tables.newTransfers, id, transfer), transferEvent(transfer, tables.assets)],
-    answer: { transfer },
+    writes: [
+      write(tables.newTransfers, id, transfer),
+      ...recorded(arrived, { transferId: id, suspenseId: null }, tables),
+      transferEvent(transfer, tables.assets),
+    ],
+    answer: { arrival: { transfer } },
   };
 }
 
-function suspend(id: string, arrived: ArrivedDeposit, reason: string, now: Instant, tables: ArrivalTables) {
+function suspend(
+  id: string,
+  arrived: ArrivedDeposit,
+  { reason, booked }: { readonly reason: string; readonly booked: boolean },
+  now: Instant,
+  tables: ArrivalTables,
+): Decision<Taken> {
   const { rail, asset, amountUnits } = arrived;
   const suspense: SuspenseDeposit = {
     id,
     rail,
-    reference: arrivalReference(arrived),
+    account: 'txHash' in arrived ? null : arrived.account,
+    reference: referenceOf(arrived),
     asset,
     amountUnits,
-    sentTo: sentTo(arrived),
+    sentTo: 'txHash' in arrived ? arrived.address : arrived.memoId,
     reason,
     createdAtNs: now,
     transferId: null,
+    booked,
   };
+  const [from, to] = [clearingAccount(rail), { account: 'suspense' } as const];
   return {
-    accepted: true as const,
+    accepted: true,
     causeId: id,
-    postings: [
-      { asset, units: amountUnits, from: clearingAccount(rail), to: { account: 'suspense' } as const },
+    postings: booked ? [{ asset, units: amountUnits, from, to }] : [],
+    writes: [
+      write(tables.suspenseDeposits, id, suspense),
+      ...recorded(arrived, { transferId: null, suspenseId: id }, tables),
     ],
-    writes: [write(tables.suspenseDeposits, id, suspense)],
-    answer: { suspense },
+    answer: { arrival: { suspense } },
   };
 }
 
+/** Why the ledger cannot post it at all. It is kept without postings until somebody has seen to that. */
+function unbookable({ asset, amountUnits }: Value, assets: Assets): string | undefined {
+  if (assets.find(asset) === undefined) return `The asset "${asset}" is not configured. Nothing was posted.`;
+  if (amountUnits <= UNITS_MAX) return undefined;
+  return 'The amount is larger than the ledger can hold. Nothing was posted.';
+}
+
+/** Reported before, or a part or the whole of what was: a payment is reported by number or as a whole, not both. */
+function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): ArrivalRecord | undefined {
+  const { own, whole } = keysOf(arrived);
+  const same = view.row(tables.arrivals, own);
+  if (same !== undefined || whole === undefined) return same;
+  const all = view.row(tables.arrivals, whole);
+  return all?.output === null ? all : undefined;
+}
+
 /**
- * Value arrived, and cannot be refused: it is credited to whoever it is for, or kept in suspense. Once for one output
- * or reference, however often, from however many nodes it is reported.
+ * Value arrived, and cannot be refused: it is credited to the profile that it is for, or kept in suspense. Once for one
+ * deposit, however often and on however many nodes it is reported.
  */
 export function arrivalCommand(
-  reported: ArrivedDeposit,
+  /** In one form: from `readArrived`. */
+  arrived: ArrivedDeposit,
   owner: DepositOwner | undefined,
   tables: ArrivalTables,
-): Command<Arrival> {
-  const arrived = inOneForm(reported);
+): Command<Taken> {
   const { assets, schedule, prices, profiles } = tables;
   const { rail, asset, amountUnits } = arrived;
   const id = newId();
   const feeUnits = schedule.deposit(rail, asset);
-  const price = notionalValue(prices.find(asset), assets, asset, amountUnits);
+  const obstacle = unbookable(arrived, assets);
+  const price =
+    obstacle === undefined ? notionalValue(prices.find(asset), assets, asset, amountUnits) : undefined;
   return {
-    key: arrivalKey(arrived, id),
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
-    reads: owner === undefined ? [] : [read(profiles, owner.profileId)],
+    reads: [
+      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivals, key)),
+      ...(owner === undefined ? [] : [read(profiles, owner.profileId)]),
+    ],
     decide(view) {
-      const keep = (reason: string): Decision<Arrival> =>
-        suspend(id, arrived, reason, view.recordedAt, tables);
+      const known = knownAs(arrived, view, tables);
+      if (known !== undefined) {
+        return { accepted: true, causeId: id, postings: [], writes: [], answer: { known } };
+      }
+      const keep = (reason: string, booked = true): Decision<Taken> =>
+        suspend(id, arrived, { reason, booked }, view.recordedAt, tables);
+      if (obstacle !== undefined) return keep(obstacle, false);
+      if (feeUnits === undefined) return keep(`${asset} is not configured for the ${rail} rail.`);
       if (owner === undefined) return keep('Nobody was given this address or memo.');
       if (view.row(profiles, owner.profileId)?.status !== 'ACTIVE') return keep('The profile is disabled.');
       if (amountUnits <= feeUnits) {
@@ -229,13 +246,18 @@ export function creditSuspenseCommand(
       const disabled = disabledProblem(profile);
       if (disabled !== undefined) return refuse(disabled);
       const { customerId } = profile;
-      const { asset, amountUnits: units } = suspense;
+      const { asset, amountUnits: units, rail, booked } = suspense;
+      if (assets.find(asset) === undefined) {
+        const detail = `The asset "${asset}" is not configured: add it to the configuration file first.`;
+        return refuse(new Problem('invalid-state', detail, { status: 'ASSET_NOT_CONFIGURED' }));
+      }
       const owner = { customerId, profileId, identityId: null, accountId: null, metadata: null };
-      const transfer = depositOf(id, arrivedAgain(suspense), owner, 0n, view.recordedAt);
+      const transfer = depositOf(id, suspense, owner, 0n, view.recordedAt);
+      const from = booked ? ({ account: 'suspense' } as const) : clearingAccount(rail as RailName);
       return {
         accepted: true,
         causeId: id,
-        postings: [{ asset, units, from: { account: 'suspense' }, to: { profileId, account: 'available' } }],
+        postings: [{ asset, units, from, to: { profileId, account: 'available' } }],
         writes: [
           write(tables.newTransfers, id, transfer),
           write(suspenseDeposits, suspense.id, { ...suspense, transferId: id }),
@@ -247,24 +269,17 @@ export function creditSuspenseCommand(
   };
 }
 
-/** As much of the arrival as the record keeps. */
-function arrivedAgain({ rail, reference, asset, amountUnits, sentTo: to }: SuspenseDeposit): ArrivedDeposit {
-  if (Object.hasOwn(FIAT_RAILS, rail)) {
-    return { rail, reference, memoId: to, asset, amountUnits } as ArrivedDeposit;
-  }
-  const colon = reference.lastIndexOf(':');
-  const [txHash, txIndex] = [reference.slice(0, colon), reference.slice(colon + 1)];
-  return { rail, txHash, txIndex, address: to, asset, amountUnits } as ArrivedDeposit;
-}
-
 export function presentSuspense(suspense: SuspenseDeposit, assets: Assets) {
-  const { id, rail, reference, asset, amountUnits, reason, transferId } = suspense;
+  const { id, rail, account, reference, asset, amountUnits, reason, transferId } = suspense;
   return {
     id,
     rail,
+    ...(account !== null && { account }),
     reference,
     asset,
-    amount: assets.format(asset, amountUnits),
+    // How many decimals an unknown asset has, nobody knows.
+    ...(assets.find(asset) !== undefined && { amount: assets.format(asset, amountUnits) }),
+    amount_units: amountUnits.toString(),
     sent_to: suspense.sentTo,
     reason,
     created_at: formatInstant(suspense.createdAtNs),

@@ -1,18 +1,19 @@
 import type { Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { createOnce } from '../ledger/create.ts';
+import { Problem } from '../kernel/problem.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
 import { type Arrival, type ArrivalTables, arrivalCommand, presentSuspense } from './arrival.ts';
+import { type ArrivalRecord, differences, readArrived, referenceOf } from './identity.ts';
 import { findSuspense, ownerOf } from './store.ts';
 import type { DepositOwner } from './way.ts';
 
 export type Arrivals = {
   ownerOf(arrived: ArrivedDeposit): Promise<DepositOwner | undefined>;
   /**
-   * Credits or keeps what arrived, once. The same output or reference reported otherwise is a problem that names what
-   * differs; nothing is posted for it.
+   * Credits or keeps what arrived, once. The same deposit reported with other values is a problem that names what
+   * differs, and so is one with values that no deposit can have; nothing is posted for either.
    */
   readonly arrive: (
     arrived: ArrivedDeposit,
@@ -32,19 +33,32 @@ export function createArrivals(parts: {
   readonly transferById: (database: Database, id: string) => Promise<Transfer | undefined>;
 }): Arrivals {
   const { database, writePath, tables, transferById } = parts;
+
+  async function load({ transferId, suspenseId }: ArrivalRecord): Promise<Arrival> {
+    const transfer = transferId === null ? undefined : await transferById(database, transferId);
+    if (transfer !== undefined) return { transfer };
+    const suspense = suspenseId === null ? undefined : await findSuspense(database, suspenseId);
+    if (suspense !== undefined) return { suspense };
+    throw new Error(`what became of a deposit is missing: ${transferId ?? suspenseId}`);
+  }
+
   return {
-    ownerOf: (arrived) => ownerOf(database, arrived),
-    async arrive(arrived) {
-      return createOnce(writePath, {
-        command: arrivalCommand(arrived, await ownerOf(database, arrived), tables),
-        async load(id): Promise<Arrival | undefined> {
-          const transfer = await transferById(database, id);
-          if (transfer !== undefined) return { transfer };
-          const suspense = await findSuspense(database, id);
-          return suspense && { suspense };
-        },
-        present: (arrival) => presentArrival(arrival, tables.assets),
-      });
+    ownerOf: (reported) => ownerOf(database, readArrived(reported)),
+    async arrive(reported) {
+      const arrived = readArrived(reported);
+      const command = arrivalCommand(arrived, await ownerOf(database, arrived), tables);
+      const outcome = await writePath.submit(command);
+      if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
+      const { arrival, known } = outcome.answer;
+      if (known === undefined) return { body: presentArrival(arrival, tables.assets) };
+      const body = presentArrival(await load(known), tables.assets);
+      const differs = differences(known, arrived);
+      if (differs.length === 0) return { body, replayed: true };
+      throw new Problem(
+        'already-exists',
+        `The deposit ${referenceOf(arrived)} on ${arrived.rail} was reported before; the reports differ in ${differs.join(', ')}.`,
+        { existing: body, differs },
+      );
     },
   };
 }

@@ -5,7 +5,7 @@ const OPEN = 'from suspense_deposits where transfer_id is null';
 
 export const suspenseBacklog: Backlog = {
   gauges: {
-    ferry_suspense_deposits: `Deposits that nobody could be credited with, counted up to ${LIMITS.backlogCountMax}`,
+    ferry_suspense_deposits: `Deposits that could not be credited, counted up to ${LIMITS.backlogCountMax}`,
     ferry_suspense_oldest_seconds: 'Age of the oldest of them',
   },
   read: (database) =>

@@ -42,9 +42,11 @@ export const DEPOSIT_INSTRUCTIONS: Static<typeof DepositInstructionsShape> = {
 export const SUSPENSE_DEPOSIT: Static<typeof SuspenseDepositShape> = {
   id: EXAMPLE_IDS.suspenseDeposit,
   rail: 'wire',
+  account: 'sandbox',
   reference: '019bc0fd-8ba2-7171-af5a-d6c1025691f8',
   asset: 'USD',
   amount: '250',
+  amount_units: '25000',
   sent_to: '7K3JQ0W9XN4T',
   reason: 'Nobody was given this address or memo.',
   created_at: EXAMPLE_AT,

@@ -174,8 +174,9 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       path: '/v2/operator/suspense-deposits',
       operationId: 'listSuspenseDeposits',
       tag: 'Operator',
-      summary: 'List deposits that nobody could be credited with',
-      description: 'Their value is on the account `suspense` until an operator credits it.',
+      summary: 'List deposits that could not be credited',
+      description:
+        'Their value is on the account `suspense` until an operator credits it. Where the asset is not configured, nothing is posted before.',
       scope: 'operator:review',
       query: SuspenseListQuery,
       response: SuspenseList,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { CryptoNetworkName } from '../fees/schema.ts';
 import { FiatNetworkInstructionsShape } from '../fiat-accounts/schema.ts';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { AmountOut, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
 import { FIAT_NETWORKS } from './way.ts';
 
 export const FiatNetworkName = Type.Enum([...FIAT_NETWORKS], { description: 'How the money comes in' });
@@ -70,9 +70,11 @@ export const SuspenseDepositShape = Type.Object(
   {
     id: Id('Identifier'),
     rail: Type.String({ description: 'How it came in' }),
+    account: Type.Optional(Type.String({ description: "The operator's own bank account that was paid" })),
     reference: Type.String({ description: "Transaction and output, or the bank's reference" }),
-    asset: AssetCode('Asset that arrived'),
-    amount: AmountOut('Amount that arrived'),
+    asset: Type.String({ description: 'Asset that arrived, as its rail names it', examples: ['USD'] }),
+    amount: Type.Optional(AmountOut('Amount that arrived; absent while the asset is not configured')),
+    amount_units: Type.String({ description: 'The amount in the smallest unit of the asset' }),
     sent_to: Type.String({ description: 'The address, or the memo' }),
     reason: Type.String({ description: 'Why nobody was credited' }),
     created_at: DateTime('When it was recorded'),

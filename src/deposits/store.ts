@@ -2,7 +2,6 @@ import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
-import { canonicalAddress } from '../kernel/address.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
@@ -69,15 +68,16 @@ export const newInstructions: Table<DepositInstructions> = {
     ),
 };
 
-/** Whose a deposit is; undefined when nobody can be told. Ways in never change, so this can be asked beforehand. */
+/** Whose a deposit is, if it is anybody's. Ways in never change, so this can be read before the command runs. */
 export async function ownerOf(
   database: Queryable,
+  /** In one form: from `readArrived`. */
   arrived: ArrivedDeposit,
 ): Promise<DepositOwner | undefined> {
   if ('txHash' in arrived) {
     const [row] = await database.query<DepositOwner>(
       `select ${OWNER} from deposit_addresses w where w.crypto_network = $1 and w.address = $2`,
-      [arrived.rail, canonicalAddress(arrived.rail, arrived.address)],
+      [arrived.rail, arrived.address],
     );
     return row;
   }
@@ -145,10 +145,10 @@ export async function findInstructions(database: Queryable, customerId: string, 
   return row;
 }
 
-const SUSPENSE = `s.id, s.rail, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
+const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
   s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
 
-/** Locked when it is looked at: one of two operators credits it. */
+/** Locked when it is loaded: one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
   name: 'suspense_deposits',
   async load(tx, ids) {
@@ -160,9 +160,10 @@ export const suspenseDeposits: Table<SuspenseDeposit> = {
   },
   write: (tx, rows) =>
     tx.query(
-      `insert into suspense_deposits (id, rail, reference, asset, amount_units, sent_to, reason, created_at_ns, transfer_id)
+      `insert into suspense_deposits (id, rail, reference, asset, amount_units, sent_to, reason, created_at_ns, transfer_id,
+                                      account, booked)
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::text[],
-                            $8::bigint[], $9::uuid[])
+                            $8::bigint[], $9::uuid[], $10::text[], $11::boolean[])
        on conflict (id) do update set transfer_id = excluded.transfer_id`,
       [
         plainArray(rows.map((row) => row.id)),
@@ -174,6 +175,8 @@ export const suspenseDeposits: Table<SuspenseDeposit> = {
         textArray(rows.map((row) => row.reason)),
         plainArray(rows.map((row) => row.createdAtNs)),
         plainArray(rows.map((row) => row.transferId)),
+        textArray(rows.map((row) => row.account)),
+        plainArray(rows.map((row) => String(row.booked))),
       ],
     ),
 };

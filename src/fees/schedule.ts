@@ -1,22 +1,31 @@
 import { FIAT_KINDS, type FiatKind } from '../fiat-accounts/fiat-account.ts';
 import type { Assets } from '../kernel/asset.ts';
 
-/** What withdrawals cost. Flat, in units: a fiat rail's fee in USD, a network's fee in the asset that is sent. */
+/**
+ * What withdrawals and deposits cost. Flat, in units: a fiat rail's withdrawal in USD, everything else in the asset that
+ * is sent or arrives.
+ */
 export type FeeSchedule = {
   fiat(kind: FiatKind): bigint;
   /** Undefined where nobody has set a fee: nothing is sent for free by accident. */
   crypto(asset: string, network: string): bigint | undefined;
-  /** What a deposit over that rail costs, nothing unless it is set. */
-  deposit(rail: string, asset: string): bigint;
+  /** In units of that asset. Undefined where the configuration does not know the asset on that rail. */
+  deposit(rail: string, asset: string): bigint | undefined;
 };
 
 /** As the configuration file has it: decimal strings. What it does not name keeps its default. */
 export type FeeTable = {
   readonly fiat?: Readonly<Record<string, string>>;
-  readonly crypto?: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** The same two tables, for what comes in. */
-  readonly deposits?: Omit<FeeTable, 'deposits'>;
+  readonly crypto?: CryptoFees;
+  readonly deposits?: {
+    /** By rail: what a deposit in USD costs, or that for each asset that the rail carries. */
+    readonly fiat?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+    readonly crypto?: CryptoFees;
+  };
 };
+
+/** By asset and network. */
+type CryptoFees = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const DEFAULT_FEES = {
   fiat: { wire: '20', cubix: '0', bank_network_2: '0', bank_network_3: '0', cbit: '0' },
@@ -51,23 +60,50 @@ function feeUnits(assets: Assets, asset: string, text: unknown, path: string): b
 
 type Texts = Readonly<Record<string, unknown>>;
 
-function readFiat(assets: Assets, given: Texts, defaults: Texts, path: string): Map<string, bigint> {
+function checkKinds(given: Texts, path: string): void {
   for (const kind of Object.keys(given)) {
     if (!(FIAT_KINDS as readonly string[]).includes(kind)) {
       throw new Error(`${path}.${kind} must be one of ${FIAT_KINDS.join(', ')}`);
     }
   }
-  const texts: Texts = { ...defaults, ...given };
-  const kinds = FIAT_KINDS.filter((kind) => texts[kind] !== undefined);
-  return new Map(kinds.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `${path}.${kind}`)]));
 }
 
-function readCrypto(
-  assets: Assets,
-  given: Texts,
-  defaults: NonNullable<FeeTable['crypto']>,
-  base: string,
-): Map<string, bigint> {
+function readFiat(assets: Assets, given: Texts): Map<string, bigint> {
+  checkKinds(given, 'fees.fiat');
+  const texts: Texts = { ...DEFAULT_FEES.fiat, ...given };
+  return new Map(FIAT_KINDS.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `fees.fiat.${kind}`)]));
+}
+
+/** By asset and rail. Every fiat rail carries USD; another currency where its fee is named, if only as "0". */
+function readFiatDeposits(assets: Assets, given: Texts, path: string): Map<string, bigint> {
+  checkKinds(given, path);
+  const fees = new Map<string, bigint>(FIAT_KINDS.map((kind) => [`USD/${kind}`, 0n]));
+  for (const [kind, entry] of Object.entries(given)) {
+    if (!isTable(entry)) {
+      fees.set(`USD/${kind}`, feeUnits(assets, 'USD', entry, `${path}.${kind}`));
+      continue;
+    }
+    for (const [asset, text] of Object.entries(entry)) {
+      if (assets.find(asset)?.kind !== 'FIAT') {
+        throw new Error(`${path}.${kind}.${asset} must name a configured asset of the kind FIAT`);
+      }
+      fees.set(`${asset}/${kind}`, feeUnits(assets, asset, text, `${path}.${kind}.${asset}`));
+    }
+  }
+  return fees;
+}
+
+/** Every network carries the assets that are configured on it, for nothing unless a fee is named. */
+function freeOfCharge(assets: Assets): CryptoFees {
+  return Object.fromEntries(
+    assets.list.map(({ code, networks }) => [
+      code,
+      Object.fromEntries(Object.keys(networks).map((network) => [network, '0'])),
+    ]),
+  );
+}
+
+function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: string): Map<string, bigint> {
   const fees = new Map<string, bigint>();
   const add = (asset: string, network: string, text: unknown): void => {
     const path = `${base}.${asset}.${network}`;
@@ -107,14 +143,16 @@ export function createFeeSchedule(assets: Assets, given: FeeTable = {}): FeeSche
   }
   if (assets.find('USD') === undefined)
     throw new Error('the asset USD must be configured: fiat fees are in it');
-  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'), DEFAULT_FEES.fiat, 'fees.fiat');
+  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'));
   const crypto = readCrypto(assets, tableAt(table.crypto, 'fees.crypto'), DEFAULT_FEES.crypto, 'fees.crypto');
-  const fiatIn = readFiat(assets, tableAt(deposits.fiat, 'fees.deposits.fiat'), {}, 'fees.deposits.fiat');
-  const cryptoTable = tableAt(deposits.crypto, 'fees.deposits.crypto');
-  const cryptoIn = readCrypto(assets, cryptoTable, {}, 'fees.deposits.crypto');
+  const [fiatPath, cryptoPath] = ['fees.deposits.fiat', 'fees.deposits.crypto'] as const;
+  const incoming = new Map([
+    ...readFiatDeposits(assets, tableAt(deposits.fiat, fiatPath), fiatPath),
+    ...readCrypto(assets, tableAt(deposits.crypto, cryptoPath), freeOfCharge(assets), cryptoPath),
+  ]);
   return {
     fiat: (kind) => fiat.get(kind)!,
     crypto: (asset, network) => crypto.get(`${asset}/${network}`),
-    deposit: (rail, asset) => fiatIn.get(rail) ?? cryptoIn.get(`${asset}/${rail}`) ?? 0n,
+    deposit: (rail, asset) => incoming.get(`${asset}/${rail}`),
   };
 }

@@ -260,6 +260,12 @@ export function eip55(lower: string): string {
   return Array.from(lower, (digit, index) => (hash[index]! >= '8' ? digit.toUpperCase() : digit)).join('');
 }
 
+/** Whether a transaction numbers its outputs: where coins are spent and made (UTXO), not where accounts are changed. */
+export function hasNumberedOutputs(network: CryptoNetwork): boolean {
+  const { chain } = networks[network];
+  return chain === 'Bitcoin' || chain === 'Bitcoin Cash' || chain === 'Litecoin';
+}
+
 /** One form for the addresses that can be written in several. */
 export function canonicalAddress(network: CryptoNetwork, address: string): string {
   const lower = address.toLowerCase();

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 import { base58, bech32 } from '@scure/base';
-import { bech32Alphabet, type CryptoNetwork, cashSum, eip55 } from '../kernel/address.ts';
+import { bech32Alphabet, type CryptoNetwork, cashSum, eip55, hasNumberedOutputs } from '../kernel/address.ts';
 
 /** Addresses and transaction hashes of the sandbox: valid in form, the same for the same text, and nobody's. */
 
@@ -41,8 +41,6 @@ export function deriveAddress(network: CryptoNetwork, text: string): string {
   return (ADDRESSES[network] ?? ((one) => `0x${eip55(hex(bytesFrom(one, 20)))}`))(text);
 }
 
-const UTXO: readonly string[] = ['BITCOIN', 'BITCOIN_CASH', 'LITECOIN'];
-
 /** As explorers of that network write them. */
 export function deriveTransaction(
   network: CryptoNetwork,
@@ -52,7 +50,6 @@ export function deriveTransaction(
   const seed = `${network}/${text}`;
   if (network === 'SOLANA') return { txHash: base58.encode(bytesFrom(seed, 64)), txIndex: address };
   const hash = hex(bytesFrom(seed, 32));
-  // A transaction of coins has numbered outputs; the others pay one address.
-  if (UTXO.includes(network)) return { txHash: hash, txIndex: String(bytesFrom(seed, 64)[40]! % 2) };
+  if (hasNumberedOutputs(network)) return { txHash: hash, txIndex: String(bytesFrom(seed, 64)[40]! % 2) };
   return { txHash: `0x${hash}`, txIndex: address };
 }

@@ -25,7 +25,8 @@ export type Destination =
 
 /**
  * What a failure means for the money:
- * - `final`: nothing is paid under this key, now or ever. The rail remembers that.
+ * - `final`: nothing is paid under this key, now or ever. The rail remembers that, and `ask` says so. As the answer to a
+ *   second request it ends nothing before `ask` has confirmed it.
  * - `retry`: nothing was taken on, for certain (down, busy, not connected). The same request may be made again.
  * - `unknown`: it may or may not have been taken on. Only `ask` tells.
  */
@@ -69,27 +70,40 @@ export type Rail = {
   depositInstructions?(): Promise<object>;
 };
 
-/** A deposit as a rail sees it arrive: at an address, or at the operator's bank with a memo. */
+/**
+ * A deposit as a rail sees it arrive: at an address, or at the operator's bank with a memo. What identifies it, (rail,
+ * txHash, output) or (rail, account, reference), is credited once, so it must stay the same for as long as the rail may
+ * report the deposit again: over restarts, new releases of the adapter, and reorganisations of the chain.
+ */
 export type ArrivedDeposit =
   | {
       readonly rail: CryptoNetwork;
       readonly txHash: string;
-      /** The number of the output; or the address that is paid, and then all of one asset that it gets at once. */
-      readonly txIndex: string;
+      /**
+       * The number of the output within its transaction. On networks of accounts: the place of the log or instruction
+       * within the transaction (not within the block, which a reorganisation changes), or null for all of the asset that
+       * the transaction paid to the address together. One payment is never reported in both ways.
+       */
+      readonly output: number | null;
       readonly address: string;
       readonly asset: string;
       readonly amountUnits: bigint;
     }
   | {
       readonly rail: FiatKind;
-      /** The bank's own name for the payment. */
+      /** The operator's own account that was paid: always under the same name. */
+      readonly account: string;
+      /**
+       * The bank's own name for the payment, unique within that account for all time. Where a bank uses its references
+       * again, each day for example, the rail puts the booking date in front.
+       */
       readonly reference: string;
       readonly memoId: string;
       readonly asset: string;
       readonly amountUnits: bigint;
     };
 
-/** What a rail says without being asked, at least once. */
+/** What a rail says without being asked, at least once: about the payment under that key, not about one request for it. */
 export type Notice = { readonly id: string } & (
   | {
       readonly about: 'payment';

@@ -4,8 +4,9 @@ import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { FiatNetworkName, SuspenseDepositShape } from '../deposits/schema.ts';
 import { kindOfNetwork } from '../deposits/way.ts';
 import { CryptoNetworkName } from '../fees/schema.ts';
+import { type CryptoNetwork, canonicalAddress, hasNumberedOutputs } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { createFields } from '../kernel/fields.ts';
+import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
@@ -32,7 +33,9 @@ const CryptoArrival = Type.Object(
     asset: AssetCode('Asset that arrives'),
     amount: Amount('Amount that arrives'),
     tx_hash: Reference('Transaction; one is made up if it is absent'),
-    tx_index: Reference('Output of the transaction'),
+    tx_index: Reference(
+      'Number of the output, without leading zeros (0 if it is absent); where outputs have none, the address that is paid (as if it is absent), or the number of a log',
+    ),
   },
   { ...closed, title: 'SandboxCryptoArrival' },
 );
@@ -42,7 +45,8 @@ const FiatArrival = Type.Object(
     fiat_network: FiatNetworkName,
     memo_id: Type.String({ minLength: 1, maxLength: 140, description: 'What stands in the memo' }),
     amount: Amount('USD that arrive'),
-    reference: Reference("The bank's reference; one is made up if it is absent"),
+    account: Reference('The account of yours that is paid; "sandbox" if it is absent'),
+    reference: Reference("The bank's reference, unique within the account; one is made up if it is absent"),
   },
   { ...closed, title: 'SandboxFiatArrival' },
 );
@@ -57,7 +61,7 @@ const ArrivalAnswer = Type.Object(
 
 type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets };
 
-/** The output or reference may be that of somebody else's deposit: then it is taken, and that is all there is to say. */
+/** The deposit may be another customer's: then the answer says that it exists, and nothing about it. */
 function withoutOthers(error: unknown, caller: Caller): unknown {
   if (!(error instanceof Problem) || error.slug !== 'already-exists') return error;
   const { existing, differs } = error.meta as {
@@ -66,6 +70,25 @@ function withoutOthers(error: unknown, caller: Caller): unknown {
   };
   if (existing.transfer === undefined || existing.transfer.customer_id === caller.customerId) return error;
   return new Problem('already-exists', error.message, { differs });
+}
+
+/** Undefined after a fault. */
+function readOutput(
+  fields: Fields,
+  body: { readonly crypto_network: CryptoNetwork; readonly address: string; readonly tx_index?: string },
+): number | null | undefined {
+  const { crypto_network: network, address, tx_index: text } = body;
+  const isNumbered = hasNumberedOutputs(network);
+  if (text === undefined) return isNumbered ? 0 : null;
+  const number = /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
+  if (number !== undefined && number <= LIMITS.outputNumberMax) return number;
+  if (!isNumbered && canonicalAddress(network, text) === canonicalAddress(network, address)) return null;
+  const orAddress = isNumbered ? '' : ', or the address';
+  fields.fault(
+    '/tx_index',
+    `must be a number from 0 to ${LIMITS.outputNumberMax} without leading zeros${orAddress}`,
+  );
+  return undefined;
 }
 
 /** Somebody pays in, from outside. */
@@ -111,15 +134,15 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
         if (known !== undefined && assets.get(known).networks[rail] === undefined) {
           fields.fault('/crypto_network', `must be a network of ${asset}`);
         }
+        const output = readOutput(fields, body);
         fields.check();
-        const made = deriveTransaction(rail, newId(), address);
         const arrived: ArrivedDeposit = {
           rail,
           address,
           asset,
           amountUnits: units!,
-          txHash: body.tx_hash ?? made.txHash,
-          txIndex: body.tx_index ?? made.txIndex,
+          txHash: body.tx_hash ?? deriveTransaction(rail, newId(), address).txHash,
+          output: output!,
         };
         return arrive(caller, arrived, address);
       },
@@ -130,7 +153,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
       operationId: 'simulateFiatDeposit',
       summary: 'Simulate a bank payment with a memo',
       description:
-        'The same reference never credits twice. A payment with an unknown memo is kept in suspense.',
+        'The same reference at the same account never credits twice. A payment with an unknown memo is kept in suspense.',
       body: FiatArrival,
       example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
       answer: { suspense_deposit: SUSPENSE_DEPOSIT },
@@ -143,6 +166,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
           memoId: body.memo_id,
           asset: 'USD',
           amountUnits: units!,
+          account: body.account ?? 'sandbox',
           reference: body.reference ?? newId(),
         };
         return arrive(caller, arrived, body.memo_id);

@@ -26,12 +26,14 @@ export const SIMULATED_DEPOSIT: Transfer = {
   notional_value: '130000',
 };
 
+const { account: _bankAccount, ...SUSPENDED } = SUSPENSE_DEPOSIT;
 export const SUSPENSE_CRYPTO_DEPOSIT = {
-  ...SUSPENSE_DEPOSIT,
+  ...SUSPENDED,
   rail: 'BITCOIN',
-  reference: 'c69ad90a180a7b32a1c058bf931c9cbade301f385d7e99d7f7c8461bd76b8490:1',
+  reference: 'c69ad90a180a7b32a1c058bf931c9cbade301f385d7e99d7f7c8461bd76b8490:0',
   asset: 'BTC',
   amount: '2',
+  amount_units: '200000000',
   sent_to: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
 };
 

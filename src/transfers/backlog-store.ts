@@ -36,7 +36,7 @@ export function withdrawalBacklogs(rails: readonly string[]): Backlog[] {
         ferry_withdrawals_unknown: 'Withdrawals of which it is not known whether the rail has them',
         ferry_withdrawals_unknown_seconds: 'For how long that has been so for the first of them',
         ferry_rail_contradictions:
-          'Withdrawals that a rail reported to have ended otherwise than they did: look at each',
+          'Reports of rails that contradict the record of a withdrawal: look at each',
       },
       // Ids of transfers begin with the time, so the first one is the oldest.
       read: (database) =>

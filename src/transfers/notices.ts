@@ -1,10 +1,13 @@
 import type { Database } from '../database/database.ts';
+import { isId } from '../kernel/id.ts';
 import { type Repeated, repeat } from '../kernel/repeat.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
+import { askRail } from '../rails/call.ts';
 import type { ArrivedDeposit, Notice, NoticeSource, Rails } from '../rails/rail.ts';
-import { endCommand, failedByRail, type OutcomeTables } from './outcome.ts';
+import { type Ended, type Ending, endCommand, failedByRail, type OutcomeTables } from './outcome.ts';
 import { transferById } from './store.ts';
+import type { Transfer } from './transfer.ts';
 
 type Dependencies = {
   readonly database: Database;
@@ -16,6 +19,8 @@ type Dependencies = {
   readonly failed: (error: unknown) => void;
   readonly now?: () => number;
 };
+
+type PaymentNotice = Extract<Notice, { about: 'payment' }>;
 
 export type NoticeWorker = Pick<Repeated, 'start' | 'stop'> & {
   /** Takes what rails have said by themselves. Says how many notices there were. */
@@ -34,15 +39,47 @@ export function createNoticeWorker(dependencies: Dependencies): NoticeWorker {
     rails.notices.map((source) => [source, new Map()]),
   );
 
-  async function payment(notice: Extract<Notice, { about: 'payment' }>): Promise<void> {
-    const { rail, key, state } = notice;
-    const transfer = await transferById(database, key);
-    if (transfer === undefined) return trouble('a rail speaks of a payment that is not ours', { rail, key });
-    const ending = state.kind === 'completed' ? state : failedByRail(state.reason);
-    const outcome = await writePath.submit(endCommand(transfer, { rail, ending }, tables));
-    if (!outcome.replayed && outcome.answer.effect === 'contradiction') {
-      trouble('a rail contradicts how a withdrawal ended', { transferId: key, rail, state });
+  async function end(
+    transfer: Transfer,
+    { rail, state }: Pick<PaymentNotice, 'rail' | 'state'>,
+    source: { readonly isNotice?: true },
+  ): Promise<Ended> {
+    const ending: Ending = state.kind === 'completed' ? state : failedByRail(state.reason);
+    const outcome = await writePath.submit(endCommand(transfer, { rail, ending, ...source }, tables));
+    if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
+    return outcome.answer;
+  }
+
+  /**
+   * While it is not certain that the rail accepted the one request that was made, only its answer to a question ends the
+   * withdrawal. Throws when the answer is no end, so that the notice is kept and tried again.
+   */
+  async function endByAsking(transfer: Transfer, { rail, key, state }: PaymentNotice): Promise<void> {
+    const known = rails.find(rail);
+    const asked = known && (await askRail(known, key, LIMITS.railCallTimeoutMs));
+    if (asked?.kind !== 'completed' && asked?.kind !== 'failed') {
+      throw new Error(
+        `the ${rail} rail reports that payment ${key} ${state.kind}, and answers "${asked?.kind}" when it is asked`,
+      );
     }
+    await end(transfer, { rail, state: asked }, {});
+  }
+
+  async function payment(notice: PaymentNotice): Promise<void> {
+    const { rail, key, state } = notice;
+    const transfer = isId(key) ? await transferById(database, key) : undefined;
+    if (transfer === undefined) return trouble('a rail speaks of a payment that is not ours', { rail, key });
+    let ended = await end(transfer, notice, { isNotice: true });
+    if (ended.effect === 'unconfirmed') {
+      await endByAsking(transfer, notice);
+      ended = await end(transfer, notice, { isNotice: true });
+    }
+    if (ended.effect !== 'contradiction') return;
+    const what =
+      ended.transfer.status === 'PENDING'
+        ? 'a rail reports the end of a withdrawal that it was not asked to pay'
+        : 'a rail contradicts how a withdrawal ended';
+    trouble(what, { transferId: key, rail, state });
   }
 
   /** One that fails stays where it is, and does not keep the others. */

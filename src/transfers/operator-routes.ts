@@ -7,14 +7,14 @@ import { closed, DateTime, Id } from '../kernel/shapes.ts';
 import { RAIL_CONTRADICTION } from './examples.ts';
 import { listContradictions } from './payout-store.ts';
 
-const Ended = Type.Enum(['COMPLETED', 'FAILED']);
-
 const ContradictionShape = Type.Object(
   {
     transfer_id: Id('The withdrawal'),
     rail: Type.String({ description: 'Who said so' }),
-    reported: Ended,
-    recorded: Ended,
+    reported: Type.Enum(['COMPLETED', 'FAILED']),
+    recorded: Type.Enum(['PENDING', 'COMPLETED', 'FAILED'], {
+      description: 'PENDING: that rail was not asked to pay it',
+    }),
     detail: Type.String({ description: 'What the rail said' }),
     created_at: DateTime('When it was first reported'),
   },
@@ -29,8 +29,9 @@ export function operatorTransferRoutes({ database }: { readonly database: Databa
       path: '/v2/operator/rail-contradictions',
       operationId: 'listRailContradictions',
       tag: 'Operator',
-      summary: 'List withdrawals whose rail contradicts how they ended',
-      description: 'Nothing was posted for these reports: a withdrawal ends once.',
+      summary: 'List reports of rails that contradict the record of a withdrawal',
+      description:
+        'Nothing was posted for these reports: a withdrawal ends once, and only by the rail that was asked to pay it.',
       scope: 'operator:review',
       query: listQuery({}, ['created_at']),
       response: listShape(ContradictionShape, 'RailContradictionList'),

@@ -15,7 +15,7 @@ import { transferEvent } from './event.ts';
 import { clearingAccount } from './rails.ts';
 import type { Transfer } from './transfer.ts';
 import { paid, refusedByRail, type Words } from './words.ts';
-import type { WorkWrite } from './work.ts';
+import type { Work, WorkWrite } from './work.ts';
 
 /** How a withdrawal ends. */
 export type Ending =
@@ -32,11 +32,16 @@ export function failedByRail(reason: string): Ending {
   return { kind: 'failed', words: refusedByRail(reason), reason };
 }
 
+function statusAfter(ending: Ending): 'COMPLETED' | 'FAILED' {
+  return ending.kind === 'completed' ? 'COMPLETED' : 'FAILED';
+}
+
 export type Contradiction = {
   readonly transferId: string;
   readonly rail: string;
   readonly reported: 'COMPLETED' | 'FAILED';
-  readonly recorded: 'COMPLETED' | 'FAILED';
+  /** PENDING: the rail was not asked to pay it. */
+  readonly recorded: Transfer['status'];
   readonly detail: string;
   readonly atNs: Instant;
 };
@@ -49,8 +54,13 @@ export type OutcomeTables = {
 };
 
 export type Ended = {
-  /** `same`: it had ended so before. `contradiction`: otherwise. `stale`: the worker has lost its lease. */
-  readonly effect: 'ended' | 'same' | 'contradiction' | 'stale';
+  /**
+   * - `same`: it had ended like that before.
+   * - `contradiction`: it had ended otherwise, or that rail was not asked to pay it. Recorded for an operator.
+   * - `unconfirmed`: a notice does not end it, the rail has to be asked.
+   * - `stale`: the worker has lost its lease.
+   */
+  readonly effect: 'ended' | 'same' | 'contradiction' | 'unconfirmed' | 'stale';
   readonly transfer: Transfer;
 };
 
@@ -98,38 +108,47 @@ function unchanged(transfer: Transfer, effect: Ended['effect']): Decision<Ended>
   return { accepted: true, causeId: transfer.id, postings: [], writes: [], answer: { effect, transfer } };
 }
 
-/** Said again, or said otherwise: nothing is posted a second time, and what contradicts is kept for an operator. */
-function decideLate(
+/** Nothing is posted; what the rail reported is kept for an operator. */
+function contradict(
   transfer: Transfer,
-  reported: 'COMPLETED' | 'FAILED',
   { rail, ending }: Report,
   now: Instant,
   tables: OutcomeTables,
 ): Decision<Ended> {
-  if (transfer.status === reported) return unchanged(transfer, 'same');
-  const row: Contradiction = {
-    transferId: transfer.id,
-    rail,
-    reported,
-    recorded: transfer.status as Contradiction['recorded'],
-    detail: ending.kind === 'completed' ? ending.detail : (ending.reason ?? ending.words.detail),
-    atNs: now,
-  };
-  const decision = unchanged(transfer, 'contradiction');
+  const { id: transferId, status: recorded } = transfer;
+  const reported = statusAfter(ending);
+  const detail = ending.kind === 'completed' ? ending.detail : (ending.reason ?? ending.words.detail);
+  const row: Contradiction = { transferId, rail, reported, recorded, detail, atNs: now };
+  const key = [transferId, rail, reported, recorded].join('/');
   return {
-    ...decision,
-    writes: [write(tables.contradictions, `${transfer.id}/${reported}`, row)],
-  } as typeof decision;
+    accepted: true,
+    causeId: transferId,
+    postings: [],
+    writes: [write(tables.contradictions, key, row)],
+    answer: { effect: 'contradiction', transfer },
+  };
 }
 
 export type Report = {
   readonly rail: string;
   readonly ending: Ending;
-  /** The work as its worker knows it; absent for reports that come by themselves. */
+  /** The work as its worker knows it; absent for reports that do not come from a worker. */
   readonly seenVersion?: bigint;
+  /** The rail reported it without being asked. */
+  readonly isNotice?: true;
 };
 
-/** Ends a withdrawal once, whoever says so first: a worker, the rail by itself, or the user of the sandbox. */
+/** What a report about a pending withdrawal does instead of ending it. */
+function obstacle(work: Work, { rail, isNotice }: Report): 'contradiction' | 'unconfirmed' | undefined {
+  if (work.rail !== rail) return 'contradiction';
+  if (isNotice !== true) return undefined;
+  // Every call of the rail is recorded before it is made: without an attempt there was none.
+  if (work.attempts === 0) return 'contradiction';
+  // With a second request, a notice may be about that one alone: a duplicate that was refused, while the first is paid.
+  return work.state === 'SUBMITTED' && work.attempts === 1 ? undefined : 'unconfirmed';
+}
+
+/** Ends a withdrawal once: by the first report of a worker, of the rail's notice, or of the user of the sandbox. */
 export function endCommand(
   /** As it was seen: only what never changes is taken from it. */
   seen: Pick<Transfer, 'id' | 'profileId' | 'balanceAsset'>,
@@ -138,19 +157,21 @@ export function endCommand(
 ): Command<Ended> {
   const { id, profileId, balanceAsset } = seen;
   const { ending, seenVersion } = report;
-  const reported = ending.kind === 'completed' ? 'COMPLETED' : 'FAILED';
   return {
     balances: [{ profileId, asset: balanceAsset }],
     reads: [read(tables.transfers, id), read(tables.works, id)],
     decide(view) {
       const transfer = view.row(tables.transfers, id);
       if (transfer === undefined) return refuse(notFound('transfer', id));
-      if (transfer.status !== 'PENDING')
-        return decideLate(transfer, reported, report, view.recordedAt, tables);
+      if (transfer.status === statusAfter(ending)) return unchanged(transfer, 'same');
+      if (transfer.status !== 'PENDING') return contradict(transfer, report, view.recordedAt, tables);
       const work = view.row(tables.works, id);
       if (work === undefined || work.done === true)
         throw new Error(`the pending withdrawal ${id} has no work`);
       if (seenVersion !== undefined && work.version !== seenVersion) return unchanged(transfer, 'stale');
+      const hindered = obstacle(work, report);
+      if (hindered === 'contradiction') return contradict(transfer, report, view.recordedAt, tables);
+      if (hindered === 'unconfirmed') return unchanged(transfer, 'unconfirmed');
       const next = endedTransfer(transfer, ending, view.recordedAt);
       return {
         accepted: true,

@@ -6,7 +6,7 @@ import type { Table } from '../ledger/command.ts';
 import type { Contradiction } from './outcome.ts';
 import type { RentPaid } from './progress.ts';
 
-/** Said once is enough: the same contradiction reported again changes nothing. */
+/** Recorded once: the same contradiction reported again changes nothing. */
 export const contradictions: Table<Contradiction> = {
   name: 'rail_contradictions',
   write: (tx, rows) =>

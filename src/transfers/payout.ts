@@ -11,7 +11,7 @@ import {
   type Step,
   stepCommand,
 } from './progress.ts';
-import { confirming, forgotten, outcomeUnknown, submitted, unavailable } from './words.ts';
+import { confirming, forgotten, outcomeUnknown, refusedAgain, submitted, unavailable } from './words.ts';
 import type { Claimed } from './work.ts';
 
 /** Where a test can stop a worker for good; one name for each side of every commit and of every call. */
@@ -115,26 +115,37 @@ export function createPayout(dependencies: PayoutDependencies) {
     if (performance.now() - started > timing.leaseMs / 2) return 'not called';
     const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
     await checkpoint('after the rail answered, before its answer is committed', id);
-    const isFirst = seen.work.state === 'QUEUED';
-    const reach = await recordAnswer({ ...seen, work: intended.work }, result, isFirst);
+    const wasUnknown = seen.work.state === 'UNKNOWN';
+    const reach = await recordAnswer({ ...seen, work: intended.work }, result, wasUnknown);
     await checkpoint('after the answer is committed', id);
     return reach;
   }
 
-  async function recordAnswer(seen: Seen, result: SubmitResult, isFirst: boolean): Promise<Reach> {
-    const { rail, failures } = seen.work;
+  /**
+   * After an unknown outcome the answer is about this request only. The request before it may have been paid: "duplicate
+   * reference" would even be a sign of that. So neither `final` nor `retry` ends or restarts anything then; the rail is
+   * asked, and only its answer to that ends the withdrawal.
+   */
+  async function recordAnswer(seen: Seen, result: SubmitResult, wasUnknown: boolean): Promise<Reach> {
+    const { rail, failures, transferId } = seen.work;
     if (result.kind === 'accepted') {
       const words = submitted(rail);
       await step(seen, { state: 'SUBMITTED', delayMs: result.nextAskMs, failures: 0, words });
       return 'reached';
     }
-    if (result.meaning === 'final') {
+    if (result.meaning === 'final' && !wasUnknown) {
       await end(seen, failedByRail(result.reason));
       return 'reached';
     }
     const delayMs = backoffMs(timing, failures);
-    // That this request was not taken on says nothing about one before it that nobody knows of.
-    if (result.meaning === 'retry' && isFirst) {
+    if (result.meaning === 'final') {
+      const { reason } = result;
+      trouble('a rail refused a request after an unknown outcome', { transferId, rail, reason });
+      const words = refusedAgain(rail, reason);
+      await step(seen, { state: 'UNKNOWN', delayMs, failures: failures + 1, words });
+      return 'reached';
+    }
+    if (result.meaning === 'retry' && !wasUnknown) {
       const words = unavailable(rail);
       await step(seen, { state: 'QUEUED', delayMs, failures: failures + 1, words, forgetsPayment: true });
       return 'unavailable';

@@ -36,6 +36,13 @@ export function outcomeUnknown(rail: string): Words {
   };
 }
 
+export function refusedAgain(rail: string, reason: string): Words {
+  return {
+    name: 'OUTCOME_UNKNOWN',
+    detail: `The ${rail} rail refused a second request (${reason}) and may have paid the first one. It is being asked; nothing is returned before it has answered.`,
+  };
+}
+
 export function forgotten(rail: string): Words {
   return {
     name: 'OUTCOME_UNKNOWN',

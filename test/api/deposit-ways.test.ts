@@ -185,6 +185,70 @@ describe('deposits', () => {
     expect(expectProblem(again, 409, 'already-exists').existing).toEqual(body);
   });
 
+  it('have one number for one output, written in one way', async () => {
+    const own = await service.createProfile(alice);
+    const way = await alice.call('POST', '/v2/transfer/deposit-addresses', {
+      profile_id: own,
+      crypto_network: 'BITCOIN',
+    });
+    const output = { crypto_network: 'BITCOIN', address: way.body.address, asset: 'BTC', amount: '1' };
+    const send = (changes: object) =>
+      alice.call('POST', '/v2/sandbox/crypto-deposits', { ...output, tx_hash: 'cd'.repeat(32), ...changes });
+    expect((await send({ tx_index: '1' })).body.transfer.crypto_tx_index).toBe('1');
+    for (const tx_index of ['01', '-1', '1.0', '1e0', '+1', '4294967296', way.body.address, 'x']) {
+      expectInvalid(await send({ tx_index }), '/tx_index');
+    }
+    expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '1', held: '0' });
+    const first = await send({});
+    expect(first.body.transfer.crypto_tx_index).toBe('0');
+    expect((await send({})).body).toEqual(first.body);
+    expect((await send({ tx_index: '0' })).headers.get('idempotent-replayed')).toBe('true');
+    expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '2', held: '0' });
+  });
+
+  it('on a network without numbered outputs are told apart by address, or by a number', async () => {
+    const own = await service.createProfile(alice);
+    const way = await alice.call('POST', '/v2/transfer/deposit-addresses', {
+      profile_id: own,
+      crypto_network: 'ETHEREUM',
+    });
+    const { address } = way.body;
+    const send = (tx_hash: string, tx_index?: string) =>
+      alice.call('POST', '/v2/sandbox/crypto-deposits', {
+        crypto_network: 'ETHEREUM',
+        address,
+        asset: 'ETH',
+        amount: '1',
+        tx_hash,
+        ...(tx_index !== undefined && { tx_index }),
+      });
+    const whole = await send('0xaa');
+    expect(whole.body.transfer.crypto_tx_index).toBe(address);
+    expect((await send('0xaa', address.toLowerCase())).body).toEqual(whole.body);
+    expect(expectProblem(await send('0xaa', '3'), 409, 'already-exists').differs).toEqual(['output']);
+    expectInvalid(await send('0xaa', '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'), '/tx_index');
+    expect((await send('0xbb', '3')).body.transfer.crypto_tx_index).toBe('3');
+    expectProblem(await send('0xbb'), 409, 'already-exists');
+    expect(await balanceOf(service, own, 'ETH')).toEqual({ available: '2', held: '0' });
+  });
+
+  it('under one reference at two accounts of the operator are two', async () => {
+    const own = await service.createProfile(alice);
+    const way = await alice.call('POST', '/v2/transfer/fiat-deposit-instructions', {
+      profile_id: own,
+      fiat_network: 'WIRE',
+    });
+    const body = { fiat_network: 'WIRE', memo_id: way.body.memo_id, amount: '10', reference: 'N-1' };
+    const send = (changes: object) =>
+      alice.call('POST', '/v2/sandbox/fiat-deposits', { ...body, ...changes });
+    const first = await send({ account: 'bank-a' });
+    const second = await send({ account: 'bank-b' });
+    expect(second.body.transfer.id).not.toBe(first.body.transfer.id);
+    expect((await send({ account: 'bank-a' })).body).toEqual(first.body);
+    expect((await send({})).body.transfer.id).not.toBe(first.body.transfer.id);
+    expect(await balanceOf(service, own, 'USD')).toEqual({ available: '30', held: '0' });
+  });
+
   it('that are nobody’s are kept, listed for operators, and credited by one once', async () => {
     const body = { fiat_network: 'WIRE', memo_id: 'who knows', amount: '99', reference: newId() };
     const kept = await alice.call('POST', '/v2/sandbox/fiat-deposits', body);

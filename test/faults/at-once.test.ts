@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Rail } from '../../src/rails/rail.ts';
+import { endCommand, failedByRail } from '../../src/transfers/outcome.ts';
 import { patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 
@@ -68,8 +69,9 @@ it('a withdrawal that is being ended is not sent by a worker that was about to s
   const ender = world.createNode({ database: ending.database });
   const sending = sender.worker.runDue();
   await claimed;
-  await planFailure(id);
-  const told = ender.notices.runDue();
+  // As the user of the sandbox does.
+  const report = { rail: 'BITCOIN', ending: failedByRail('You failed the payment.') };
+  const told = ender.writePath.submit(endCommand(await world.transferOf(id), report, world.tables));
   const pid = await ending.stopped;
   go();
   await untilBlockedBy(world.database, pid);

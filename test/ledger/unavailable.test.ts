@@ -4,7 +4,7 @@ import { createOutageLog } from '../../src/database/outage.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { auditLines, createTestWritePath, fund, problemOf, startNode } from '../support/ledger.ts';
+import { assets, auditLines, createTestWritePath, fund, problemOf, startNode } from '../support/ledger.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -75,7 +75,7 @@ describe('a server that cannot write', () => {
       { write: (text: string) => void lines.push(JSON.parse(text).msg) },
     );
     const log = createOutageLog(test.database, logger);
-    const path = createTestWritePath(test.database, (what, error) => log.warn({ err: error }, what));
+    const path = createTestWritePath(test.database, assets, (what, error) => log.warn({ err: error }, what));
     const alice = newId();
     await failsWith('53100');
     const until = performance.now() + 4 * LIMITS.outageLookMs;

@@ -1,63 +1,30 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
-import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
-import { findSuspense, newAddresses, newInstructions, suspenseDeposits } from '../../src/deposits/store.ts';
-import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import { arrivals } from '../../src/deposits/arrival-store.ts';
+import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { deriveAddress } from '../../src/rails/derive.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
 import { dieAtCommit, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
+import { byBank, createWays, METADATA as metadata, newTxHash, onChain } from '../support/deposits.ts';
 import { problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
 let world: World;
 let node: Node;
+let ways: ReturnType<typeof createWays>;
 beforeAll(async () => {
   world = await createWorld();
   node = world.createNode();
+  ways = createWays(world, () => node);
 });
 afterAll(() => world.drop());
-
-const metadata = { user: '42' };
-
-async function addressOf(profile: string, network: CryptoNetwork): Promise<string> {
-  const id = newId();
-  const address = deriveAddress(network, id);
-  const request = { profile_id: profile, crypto_network: network, metadata };
-  const tables = { ...world.creation, newAddresses, newInstructions };
-  await node.writePath.submit(depositAddressCommand(world.caller, request, { id, address }, tables));
-  return address;
-}
-
-async function memoOf(
-  profile: string,
-  network: 'WIRE' | 'CUBIX' | 'BANK_NETWORK_3' | 'CBIT',
-): Promise<string> {
-  const memoId = newId().replaceAll('-', '').slice(-12).toUpperCase();
-  const request = { profile_id: profile, fiat_network: network, metadata };
-  const tables = { ...world.creation, newAddresses, newInstructions };
-  const made = { id: newId(), memoId, instructions: {} };
-  await node.writePath.submit(depositInstructionsCommand(world.caller, request, made, tables));
-  return memoId;
-}
-
-function onChain(address: string, changes: Partial<ArrivedDeposit> = {}): ArrivedDeposit {
-  return {
-    rail: 'ETHEREUM',
-    asset: 'ETH',
-    amountUnits: 10n ** 18n,
-    address,
-    txHash: `0x${newId().replaceAll('-', '').repeat(2)}`,
-    txIndex: '0',
-    ...changes,
-  } as ArrivedDeposit;
-}
 
 describe('a deposit that arrives', () => {
   it('at an address is credited to its profile, with the metadata of the address', async () => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'ETHEREUM');
+    const address = await ways.addressOf(profile, 'ETHEREUM');
     // Explorers write EVM addresses in lower case.
     const arrived = onChain(address.toLowerCase());
     const { body } = await node.arrivals.arrive(arrived);
@@ -70,7 +37,7 @@ describe('a deposit that arrives', () => {
       total: '1',
       metadata,
       crypto_network: 'ETHEREUM',
-      crypto_tx_hash: (arrived as { txHash: string }).txHash,
+      crypto_tx_hash: arrived.txHash,
       crypto_tx_index: '0',
       notional_value: '3200',
       profile_id: profile,
@@ -86,10 +53,10 @@ describe('a deposit that arrives', () => {
     ['CBIT', 'cbit', 'CBIT_DEPOSIT'],
   ] as const)('over %s is credited by its memo as %s %s', async (network, rail, type) => {
     const profile = await world.createProfile();
-    const memoId = await memoOf(profile, network);
+    const memoId = await ways.memoOf(profile, network);
     // People write the memo as they like.
     const written = `${memoId.slice(0, 4).toLowerCase()}-${memoId.slice(4, 8)} ${memoId.slice(8)}`;
-    const arrived = { rail, reference: newId(), memoId: written, asset: 'USD', amountUnits: 12_345n };
+    const arrived = byBank(written, { rail, amountUnits: 12_345n });
     const { body } = await node.arrivals.arrive(arrived);
     expect(body.transfer).toMatchObject({ type, amount: '123.45', total: '123.45', metadata, memo: written });
     expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '123.45', held: '0' });
@@ -100,9 +67,9 @@ describe('a deposit that arrives', () => {
 
   it('pays a fee where one is configured: the total is the amount less the fee', async () => {
     const profile = await world.createProfile();
-    const memoId = await memoOf(profile, 'WIRE');
+    const memoId = await ways.memoOf(profile, 'WIRE');
     const charging = world.createNode({ fees: { deposits: { fiat: { wire: '5' } } } });
-    const arrived = { rail: 'wire', reference: newId(), memoId, asset: 'USD', amountUnits: 10_000n } as const;
+    const arrived = byBank(memoId);
     const { body } = await charging.arrivals.arrive(arrived);
     expect(body.transfer).toMatchObject({ amount: '100', fee: '5', total: '95' });
     expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '95', held: '0' });
@@ -121,7 +88,7 @@ describe('a deposit that arrives', () => {
 describe('the same output or reference', () => {
   it('never credits twice, reported fifty times on two nodes at once', async () => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'BITCOIN');
+    const address = await ways.addressOf(profile, 'BITCOIN');
     const other = world.createNode({ database: world.database });
     const arrived = onChain(address, {
       rail: 'BITCOIN',
@@ -129,7 +96,7 @@ describe('the same output or reference', () => {
       amountUnits: 5n,
       txHash: 'AB'.repeat(32),
     });
-    const again = { ...arrived, txHash: 'ab'.repeat(32) } as ArrivedDeposit;
+    const again = { ...arrived, txHash: 'ab'.repeat(32) };
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         (index % 2 === 0 ? node : other).arrivals.arrive(index % 3 === 0 ? again : arrived),
@@ -142,39 +109,31 @@ describe('the same output or reference', () => {
 
   it('in another output of the same transaction is another deposit', async () => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'ETHEREUM');
+    const address = await ways.addressOf(profile, 'ETHEREUM');
     const arrived = onChain(address);
     await node.arrivals.arrive(arrived);
-    await node.arrivals.arrive({ ...arrived, txIndex: '1' } as ArrivedDeposit);
+    await node.arrivals.arrive({ ...arrived, output: 1 });
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '2', held: '0' });
   });
 
   it.each([
-    [
-      'the hash in capitals',
-      (hash: string, to: string) => ({ txHash: hash.toUpperCase().replace('0X', '0x'), txIndex: to }),
-    ],
-    ['the hash without 0x', (hash: string, to: string) => ({ txHash: hash.slice(2), txIndex: to })],
-    ['the output in lower case', (hash: string, to: string) => ({ txHash: hash, txIndex: to.toLowerCase() })],
-    [
-      'the address in lower case',
-      (hash: string, to: string) => ({ txHash: hash, txIndex: to, address: to.toLowerCase() }),
-    ],
+    ['the hash in capitals', (hash: string) => ({ txHash: hash.toUpperCase().replace('0X', '0x') })],
+    ['the hash without 0x', (hash: string) => ({ txHash: hash.slice(2) })],
+    ['the address in lower case', (_hash: string, to: string) => ({ address: to.toLowerCase() })],
   ])('written otherwise is the same deposit: %s', async (_title, otherwise) => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'ETHEREUM');
-    const txHash = `0x${newId().replaceAll('-', '').repeat(2)}`;
-    const arrived = { ...onChain(address), txHash, txIndex: address } as ArrivedDeposit;
+    const address = await ways.addressOf(profile, 'ETHEREUM');
+    const arrived = onChain(address, { output: null });
     const first = await node.arrivals.arrive(arrived);
-    const again = { ...arrived, ...otherwise(txHash, address) } as ArrivedDeposit;
+    const again = { ...arrived, ...otherwise(arrived.txHash, address) };
     expect(await node.arrivals.arrive(again)).toEqual({ ...first, replayed: true });
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
   });
 
   it('of another asset to the same address in the same transaction is another deposit', async () => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'ETHEREUM');
-    const arrived = { ...onChain(address), txIndex: address } as ArrivedDeposit;
+    const address = await ways.addressOf(profile, 'ETHEREUM');
+    const arrived = onChain(address, { output: null });
     await node.arrivals.arrive(arrived);
     await node.arrivals.arrive({ ...arrived, asset: 'USDC', amountUnits: 5_000_000n });
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
@@ -183,7 +142,7 @@ describe('the same output or reference', () => {
 
   it('reported with another amount is a conflict that names it, and credits nothing', async () => {
     const profile = await world.createProfile();
-    const arrived = onChain(await addressOf(profile, 'ETHEREUM'));
+    const arrived = onChain(await ways.addressOf(profile, 'ETHEREUM'));
     await node.arrivals.arrive(arrived);
     const problem = await problemOf(node.arrivals.arrive({ ...arrived, amountUnits: 7n }));
     expect(problem.slug).toBe('already-exists');
@@ -193,7 +152,7 @@ describe('the same output or reference', () => {
 
   it('told by the rail itself is credited once, also when the notice comes again after a crash', async () => {
     const profile = await world.createProfile();
-    const deposit = onChain(await addressOf(profile, 'ETHEREUM'));
+    const deposit = onChain(await ways.addressOf(profile, 'ETHEREUM'));
     const notice = (): Notice => ({ id: newId(), about: 'deposit', deposit });
     for (let times = 0; times < 3; times += 1) {
       await world.journal.plan([{ dueAtNs: world.now(), notice: notice() }]);
@@ -208,7 +167,7 @@ describe('the same output or reference', () => {
     'told to a node that dies %s its commit is told to another one again, and credited once',
     async (side) => {
       const profile = await world.createProfile();
-      const deposit = onChain(await addressOf(profile, 'ETHEREUM'));
+      const deposit = onChain(await ways.addressOf(profile, 'ETHEREUM'));
       await world.journal.plan([
         { dueAtNs: world.now(), notice: { id: newId(), about: 'deposit', deposit } },
       ]);
@@ -228,14 +187,14 @@ describe('the same output or reference', () => {
 describe('what rails say', () => {
   it('and cannot be taken down rests, however much of it there is, and does not keep the others', async () => {
     const profile = await world.createProfile();
-    const arrived = onChain(await addressOf(profile, 'ETHEREUM'));
+    const arrived = onChain(await ways.addressOf(profile, 'ETHEREUM'));
     const plan = (deposit: ArrivedDeposit) =>
       world.journal.plan([{ dueAtNs: world.now(), notice: { id: newId(), about: 'deposit', deposit } }]);
     await node.arrivals.arrive(arrived);
     const count = LIMITS.railNoticesMax + 1;
     for (let index = 0; index < count; index += 1) await plan({ ...arrived, amountUnits: BigInt(index + 2) });
     world.advance(1);
-    await plan({ ...arrived, txHash: newId() } as ArrivedDeposit);
+    await plan({ ...arrived, txHash: newTxHash() });
     world.advance(1);
     const taken = [await node.notices.runDue(), await node.notices.runDue(), await node.notices.runDue()];
     expect(taken).toEqual([LIMITS.railNoticesMax, 2, 0]);
@@ -250,12 +209,9 @@ describe('what rails say', () => {
 describe('a deposit that is nobody’s', () => {
   it.each([
     ['an address', () => onChain(deriveAddress('ETHEREUM', newId()))],
-    [
-      'a memo',
-      () => ({ rail: 'wire', reference: newId(), memoId: 'NOBODY', asset: 'USD', amountUnits: 100n }),
-    ],
+    ['a memo', () => byBank('NOBODY')],
   ] as const)('(%s) is kept in suspense, once', async (_title, make) => {
-    const arrived = make() as ArrivedDeposit;
+    const arrived = make();
     const first = await node.arrivals.arrive(arrived);
     const second = await node.arrivals.arrive(arrived);
     expect(second).toEqual({ ...first, replayed: true });
@@ -267,7 +223,7 @@ describe('a deposit that is nobody’s', () => {
 
   it('or whose profile is disabled is kept in suspense', async () => {
     const profile = await world.createProfile();
-    const address = await addressOf(profile, 'ETHEREUM');
+    const address = await ways.addressOf(profile, 'ETHEREUM');
     await world.database.query(`update profiles set status = 'DISABLED' where id = $1`, [profile]);
     const { body } = await node.arrivals.arrive(onChain(address));
     expect(body.suspense_deposit).toMatchObject({ reason: 'The profile is disabled.', sent_to: address });
@@ -283,7 +239,7 @@ describe('a deposit that is nobody’s', () => {
     const crediting = stopAtCommit(patient(databases[0]));
     const first = world.createNode({ database: crediting.database });
     const second = world.createNode({ database: patient(databases[1]) });
-    const tables = { ...world.creation, suspenseDeposits };
+    const tables = { ...world.creation, suspenseDeposits, arrivals };
     const credited = first.writePath.submit(creditSuspenseCommand(seen, one, tables));
     const pid = await crediting.stopped;
     const refused = problemOf(second.writePath.submit(creditSuspenseCommand(seen, another, tables)));

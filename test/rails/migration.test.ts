@@ -1,5 +1,17 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { Queryable } from '../../src/database/database.ts';
+import { arrivals } from '../../src/deposits/arrival-store.ts';
+import { createArrivals } from '../../src/deposits/arrivals.ts';
+import { suspenseDeposits } from '../../src/deposits/store.ts';
+import { createFeeSchedule } from '../../src/fees/schedule.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { profileTable } from '../../src/profiles/store.ts';
+import { deriveAddress } from '../../src/rails/derive.ts';
+import type { ArrivedDeposit } from '../../src/rails/rail.ts';
+import { createPriceTable } from '../../src/transfers/prices.ts';
+import { newTransfers, transferById } from '../../src/transfers/store.ts';
+import { byBank, onChain } from '../support/deposits.ts';
+import { assets, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { databaseBefore } from '../support/migrations.ts';
 
 it('deposits that arrived before are known by the key that they would have now', async () => {
@@ -26,6 +38,174 @@ it('deposits that arrived before are known by the key that they would have now',
   expect(new Set(rows.map((row) => `${row.space} ${row.ref_id}`))).toEqual(
     new Set(keys.map(([space, , after]) => `${space} ${after}`)),
   );
+  await test.drop();
+});
+
+describe('deposits that arrived while they were known by a text', () => {
+  const NOBODY = '00000000-0000-0000-0000-000000000000';
+  const ADDRESS = deriveAddress('ETHEREUM', 'a deposit from before');
+  const HASH = `0x${'ab'.repeat(32)}`;
+
+  /** As the release before wrote it. */
+  const insertKey = (to: Queryable, rail: string, refId: string, id: string, request: object) =>
+    to.query(
+      `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request) values ($1, $2, $3, $4, $5)`,
+      [NOBODY, `arrivals:${rail}`, refId, id, JSON.stringify(request)],
+    );
+  const requestOf = (sentTo: string, asset: string, units = '7') => ({
+    amount_units: units,
+    asset,
+    sent_to: sentTo,
+  });
+
+  it('have typed identities, and what became of them', async () => {
+    const { test, connection, migrate } = await databaseBefore('deposit_identities');
+    const cash = 'bitcoincash:qqcjnydj3vdspwh8ydfmpk4lnrtg4ny4cvgn8hh03e';
+    const kept = newId();
+    await connection.query(
+      `insert into suspense_deposits (id, rail, reference, asset, amount_units, sent_to, reason, created_at_ns)
+       values ($1, 'wire', 'r', 'USD', 7, 'm', '', 0)`,
+      [kept],
+    );
+    const rows: [rail: string, refId: string, request: object, after: object | undefined, id?: string][] = [
+      [
+        'BITCOIN',
+        'cd:1',
+        requestOf('bc1q', 'BTC'),
+        { account: 'bc1q', transaction: 'cd', output_number: 1n },
+      ],
+      // Credited twice by the release before: the first one stands for the output.
+      ['BITCOIN', 'cd:01', requestOf('bc1q', 'BTC'), undefined],
+      [
+        'BITCOIN',
+        'cd:2',
+        requestOf('bc1p', 'BTC'),
+        { account: 'bc1p', transaction: 'cd', output_number: 2n },
+      ],
+      ['BITCOIN', `ef:${'9'.repeat(40)}`, requestOf('bc1q', 'BTC'), { account: 'bc1q', transaction: 'ef' }],
+      [
+        'BITCOIN_CASH',
+        `cd:${cash}:BCH`,
+        requestOf(cash, 'BCH'),
+        { account: cash, transaction: 'cd', asset: 'BCH' },
+      ],
+      [
+        'ETHEREUM',
+        `${HASH}:${ADDRESS}:ETH`,
+        requestOf(ADDRESS, 'ETH'),
+        { account: ADDRESS, transaction: HASH },
+      ],
+      [
+        'ETHEREUM',
+        `${HASH}:${ADDRESS}:USDC`,
+        requestOf(ADDRESS, 'USDC'),
+        { account: ADDRESS, transaction: HASH, asset: 'USDC' },
+      ],
+      [
+        'ETHEREUM',
+        '0x12:somewhere:ETH',
+        requestOf(ADDRESS, 'ETH'),
+        { account: ADDRESS, transaction: '0x12' },
+      ],
+      ['ETHEREUM', 'odd:hash:7', requestOf(ADDRESS, 'ETH'), { transaction: 'odd:hash', output_number: 7n }],
+      ['wire', ' a:b:7 ', requestOf('M 1-2', 'USD'), { account: null, transaction: 'a:b:7', memo: 'M12' }],
+      ['wire', 'r', requestOf('m', 'USD'), { transaction: 'r', suspense_deposit_id: kept }, kept],
+      ['cubix', 'r', requestOf('M', 'USD'), { account: null, transaction: 'r', memo: 'M' }],
+    ];
+    const wanted: object[] = [];
+    for (const [rail, refId, request, after, id = newId()] of rows) {
+      await insertKey(connection, rail, refId, id, request);
+      if (after !== undefined)
+        wanted.push({ rail, amount_units: 7n, ...(id !== kept && { transfer_id: id }), ...after });
+    }
+    const customer = newId();
+    await connection.query(
+      `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request) values ($1, 'transfers', 'x', $1, '{}')`,
+      [customer],
+    );
+    await migrate({ alone: true });
+    const arrived = await connection.query(
+      'select * from arrivals order by coalesce(transfer_id, suspense_deposit_id)',
+    );
+    const sorted = [
+      ...wanted.filter((row) => 'suspense_deposit_id' in row),
+      ...wanted.filter((row) => !('suspense_deposit_id' in row)),
+    ];
+    expect(arrived).toHaveLength(sorted.length);
+    expect(arrived).toMatchObject(sorted);
+    const left = await connection.query<{ customer_id: string }>('select customer_id from idempotency_keys');
+    expect(left).toEqual([{ customer_id: customer }]);
+    connection.release();
+    await test.drop();
+  });
+
+  it('are found again by what a rail reports now, and not credited a second time', async () => {
+    const { test, connection, migrate } = await databaseBefore('deposit_identities');
+    const deposits: ArrivedDeposit[] = [
+      onChain(ADDRESS, { txHash: HASH, output: null }),
+      onChain(deriveAddress('BITCOIN', 'x'), { rail: 'BITCOIN', asset: 'BTC', txHash: 'cd', output: 1 }),
+      byBank('M12', { reference: 'r', account: 'an account that nobody recorded' }),
+    ];
+    const refIds = [`${HASH}:${ADDRESS}:ETH`, 'cd:1', 'r'];
+    for (const [index, deposit] of deposits.entries()) {
+      const id = newId();
+      const { rail, asset, amountUnits } = deposit;
+      await connection.query(
+        `insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
+                                balance_asset, balance_units, created_at_ns, updated_at_ns)
+         values ($1, $1, $1, 'CRYPTO_DEPOSIT', 'CREDIT', 'COMPLETED', $2, $3, 0, $2, $3, 7, 7)`,
+        [id, asset, amountUnits],
+      );
+      const sentTo = 'txHash' in deposit ? deposit.address : deposit.memoId;
+      await insertKey(connection, rail, refIds[index]!, id, requestOf(sentTo, asset, amountUnits.toString()));
+    }
+    await migrate();
+    connection.release();
+    const writePath = createTestWritePath(test.database);
+    const service = createArrivals({
+      database: test.database,
+      writePath,
+      transferById,
+      tables: {
+        assets,
+        schedule: createFeeSchedule(assets),
+        prices: createPriceTable({}),
+        profiles: profileTable,
+        newTransfers,
+        suspenseDeposits,
+        arrivals,
+      },
+    });
+    for (const deposit of deposits) {
+      expect(await service.arrive(deposit)).toMatchObject({ replayed: true, body: { transfer: {} } });
+      const problem = await problemOf(service.arrive({ ...deposit, amountUnits: 8n }));
+      expect(problem).toMatchObject({ slug: 'already-exists', meta: { differs: ['amount_units'] } });
+    }
+    expect(await test.database.query('select 1 from entries')).toEqual([]);
+    await writePath.stop();
+    await test.drop();
+  });
+});
+
+it('contradictions that were recorded before are kept', async () => {
+  const { test, connection, migrate } = await databaseBefore('deposit_identities');
+  const id = newId();
+  const insert = (rail: string, recorded: string) =>
+    connection.query(
+      `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)
+       values ($1, $2, 'FAILED', $3, '', 1)`,
+      [id, rail, recorded],
+    );
+  await insert('wire', 'COMPLETED');
+  await migrate({ alone: true });
+  await insert('cubix', 'PENDING');
+  await expect(insert('cubix', 'PENDING')).rejects.toMatchObject({ code: '23505' });
+  await expect(insert('cubix', 'LOST')).rejects.toMatchObject({ code: '23514' });
+  expect(await connection.query('select rail from rail_contradictions order by rail')).toEqual([
+    { rail: 'cubix' },
+    { rail: 'wire' },
+  ]);
+  connection.release();
   await test.drop();
 });
 

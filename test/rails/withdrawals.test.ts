@@ -218,6 +218,112 @@ describe('a rail that misbehaves', () => {
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
   });
 
+  /** Its first request arrives and is paid, though nobody hears so; it refuses the second as a duplicate. */
+  function createForgetful(askedSince: 'not-found' | 'failed' | 'truth') {
+    let requests = 0;
+    let refused = false;
+    const own = world.createNode({
+      callTimeoutMs: 10_000,
+      wrapRail: (rail): Rail => ({
+        ...rail,
+        async submit(payment, signal) {
+          requests += 1;
+          if (requests === 1) {
+            await rail.submit(payment, signal);
+            throw new Error('ECONNRESET');
+          }
+          refused = true;
+          return { kind: 'failed', meaning: 'final', reason: 'duplicate reference' };
+        },
+        async ask(key, signal) {
+          if (!refused || askedSince === 'not-found') return { kind: 'not-found' };
+          if (askedSince === 'failed') return { kind: 'failed', reason: 'The account is closed.' };
+          return rail.ask(key, signal);
+        },
+      }),
+    });
+    return { own, requests: () => requests };
+  }
+
+  async function letMinutesPass(own: Node, rounds: number): Promise<void> {
+    for (let round = 0; round < rounds; round += 1) {
+      world.advance(61_000);
+      await own.worker.runDue();
+    }
+  }
+
+  it('and refuses a second request after an unknown outcome ends nothing: the answer to a question does', async () => {
+    const { id, profile } = await withdrawn('ordinary');
+    const { own, requests } = createForgetful('truth');
+    await own.worker.runDue();
+    await letMinutesPass(own, 1);
+    expect(requests()).toBe(2);
+    expect(await world.transferOf(id)).toMatchObject({
+      status: 'PENDING',
+      secondaryStatus: { name: 'OUTCOME_UNKNOWN', detail: expect.stringContaining('duplicate reference') },
+    });
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
+    expect(own.troubles).toEqual(['a rail refused a request after an unknown outcome']);
+    await world.settle(own);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
+    expect(requests()).toBe(2);
+  });
+
+  it('and refuses a second request, and says when it is asked that it failed, has failed it', async () => {
+    const { id, profile } = await withdrawn('ordinary');
+    const { own } = createForgetful('failed');
+    await own.worker.runDue();
+    await letMinutesPass(own, 2);
+    expect(await world.transferOf(id)).toMatchObject({
+      status: 'FAILED',
+      secondaryStatus: { detail: expect.stringContaining('The account is closed.') },
+    });
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '2', held: '0' });
+  });
+
+  it('and refuses every request after an unknown outcome without ever knowing the payment returns nothing', async () => {
+    const { id, profile } = await withdrawn('ordinary');
+    const { own } = createForgetful('not-found');
+    await own.worker.runDue();
+    await letMinutesPass(own, 10);
+    expect((await world.transferOf(id)).status).toBe('PENDING');
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
+    await world.settle(patient);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+  });
+
+  it('and refuses a request that was made after a crash returns nothing before it was asked', async () => {
+    const { id, profile } = await withdrawn('ordinary');
+    const dying = Promise.withResolvers<void>();
+    const killed = world.createNode({
+      callTimeoutMs: 10_000,
+      checkpoint: async (name) => {
+        if (name !== 'after the rail answered, before its answer is committed') return;
+        dying.resolve();
+        await never;
+      },
+    });
+    void killed.worker.runDue();
+    await dying.promise;
+    let isKnown = false;
+    const next = world.createNode({
+      callTimeoutMs: 10_000,
+      wrapRail: (rail): Rail => ({
+        ...rail,
+        async submit() {
+          isKnown = true;
+          return { kind: 'failed', meaning: 'final', reason: 'duplicate reference' };
+        },
+        ask: async (key, signal) => (isKnown ? rail.ask(key, signal) : { kind: 'not-found' }),
+      }),
+    });
+    await world.settle(next);
+    expect(isKnown).toBe(true);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
+  });
+
   it('says in words what a withdrawal waits for', async () => {
     const { id } = await withdrawn('sandbox:lost');
     await node.worker.runDue();

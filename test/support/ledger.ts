@@ -29,6 +29,7 @@ export function held(profileId: string): AccountRef {
 /** A write path that remembers what troubled it. */
 export function createTestWritePath(
   database: Database,
+  known = assets,
   heard: WritePathObserver['trouble'] = () => undefined,
 ): WritePath & { troubles: string[]; batches: number[] } {
   const troubles: string[] = [];
@@ -41,7 +42,7 @@ export function createTestWritePath(
       heard(what, error);
     },
   };
-  return Object.assign(createWritePath({ database, assets, observer }), { troubles, batches });
+  return Object.assign(createWritePath({ database, assets: known, observer }), { troubles, batches });
 }
 
 /** A command that posts as told, and answers with its cause. */

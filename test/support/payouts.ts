@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
+import { arrivals as arrivalTable } from '../../src/deposits/arrival-store.ts';
 import { type Arrivals, createArrivals } from '../../src/deposits/arrivals.ts';
 import { suspenseDeposits } from '../../src/deposits/store.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
@@ -121,6 +122,7 @@ export async function createWorld() {
         ...creation,
         schedule: options.fees === undefined ? schedule : createFeeSchedule(assets, options.fees),
         suspenseDeposits,
+        arrivals: arrivalTable,
       },
     });
     return {

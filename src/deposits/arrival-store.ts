@@ -1,0 +1,79 @@
+import { plainArray, textArray } from '../database/array.ts';
+import { StaleRead } from '../database/failure.ts';
+import type { Table } from '../ledger/command.ts';
+import { type ArrivalRecord, readKey } from './identity.ts';
+
+type Row = Omit<ArrivalRecord, 'output'> & { readonly output: bigint | null; readonly position: number };
+
+const COLUMNS = `a.rail, a.account, a.transaction, a.output_number as output, a.asset, a.amount_units as "amountUnits",
+  a.memo, a.transfer_id as "transferId", a.suspense_deposit_id as "suspenseId"`;
+const OF_TRANSACTION = `select ${COLUMNS} from arrivals a
+  where a.rail = wanted.rail and a.transaction = wanted.transaction`;
+
+/** All nodes write in one order, so that two of them never wait for each other crosswise. */
+function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): string {
+  return [transaction, rail, output, account, asset].join(' ');
+}
+
+/**
+ * Deposits that arrived, by the keys of `keysOf`. Two nodes may both find that one is new: the unique indexes let one of
+ * them write it, and the other one starts again and finds it.
+ */
+export const arrivals: Table<ArrivalRecord> = {
+  name: 'arrivals',
+  /** Of the three parts only the one whose parameters are not null finds something, each by an index of its own. */
+  async load(tx, keys) {
+    const wanted = keys.map(readKey);
+    const rows = await tx.query<Row>(
+      `select found.*, wanted.position
+       from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[])
+            as wanted (rail, transaction, output, address, asset, bank_account, position)
+       cross join lateral (
+         ${OF_TRANSACTION} and a.output_number = wanted.output
+         union all
+         ${OF_TRANSACTION} and a.account = wanted.address and a.asset = wanted.asset
+         union all
+         ${OF_TRANSACTION} and a.memo is not null and wanted.bank_account is not null
+           and (a.account = wanted.bank_account or a.account is null)
+         limit 1) as found`,
+      [
+        textArray(wanted.map((one) => one.rail)),
+        textArray(wanted.map((one) => one.transaction)),
+        plainArray(wanted.map((one) => one.output ?? null)),
+        textArray(wanted.map((one) => one.address)),
+        textArray(wanted.map((one) => one.asset)),
+        textArray(wanted.map((one) => one.bankAccount)),
+        plainArray(wanted.map((_, index) => index)),
+      ],
+    );
+    return new Map(
+      rows.map(({ position, output, ...row }) => [
+        keys[position]!,
+        { ...row, output: output === null ? null : Number(output) },
+      ]),
+    );
+  },
+  async write(tx, rows) {
+    // One that is known by two keys is one row.
+    const records = [...new Set(rows)].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
+    const written = await tx.query(
+      `insert into arrivals (rail, account, transaction, output_number, asset, amount_units, memo, transfer_id,
+                             suspense_deposit_id)
+       select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::numeric[], $7::text[],
+                            $8::uuid[], $9::uuid[])
+       on conflict do nothing returning 1`,
+      [
+        textArray(records.map((one) => one.rail)),
+        textArray(records.map((one) => one.account)),
+        textArray(records.map((one) => one.transaction)),
+        plainArray(records.map((one) => one.output)),
+        textArray(records.map((one) => one.asset)),
+        plainArray(records.map((one) => one.amountUnits)),
+        textArray(records.map((one) => one.memo)),
+        plainArray(records.map((one) => one.transferId)),
+        plainArray(records.map((one) => one.suspenseId)),
+      ],
+    );
+    if (written.length < records.length) throw new StaleRead('a deposit');
+  },
+};

@@ -1,0 +1,64 @@
+import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
+import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
+import type { FiatNetwork } from '../../src/deposits/way.ts';
+import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { deriveAddress } from '../../src/rails/derive.ts';
+import type { ArrivedDeposit } from '../../src/rails/rail.ts';
+import type { Node, World } from './payouts.ts';
+
+export const METADATA = { user: '42' };
+
+export type OnChain = Extract<ArrivedDeposit, { txHash: string }>;
+export type ByBank = Extract<ArrivedDeposit, { reference: string }>;
+
+export function newTxHash(): string {
+  return `0x${newId().replaceAll('-', '').repeat(2)}`;
+}
+
+/** One ETH, in the first output of a transaction of its own, unless said otherwise. */
+export function onChain(address: string, changes: Partial<OnChain> = {}): OnChain {
+  return {
+    rail: 'ETHEREUM',
+    asset: 'ETH',
+    amountUnits: 10n ** 18n,
+    address,
+    txHash: newTxHash(),
+    output: 0,
+    ...changes,
+  };
+}
+
+/** 100 USD over a wire, under a reference of its own, unless said otherwise. */
+export function byBank(memoId: string, changes: Partial<ByBank> = {}): ByBank {
+  return {
+    rail: 'wire',
+    account: 'US 021000021 000987654321',
+    reference: newId(),
+    memoId,
+    asset: 'USD',
+    amountUnits: 10_000n,
+    ...changes,
+  };
+}
+
+/** Ways in for profiles of the world. */
+export function createWays(world: World, node: () => Node) {
+  const tables = { ...world.creation, newAddresses, newInstructions };
+  return {
+    async addressOf(profile: string, network: CryptoNetwork): Promise<string> {
+      const id = newId();
+      const address = deriveAddress(network, id);
+      const request = { profile_id: profile, crypto_network: network, metadata: METADATA };
+      await node().writePath.submit(depositAddressCommand(world.caller, request, { id, address }, tables));
+      return address;
+    },
+    async memoOf(profile: string, network: FiatNetwork): Promise<string> {
+      const memoId = newId().replaceAll('-', '').slice(-12).toUpperCase();
+      const request = { profile_id: profile, fiat_network: network, metadata: METADATA };
+      const made = { id: newId(), memoId, instructions: {} };
+      await node().writePath.submit(depositInstructionsCommand(world.caller, request, made, tables));
+      return memoId;
+    },
+  };
+}
