@@ -40,7 +40,30 @@ export type Database = Queryable & {
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** `patient` connections have no time limits: migrations, audits. */
   reserve(options?: { patient?: boolean }): Promise<Connection>;
+  /** Why the database may not be used now, as a sentence for users; undefined when it may. */
+  refusal(): string | undefined;
+  /** Gives every connection back: idle ones now, those in use when they are released, at the latest after a bound. */
+  dropConnections(): void;
+  /** Fails unless a connection made after the last drop is admitted, also while the database may not be used. */
+  tryConnection(): Promise<void>;
   close(): Promise<void>;
+};
+
+/** Decides which connections a pool may use: see `admission.ts`. */
+export type Admission = {
+  /** What the server calls the sessions of this pool. */
+  readonly applicationName: string;
+  /** Looks at a new connection before anybody uses it, and throws to refuse it. */
+  admit(ask: (text: string) => Promise<object[]>): Promise<void>;
+  /** While there is one, no connection is handed out. */
+  refusal(): DatabaseAway | undefined;
+};
+
+/** For who prepares a database, or has one to itself. */
+export const ANY_CONNECTION: Admission = {
+  applicationName: 'ferry',
+  admit: async () => undefined,
+  refusal: () => undefined,
 };
 
 export type DatabaseAddress =
@@ -88,6 +111,7 @@ const ENDS_CONNECTION = /^(08|28|3D|53300|57P0|25P0[34])/;
  * itself throws. Anything else means that the connection is lost.
  */
 function translate(error: unknown): unknown {
+  if (error instanceof DatabaseAway) return error;
   if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return error;
   const isFaultOfValue =
     error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
@@ -159,7 +183,28 @@ const lost = new WeakSet<pg.ClientBase>();
 /** When each was made. */
 const connectedMs = new WeakMap<pg.ClientBase, number>();
 
-function createPool(address: DatabaseAddress, connectionsMax: number, planner: string): pg.Pool {
+/** Nobody waits for ever for a server that accepts a connection and then says nothing. */
+async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
+  const ask = async (text: string): Promise<object[]> => {
+    const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };
+    return (await client.query<object>(question as pg.QueryConfig)).rows;
+  };
+  try {
+    await admission.admit(ask);
+  } catch (error) {
+    // An orderly end would wait for the server once more.
+    if (!(error instanceof DatabaseAway))
+      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    throw error;
+  }
+}
+
+function createPool(
+  address: DatabaseAddress,
+  connectionsMax: number,
+  planner: string,
+  admission: Admission,
+): pg.Pool {
   const where =
     'url' in address
       ? { connectionString: address.url }
@@ -169,18 +214,19 @@ function createPool(address: DatabaseAddress, connectionsMax: number, planner: s
     max: connectionsMax,
     pipeline: true,
     types,
-    application_name: 'ferry',
+    application_name: admission.applicationName,
     options: planner,
     connectionTimeoutMillis: LIMITS.databaseConnectTimeoutMs,
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,
     idle_in_transaction_session_timeout: LIMITS.idleInTransactionTimeoutMs,
     idleTimeoutMillis: 60_000,
-    onConnect(client: pg.ClientBase) {
+    async onConnect(client: pg.ClientBase) {
       connectedMs.set(client, performance.now());
       // Without a listener the loss of a connection would end the process; whoever uses it is told by its query.
       client.on('error', () => lost.add(client));
       client.on('end', () => lost.add(client));
+      await admitted(client, admission);
     },
   };
   const pool = new pg.Pool(options);
@@ -192,8 +238,9 @@ export function connectDatabase(
   address: DatabaseAddress,
   connectionsMax: number = LIMITS.databaseConnectionsMax,
   planner: string = PLANNER,
+  admission: Admission = ANY_CONNECTION,
 ): Database {
-  const pool = createPool(address, connectionsMax, planner);
+  const pool = createPool(address, connectionsMax, planner, admission);
   const inUse = new Set<pg.PoolClient>();
   /**
    * Where one connection fell silent, those that lay idle meanwhile may have died with it, and each would be found out
@@ -203,18 +250,21 @@ export function connectDatabase(
   const silent = (): void => {
     trustedFromMs = performance.now();
   };
+  const isTrusted = (client: pg.PoolClient): boolean => (connectedMs.get(client) ?? 0) >= trustedFromMs;
 
   async function connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
         throw translate(error);
       });
-      if ((connectedMs.get(client) ?? 0) >= trustedFromMs) return client;
+      if (isTrusted(client)) return client;
       client.release(true);
     }
   }
 
   async function reserve({ patient = false } = {}): Promise<Connection> {
+    const refusal = admission.refusal();
+    if (refusal !== undefined) throw refusal;
     const client = await connect();
     inUse.add(client);
     return {
@@ -236,12 +286,21 @@ export function connectDatabase(
         if (!inUse.delete(client)) return;
         const clean =
           (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
-        client.release(!clean);
+        client.release(!clean || !isTrusted(client));
       },
       discard() {
         if (inUse.delete(client)) client.release(true);
       },
     };
+  }
+
+  /** Ends connections in use, with what they are doing. */
+  function cut(concerned: (client: pg.PoolClient) => boolean): void {
+    for (const client of inUse) {
+      if (!concerned(client)) continue;
+      inUse.delete(client);
+      client.release(true);
+    }
   }
 
   async function within<T>(
@@ -284,13 +343,23 @@ export function connectDatabase(
         work,
       ),
     reserve,
+    refusal: () => admission.refusal()?.message,
+    dropConnections() {
+      trustedFromMs = performance.now();
+      for (let idle = pool.idleCount; idle > 0; idle -= 1)
+        pool.connect().then(
+          (client) => client.release(!isTrusted(client)),
+          () => undefined,
+        );
+      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client)).unref();
+    },
+    async tryConnection() {
+      (await connect()).release();
+    },
     async close() {
       const ended = pool.end();
       // The pool would wait for ever for a connection that is not given back.
-      const timer = setTimeout(() => {
-        for (const client of inUse) client.release(true);
-        inUse.clear();
-      }, LIMITS.databaseCloseMs);
+      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true);
       await ended;
       clearTimeout(timer);
     },
