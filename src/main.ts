@@ -325,7 +325,7 @@ export async function assemble(parts: {
     async stop() {
       stopping = true;
       // Beside the requests, which may take as long: a rail that does not answer is not waited for any longer.
-      const rails = atMost(LIMITS.workerStopMs, Promise.all([withdrawals.stop(), notices.stop()]));
+      const railWorkers = atMost(LIMITS.workerStopMs, Promise.all([withdrawals.stop(), notices.stop()]));
       // Who waits for events would keep the connections open; and so would a client that keeps one for later.
       news.close();
       // Requests in flight are finished; a sender that dawdles is not waited for.
@@ -334,7 +334,7 @@ export async function assemble(parts: {
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), dispatcher?.stop(), rails]);
+      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), dispatcher?.stop(), railWorkers]);
       await writePath.stop();
       await sequencer.stop();
       log.stop();

@@ -60,7 +60,7 @@ export async function serve(config: Config, print: (text: string) => void, rails
   const opened = await openForService(config, { log: logger, signal: stopping.signal }).catch(
     (error: unknown) => {
       // Told to stop while it waited for the database: there is nothing to close.
-      if (stopping.signal.aborted) return undefined;
+      if ((error as Error).name === 'AbortError') return undefined;
       throw error;
     },
   );

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Admission, Database } from './database.ts';
 import { DatabaseAway, failureOf } from './failure.ts';
-import { type Applied, type Migration, READ_APPLIED, readApplied, schemaRefusal } from './schema.ts';
+import { type Migration, readApplied, schemaRefusal } from './schema.ts';
 
 /**
  * Which connections may be used. Each new one takes the schema lock shared, for as long as it lives, and is then
@@ -11,7 +11,7 @@ import { type Applied, type Migration, READ_APPLIED, readApplied, schemaRefusal 
  * and none on one that is too new; it costs nothing per statement. A standby is refused like a server that is down.
  */
 
-/** A connection that works, on a database that may not be used. The message is a sentence for users. */
+/** A connection that works, to a database that may not be used. The message is a sentence for users. */
 export class NotAdmitted extends DatabaseAway {
   constructor(message: string) {
     super(undefined);
@@ -22,14 +22,9 @@ export class NotAdmitted extends DatabaseAway {
 
 type Ask = (text: string) => Promise<object[]>;
 
-const STANDBY =
-  'The database server is a standby, which cannot be written to: Ferry needs the primary. Nothing was executed; retry with the same ref_id.';
-const MIGRATING =
-  'The database schema is being migrated, so this node does not use the database. Nothing was executed; retry with the same ref_id.';
-
-function sentenceOf(refusal: string): string {
-  return `${refusal[0]!.toUpperCase()}${refusal.slice(1)}. This node does not use the database. Nothing was executed; retry with the same ref_id.`;
-}
+const STANDBY = 'The database server is a standby, which cannot be written to: Ferry needs the primary.';
+const MIGRATING = 'The database schema is being migrated, and may not be used meanwhile.';
+const sentenceOf = (refusal: string): string => `${refusal[0]!.toUpperCase()}${refusal.slice(1)}.`;
 
 const TAKE_LOCK = `select pg_is_in_recovery() as standby,
   pg_try_advisory_lock_shared(${ADVISORY_LOCKS.schema}) as locked`;
@@ -94,7 +89,8 @@ export function admitNode(
   let isStopped = false;
 
   function close(error: NotAdmitted): void {
-    if (closedBy?.message !== error.message) log.warn(error.message);
+    if (closedBy?.message !== error.message)
+      log.warn(`${error.message} This node does not use the database until that changes.`);
     const wasOpen = closedBy === undefined;
     closedBy = error;
     if (wasOpen) for (const pool of pools) pool.dropConnections();
@@ -103,7 +99,7 @@ export function admitNode(
   async function lookWhileOpen(pool: Database): Promise<void> {
     const [row] = await pool.query<{ migrating: boolean }>(IS_MIGRATING);
     if (row!.migrating) return close(new NotAdmitted(MIGRATING));
-    const refusal = schemaRefusal(await pool.query<Applied>(READ_APPLIED), migrations);
+    const refusal = schemaRefusal(await readApplied((text) => pool.query(text)), migrations);
     if (refusal !== undefined) close(new NotAdmitted(sentenceOf(refusal)));
   }
 

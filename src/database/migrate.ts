@@ -24,6 +24,21 @@ const LOCK_TIMEOUT = '55P03';
 const RETRIED = new Set([LOCK_TIMEOUT, '40P01']);
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
+async function tryLock(connection: Connection, lock: number): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
+  return row!.locked;
+}
+
+/** One migration at a time. Another one may take long, and this one waits for its end. */
+async function takeTurn(connection: Connection, say: Progress): Promise<void> {
+  if (!(await tryLock(connection, ADVISORY_LOCKS.migrations))) {
+    say('waiting for another migration of this database to end');
+    await connection.query(`set lock_timeout = ${LIMITS.patientStatementTimeoutMs}`);
+    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
+  }
+  await connection.query(`set lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
+}
+
 async function prepareRecord(connection: Connection): Promise<Applied[]> {
   await connection.query(`create table if not exists schema_migrations (
     version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`);
@@ -49,10 +64,7 @@ export async function migrate(
   const connection = await database.reserve({ patient: true });
   try {
     await connection.query('set statement_timeout = 0');
-    // Another migration may take long, and this one waits for its end.
-    await connection.query(`set lock_timeout = ${LIMITS.patientStatementTimeoutMs}`);
-    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
-    await connection.query(`set lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
+    await takeTurn(connection, say);
     const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
     const migrator = { database, connection, pid: row!.pid };
     const applied = await prepareRecord(connection);
@@ -88,10 +100,7 @@ export async function pendingMigrations(
  * so the node cannot write with an ended one, and its next one is refused.
  */
 async function lockNodesOut({ database, connection, pid }: Migrator, say: Progress): Promise<void> {
-  const [found] = await connection.query<{ locked: boolean }>(
-    `select pg_try_advisory_lock(${ADVISORY_LOCKS.schema}) as locked`,
-  );
-  if (!found!.locked) {
+  if (!(await tryLock(connection, ADVISORY_LOCKS.schema))) {
     say('waiting for the nodes that run on this database to stop using it');
     let isEnding = false;
     const watch = watchBlockers(database, pid, async (sessions, sinceMs) => {

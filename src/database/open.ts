@@ -74,7 +74,7 @@ export async function openForService(
         });
   return orLeave(reached, async () => {
     const applied = await prepare(reached, (database) =>
-      migrate(database, migrations, (message) => log.warn(`migration: ${message}`)),
+      migrate(database, migrations, (message) => log.info(`migration: ${message}`)),
     );
     for (const name of applied) log.info({ migration: name }, 'migration applied');
     return connectNode(reached, migrations, log);
@@ -109,6 +109,21 @@ async function reachForTool(where: Where): Promise<Reached> {
     : reachOwnServer(where.databaseUrl, { log: NO_LOG, waitMs: 0 });
 }
 
+async function requireSchema(
+  database: Database,
+  migrations: readonly Migration[],
+  mayMake: boolean,
+): Promise<void> {
+  let applied = await readApplied((text) => database.query(text));
+  if (mayMake && applied.length === 0) {
+    await migrate(database, migrations);
+    applied = await readApplied((text) => database.query(text));
+  }
+  checkHistory(applied, migrations);
+  const refusal = schemaRefusal(applied, migrations);
+  if (refusal !== undefined) throw new MigrationError(refusal);
+}
+
 /**
  * The database for a command. A command never migrates a database that has a schema: nodes of an older release may be
  * running on it. `mayMake` lets it make the schema of an empty one.
@@ -117,13 +132,7 @@ export async function openForTool(where: Where, { mayMake = false } = {}): Promi
   const migrations = readMigrations();
   const reached = await reachForTool(where);
   return orLeave(reached, async () => {
-    await prepare(reached, async (database) => {
-      const applied = await readApplied((text) => database.query(text));
-      if (mayMake && applied.length === 0) return void (await migrate(database, migrations));
-      checkHistory(applied, migrations);
-      const refusal = schemaRefusal(applied, migrations);
-      if (refusal !== undefined) throw new MigrationError(refusal);
-    });
+    await prepare(reached, (database) => requireSchema(database, migrations, mayMake));
     const admission = admitTool(migrations);
     const database = connectDatabase(reached.address, LIMITS.databaseConnectionsMax, undefined, admission);
     return {

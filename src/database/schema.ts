@@ -34,7 +34,7 @@ export function readMigrations(directory: string = DIRECTORY): Migration[] {
 export type Applied = { version: number; name: string; checksum: string; online: boolean };
 
 /** Through JSON, because the column `online` is younger than the table: a database may not have it yet. */
-export const READ_APPLIED = `select version, name, checksum,
+const READ_APPLIED = `select version, name, checksum,
          coalesce((to_jsonb(one) ->> 'online')::boolean, false) as online
   from schema_migrations as one order by version`;
 

@@ -80,7 +80,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id);
     const refusal = options.refusal?.();
     // Health, metrics and the documentation are answered all the same.
-    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url)) done(unavailable(refusal));
+    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))
+      done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
     else done();
   });
   if (options.observe !== undefined) {

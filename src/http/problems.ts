@@ -140,7 +140,7 @@ export function problemFrom(error: unknown): Problem {
   ) {
     return invalidRequest([{ pointer: '', message: fastifyError.message }]);
   }
-  if (error instanceof NotAdmitted) return unavailable(error.message);
+  if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
   if (failure === 'away' || failure === 'stuck')
     return unavailable('The database is away; nothing was done.');

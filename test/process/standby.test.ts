@@ -34,7 +34,8 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true });
 });
 
-const STANDBY = /^The database server is a standby, which cannot be written to: Ferry needs the primary\. /;
+const STANDBY =
+  /^The database server is a standby, which cannot be written to: Ferry needs the primary\. Retry with the same ref_id\.$/;
 
 it('a node takes a standby for a database that is not there, and recovers by itself when it is promoted', async () => {
   const dataDir = join(place, 'data');

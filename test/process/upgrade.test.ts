@@ -21,9 +21,9 @@ import {
 const shipped = readMigrations();
 const known = shipped.length;
 const NEWER = new RegExp(
-  `^The database has schema version ${known + 1}, this Ferry knows only ${known}: start a newer Ferry\\. `,
+  `^The database has schema version ${known + 1}, this Ferry knows only ${known}: start a newer Ferry\\.`,
 );
-const MIGRATING = /^The database schema is being migrated/;
+const MIGRATING = /^The database schema is being migrated, and may not be used meanwhile\. /;
 
 /** The next migration. What it finds in the ledger stays in a table, to be compared with what is there later. */
 function newer(sql = '', online = false): Migration[] {
@@ -127,7 +127,7 @@ describe('a node of the older release', () => {
     ]);
     await load.stop();
     expect(await writtenSince()).toBe(0n);
-    expect([...load.statuses.keys()].sort()).toEqual([200, 503]);
+    expect([...load.statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 503]);
 
     // One line for what it waits for, one for what it found; nothing about a database that is away.
     const said = logOf(node).filter(({ level }) => level >= 40);
@@ -244,11 +244,11 @@ describe('a migration', () => {
       () => undefined,
       (error: Error) => error.message,
     );
-    let isOver = false;
+    const outcome = { isKnown: false };
     void migrated.finally(() => {
-      isOver = true;
+      outcome.isKnown = true;
     });
-    while (!isOver) {
+    while (!outcome.isKnown) {
       expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(400);
       // Fails, as every statement of a node, when it waits for longer than its own limit.
       await test.database.query('select from customers limit 1');
