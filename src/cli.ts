@@ -3,9 +3,10 @@ import { AdministrationError } from './auth/administration.ts';
 import { CommandError, type CommandLine, UsageError } from './cli/command-line.ts';
 import { COMMANDS, variables } from './cli/commands.ts';
 import { ConfigError, isProduction, readConfig, variableLike } from './config.ts';
+import { NotAdmitted } from './database/admission.ts';
 import { EmbeddedError } from './database/embedded.ts';
 import { MigrationError } from './database/migrate.ts';
-import { OpenError } from './database/open.ts';
+import { OpenError } from './database/reach.ts';
 import { VERSION } from './version.ts';
 
 /** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
@@ -19,7 +20,7 @@ function overview(): string {
     '',
     ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
     '',
-    'Each command knows --help; those that print data know --json.',
+    'Every command accepts --help; those that print data accept --json.',
     'Environment:',
     variables(),
     '',
@@ -133,6 +134,7 @@ try {
     MigrationError,
     EmbeddedError,
     OpenError,
+    NotAdmitted,
     AdministrationError,
   ].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : error;

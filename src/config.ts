@@ -32,6 +32,8 @@ export type Config = {
   readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of our own. */
   readonly externalIssuer: ExternalIssuer | undefined;
+  /** The process belongs to an `npx` or `npm start`, and ends with it. */
+  readonly startedByNpm: boolean;
 };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -186,6 +188,14 @@ function readPrices({ prices }: ConfigFile, mode: Config['mode'], assets: Assets
   return createPriceTable(prices);
 }
 
+/** Started as `npm start`, `npx ferry` or `npx node`. Whoever daemonizes Ferry with another tool of npx is not meant. */
+function isStartedByNpm({
+  npm_lifecycle_event: event,
+  npm_lifecycle_script: script = '',
+}: Environment): boolean {
+  return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
+}
+
 export function readConfig(env: Environment): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
@@ -221,5 +231,6 @@ export function readConfig(env: Environment): Config {
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
     externalIssuer: file.externalIssuer,
+    startedByNpm: isStartedByNpm(env),
   };
 }

@@ -71,6 +71,32 @@ export const LIMITS = {
   databaseCloseMs: 3_000,
   /** Audits, migrations: as long as they take, within reason. */
   patientStatementTimeoutMs: 24 * 3_600_000,
+  /** How often a node looks for a migration that waits for it, and while it is refused, whether it is admitted again. */
+  schemaLookMs: 1_000,
+  /**
+   * How long a migration waits for nodes to let go of the schema lock. They look every second and cut connections in use
+   * after `databaseCloseMs`; a node that needs longer is frozen, or a long read holds the lock.
+   */
+  migrationGraceMs: 15_000,
+  /** How long a migration waits, after the grace, until the connections that it ended are gone. */
+  migrationTerminationMs: 5_000,
+  /** A migration gives up waiting for a table before the statements that queue behind it do (`lockTimeoutMs`). */
+  migrationLockTimeoutMs: 1_000,
+  /** Attempts and the pause between them: about 20 s, in which the queue behind a migration drains each time. */
+  migrationAttemptsMax: 10,
+  migrationPauseMs: 1_000,
+  /** How often a migration that waits looks at what blocks it. */
+  migrationLookMs: 200,
+  /** Sessions that an error lists one by one: enough to find the nodes they belong to. */
+  blockersShownMax: 10,
+  /**
+   * How long a start waits for a database that does not answer: the two are often started together, and PostgreSQL may
+   * have to recover first. Whoever supervises the process starts it again after that.
+   */
+  databaseStartWaitMs: 60_000,
+  databaseStartPollMs: 500,
+  /** How often a service that npm started looks whether npm is still there. */
+  parentLookMs: 250,
   /** Violations that an audit lists one by one; beyond that it only says that there are more. */
   auditViolationsMax: 100,
   /** From the signal to the end of the process. */

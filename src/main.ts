@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { createAuth } from './auth/auth.ts';
@@ -78,6 +79,11 @@ export type Service = {
   /** Stops accepting, finishes what is in flight. The database stays open: it belongs to the caller. */
   stop(): Promise<void>;
 };
+
+/** Resolves when the work has ended, or the time is over. */
+function atMost(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
+  return Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+}
 
 export async function assemble(parts: {
   config: Config;
@@ -241,6 +247,7 @@ export async function assemble(parts: {
       }),
     ],
     observe: metrics.request,
+    refusal: () => database.refusal(),
   });
   const connections = idleConnections(app.server);
   registerBacklogs(
@@ -319,6 +326,8 @@ export async function assemble(parts: {
     },
     async stop() {
       stopping = true;
+      // Beside the requests, which may take as long: a rail that does not answer is not waited for any longer.
+      const railWorkers = atMost(LIMITS.workerStopMs, Promise.all([withdrawals.stop(), notices.stop()]));
       // Who waits for events would keep the connections open; and so would a client that keeps one for later.
       news.close();
       // Requests in flight are finished; a sender that dawdles is not waited for.
@@ -327,8 +336,7 @@ export async function assemble(parts: {
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      const workers = [settlement, withdrawals, notices, dispatcher];
-      await Promise.all([rollUp.stop(), auth.stop(), ...workers.map((one) => one?.stop())]);
+      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), dispatcher?.stop(), railWorkers]);
       await writePath.stop();
       await sequencer.stop();
       log.stop();

@@ -1,9 +1,8 @@
 import { createServer } from 'node:net';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { type Config, ConfigError, checkDataDir } from './config.ts';
 import { installationFault } from './database/installation.ts';
-import { migrate } from './database/migrate.ts';
-import { openDatabase } from './database/open.ts';
+import { type OpenDatabase, openForService } from './database/open.ts';
 import { LIMITS } from './limits.ts';
 import { assemble } from './main.ts';
 import type { Rails } from './rails/rail.ts';
@@ -57,48 +56,96 @@ export async function serve(config: Config, print: (text: string) => void, rails
   if (config.mode === 'sandbox') checkDataDir(config.dataDir);
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
-  // Whatever hangs, the process ends in time: all that was acknowledged is in the database.
+  const stopping = stopSignal(config, logger);
+  const opened = await openForService(config, { log: logger, signal: stopping.signal }).catch(
+    (error: unknown) => {
+      // Told to stop while it waited for the database: there is nothing to close.
+      if ((error as Error).name === 'AbortError') return undefined;
+      throw error;
+    },
+  );
+  if (opened === undefined) return;
+  try {
+    await run(config, opened, { logger, print, ...(rails && { rails }) }, stopping.signalled);
+  } finally {
+    stopping.endInTime();
+    await opened.close();
+  }
+}
+
+type Stopping = {
+  /** What ended the service. */
+  readonly signalled: Promise<string>;
+  /** Aborted at the same moment. */
+  readonly signal: AbortSignal;
+  /** The process ends in time, whatever hangs: everything that was acknowledged is in the database. */
+  endInTime(): void;
+};
+
+/** Listens for all that can stop the service, before anything is started, so that nothing is left behind. */
+function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
+  const stopped = new AbortController();
+  let isEnding = false;
   const endInTime = (): void => {
+    if (isEnding) return;
+    isEnding = true;
     setTimeout(() => {
       logger.error('stopping took too long, the process ends now');
       process.exit(0);
     }, LIMITS.shutdownMs).unref();
   };
-  // Before anything is started, so that nothing is left behind; and each time, not once: at Ctrl-C the terminal and
-  // npm both send a SIGINT, and the second one must not end the process in the middle of its stopping.
-  const signalled = new Promise<NodeJS.Signals>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
+  const signalled = new Promise<string>((resolve) => {
+    const stop = (reason: string): void => {
+      endInTime();
+      stopped.abort();
+      resolve(reason);
+    };
+    // Each time, not once: at Ctrl-C the terminal and npm both send a SIGINT, and the second one must not end the
+    // process in the middle of its stopping.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+    if (startedByNpm) onceOrphaned(() => stop('npm has ended'));
   });
-  void signalled.then(endInTime);
-  const opened = await openDatabase({ ...config, log: (message) => logger.info(message) }, true);
-  let service: Awaited<ReturnType<typeof assemble>> | undefined;
+  return { signalled, signal: stopped.signal, endInTime };
+}
+
+/**
+ * npx runs a command through a shell. Told to stop, it ends that shell, which does not pass the signal on: the service
+ * would go on without anybody who knows of it.
+ */
+function onceOrphaned(orphaned: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    orphaned();
+  }, LIMITS.parentLookMs);
+  timer.unref();
+}
+
+type Parts = { readonly logger: Logger; readonly print: (text: string) => void; readonly rails?: Rails };
+
+async function run(
+  config: Config,
+  { database, writeDatabase }: OpenDatabase,
+  { logger, print, rails }: Parts,
+  signalled: Promise<string>,
+): Promise<void> {
+  const fault = await installationFault(database, config.mode, config.assets);
+  if (fault !== undefined) throw new ConfigError(fault);
+  if (config.mode === 'sandbox' && config.externalIssuer !== undefined && !(await isSeeded(database))) {
+    throw new ConfigError(
+      "FERRY_CONFIG: the demo data is made with the sandbox's own tokens: start it once without external_issuer.",
+    );
+  }
+  const service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });
   try {
-    for (const name of await migrate(opened.database)) logger.info({ migration: name }, 'migration applied');
-    const fault = await installationFault(opened.database, config.mode, config.assets);
-    if (fault !== undefined) throw new ConfigError(fault);
-    if (
-      config.mode === 'sandbox' &&
-      config.externalIssuer !== undefined &&
-      !(await isSeeded(opened.database))
-    ) {
-      throw new ConfigError(
-        "FERRY_CONFIG: the demo data is made with the sandbox's own tokens: start it once without external_issuer.",
-      );
-    }
-    const { database, writeDatabase } = opened;
-    service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });
     await service.start();
-    if (config.mode === 'sandbox') {
-      await seedSandbox({ service, database: opened.database, dataDir: config.dataDir });
-    }
+    if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });
     for (const warning of lackingIn(config, rails)) logger.warn(warning);
     service.setReady();
     print(welcome(config, service.url()));
-    const signal = await signalled;
-    logger.info({ signal }, 'stopping');
+    logger.info({ signal: await signalled }, 'stopping');
   } finally {
-    endInTime();
-    await service?.stop();
-    await opened.close();
+    await service.stop();
   }
 }

@@ -89,6 +89,15 @@ describe('imports point inwards', () => {
     expect(offences(sources, (one, file) => one === 'pg' && folderOf(file.path) !== 'database')).toEqual([]);
   });
 
+  it('only these files connect to the database, so that every connection of a node is admitted', () => {
+    const connecting = sources.filter((file) => file.text.includes('connectDatabase('));
+    expect(connecting.map((file) => file.path).sort()).toEqual([
+      'database/database.ts',
+      'database/open.ts',
+      'database/reach.ts',
+    ]);
+  });
+
   it('rails never see the database', () => {
     const rails = sources.filter((file) => folderOf(file.path) === 'rails');
     expect(offences(rails, (one) => ['database', 'ledger'].includes(folderOf(one)))).toEqual([]);
@@ -137,6 +146,34 @@ describe('one place for each kind of thing', () => {
         .map((match) => `${file.path}: ${match[1]}`),
     );
     expect(classes).toEqual([]);
+  });
+});
+
+describe('an installation without development dependencies', () => {
+  type Manifest = Record<'dependencies' | 'optionalDependencies', Record<string, string>>;
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean; dependencies?: Record<string, string> }>;
+  };
+
+  it('has every package that the service imports, and the Node that runs it', () => {
+    const imports = /^(?:import|export)\b[^;']*?from '([^'.][^']*)'|\bimport\('([^'.][^']*)'\)/gm;
+    const imported = sources
+      .flatMap((file) => [...file.text.matchAll(imports)].map((match) => (match[1] ?? match[2])!))
+      .filter((one) => !one.startsWith('node:'))
+      .map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)![0]);
+    expect(imported).toContain('fastify');
+    const missing = [...new Set([...imported, 'node'])].filter((one) => !(one in manifest.dependencies));
+    expect(missing).toEqual([]);
+  });
+
+  it('has everything that those packages need', () => {
+    const needed = Object.keys(manifest.dependencies);
+    for (const name of needed) {
+      const more = Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {});
+      needed.push(...more.filter((one) => !needed.includes(one)));
+    }
+    expect(needed.filter((name) => packages[`node_modules/${name}`]?.dev === true)).toEqual([]);
   });
 });
 

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, checkDataDir } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { migrate } from '../database/migrate.ts';
-import { openDatabase } from '../database/open.ts';
+import { openForTool } from '../database/open.ts';
 
 /** What all commands are made of. */
 
@@ -33,25 +32,29 @@ export type CommandLine = {
   run(invocation: Invocation): Promise<number>;
 };
 
-/** With a migrated database, which is closed again whatever happens. */
+/** Looking into a new, empty database would hide that the directory is mistyped. */
+export function requireDatabase({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== undefined || existsSync(join(dataDir, 'postgres', 'PG_VERSION'))) return;
+  throw new CommandError(
+    `There is no database in ${dataDir}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
+  );
+}
+
+/** For a command that may be the first one ever. */
+export function prepareDataDir({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl === undefined) checkDataDir(dataDir);
+}
+
+/** With a database whose schema this release knows, which is closed again whatever happens. */
 export async function withDatabase<T>(
   { config }: Invocation,
   work: (database: Database) => Promise<T>,
   { mayMake = false }: { mayMake?: boolean } = {},
 ): Promise<T> {
-  const { databaseUrl, dataDir } = config;
-  if (databaseUrl === undefined) {
-    // Whoever looks into a new, empty database has mistyped the directory, and would not notice.
-    if (!mayMake && !existsSync(join(dataDir, 'postgres', 'PG_VERSION'))) {
-      throw new CommandError(
-        `There is no database in ${dataDir}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
-      );
-    }
-    checkDataDir(dataDir);
-  }
-  const opened = await openDatabase({ ...config, log: () => undefined }, false);
+  if (mayMake) prepareDataDir(config);
+  else requireDatabase(config);
+  const opened = await openForTool(config, { mayMake });
   try {
-    await migrate(opened.database);
     return await work(opened.database);
   } finally {
     await opened.close();

@@ -1,11 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkDataDir, VARIABLES } from '../config.ts';
-import { migrate } from '../database/migrate.ts';
-import { openDatabase } from '../database/open.ts';
+import { VARIABLES } from '../config.ts';
+import { type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
+import { withMigratable } from '../database/open.ts';
 import { audit } from '../ledger/audit.ts';
+import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
-import { CommandError, type CommandLine, noArguments, show, withDatabase } from './command-line.ts';
+import {
+  CommandError,
+  type CommandLine,
+  type Invocation,
+  noArguments,
+  prepareDataDir,
+  requireDatabase,
+  show,
+  withDatabase,
+} from './command-line.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
@@ -36,6 +46,22 @@ function shellVariables({ base_url, customers }: SandboxFile): string {
   return Object.entries(values)
     .map(([name, value]) => `export ${name}='${value}'`)
     .join('\n');
+}
+
+function showPlan(invocation: Invocation, pending: readonly Migration[]): void {
+  const lines = pending.map(
+    ({ name, online }) => `${name}  ${online ? 'online' : 'stops the nodes that run'}`,
+  );
+  show(
+    invocation,
+    { pending: pending.map(({ name, online }) => ({ name, online })) },
+    lines.length === 0 ? 'The schema is up to date.' : ['Would apply:', ...lines].join('\n'),
+  );
+}
+
+function showApplied(invocation: Invocation, applied: readonly string[]): void {
+  const text = applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`;
+  show(invocation, { applied }, text);
 }
 
 export const COMMANDS: readonly CommandLine[] = [
@@ -71,24 +97,24 @@ export const COMMANDS: readonly CommandLine[] = [
   {
     name: 'migrate',
     summary: 'bring the database schema up to date',
-    usage: 'migrate [--json]',
+    usage: 'migrate [--plan] [--json]',
+    details: [
+      'An online migration leaves the nodes of the older release running. For any other one they stop using the',
+      'database: they answer 503 until nodes of the new release replace them. The connections of a node that does not',
+      `stop within ${LIMITS.migrationGraceMs / 1_000} seconds are ended. Each migration is one transaction.`,
+    ].join('\n'),
+    options: { plan: { help: 'print what would be applied, and apply nothing' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);
-      const { config } = invocation;
-      if (config.databaseUrl === undefined) checkDataDir(config.dataDir);
-      const opened = await openDatabase({ ...config, log: () => undefined }, false);
-      try {
-        const applied = await migrate(opened.database);
-        show(
-          invocation,
-          { applied },
-          applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`,
-        );
-      } finally {
-        await opened.close();
-      }
-      return 0;
+      const { config, options } = invocation;
+      if (options.plan === true) requireDatabase(config);
+      else prepareDataDir(config);
+      return withMigratable(config, async (database) => {
+        if (options.plan === true) showPlan(invocation, await pendingMigrations(database));
+        else showApplied(invocation, await migrate(database, undefined, invocation.progress));
+        return 0;
+      });
     },
   },
   {

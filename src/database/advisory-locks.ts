@@ -2,6 +2,8 @@
 export const ADVISORY_LOCKS = {
   /** Nodes that start together migrate once. */
   migrations: 7_177_001,
+  /** Every connection that may write holds it shared; a migration that older nodes cannot run on holds it alone. */
+  schema: 7_177_007,
   /** Whoever holds it on the embedded server is the service of that data directory. */
   dataDirectory: 7_177_002,
   /** All who use the embedded server hold it together; whoever gets it alone was the last. */

@@ -43,7 +43,30 @@ export type Database = Queryable & {
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** `patient` connections have no time limits: migrations, audits. */
   reserve(options?: { patient?: boolean }): Promise<Connection>;
+  /** Why the database may not be used now, as a sentence for users; undefined when it may. */
+  refusal(): string | undefined;
+  /** Gives every connection back: idle ones now, those in use when they are released, at the latest after a bound. */
+  dropConnections(): void;
+  /** Fails unless a connection made after the last drop is admitted, also while the database may not be used. */
+  tryConnection(): Promise<void>;
   close(): Promise<void>;
+};
+
+/** Decides which connections a pool may use: see `admission.ts`. */
+export type Admission = {
+  /** What the server calls the sessions of this pool. */
+  readonly applicationName: string;
+  /** Looks at a new connection before anybody uses it, and throws to refuse it. */
+  admit(ask: (text: string) => Promise<object[]>): Promise<void>;
+  /** While there is one, no connection is handed out. */
+  refusal(): DatabaseAway | undefined;
+};
+
+/** For who prepares a database, or has one to itself. */
+export const ANY_CONNECTION: Admission = {
+  applicationName: 'ferry',
+  admit: async () => undefined,
+  refusal: () => undefined,
 };
 
 export type DatabaseAddress =
@@ -91,6 +114,7 @@ const ENDS_CONNECTION = /^(08|28|3D|53300|57P0|25P0[34])/;
  * itself throws. Anything else means that the connection is lost.
  */
 function translate(error: unknown): unknown {
+  if (error instanceof DatabaseAway) return error;
   if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return error;
   const isFaultOfValue =
     error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
@@ -169,11 +193,33 @@ const connectedMs = new WeakMap<pg.ClientBase, number>();
  */
 const SYNCHRONOUS_REPLICATION = 'syncrep.c';
 
+/** Nobody waits for ever for a server that accepts a connection and then says nothing. */
+async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
+  const ask = async (text: string): Promise<object[]> => {
+    const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };
+    return (await client.query<object>(question as pg.QueryConfig)).rows;
+  };
+  try {
+    await admission.admit(ask);
+  } catch (error) {
+    // An orderly end would wait for the server once more.
+    if (!(error instanceof DatabaseAway))
+      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    throw error;
+  }
+}
+
+export type PoolOptions = {
+  readonly planner?: string;
+  /** How long a session may stand still inside a transaction before the server ends it. */
+  readonly idleInTransactionMs?: number;
+  readonly admission?: Admission;
+};
+
 function createPool(
   address: DatabaseAddress,
   connectionsMax: number,
-  planner: string,
-  idleInTransactionMs: number,
+  { planner, idleInTransactionMs, admission }: Required<PoolOptions>,
 ): pg.Pool {
   const where =
     'url' in address
@@ -184,14 +230,14 @@ function createPool(
     max: connectionsMax,
     pipeline: true,
     types,
-    application_name: 'ferry',
+    application_name: admission.applicationName,
     options: planner,
     connectionTimeoutMillis: LIMITS.databaseConnectTimeoutMs,
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
-    onConnect(client: pg.ClientBase) {
+    async onConnect(client: pg.ClientBase) {
       connectedMs.set(client, performance.now());
       // Without a listener the loss of a connection would end the process. Its users learn of it from their statements.
       client.on('error', () => lost.add(client));
@@ -199,6 +245,7 @@ function createPool(
       client.on('notice', (notice) => {
         if (notice.file === SYNCHRONOUS_REPLICATION) lost.add(client);
       });
+      await admitted(client, admission);
     },
   };
   const pool = new pg.Pool(options);
@@ -209,10 +256,13 @@ function createPool(
 export function connectDatabase(
   address: DatabaseAddress,
   connectionsMax: number = LIMITS.databaseConnectionsMax,
-  planner: string = PLANNER,
-  idleInTransactionMs: number = LIMITS.idleInTransactionTimeoutMs,
+  {
+    planner = PLANNER,
+    idleInTransactionMs = LIMITS.idleInTransactionTimeoutMs,
+    admission = ANY_CONNECTION,
+  }: PoolOptions = {},
 ): Database {
-  const pool = createPool(address, connectionsMax, planner, idleInTransactionMs);
+  const pool = createPool(address, connectionsMax, { planner, idleInTransactionMs, admission });
   const inUse = new Set<pg.PoolClient>();
   /**
    * Where one connection fell silent, those that lay idle meanwhile may have died with it, and each would be found out
@@ -222,18 +272,21 @@ export function connectDatabase(
   const silent = (): void => {
     trustedFromMs = performance.now();
   };
+  const isTrusted = (client: pg.PoolClient): boolean => (connectedMs.get(client) ?? 0) >= trustedFromMs;
 
   async function connect(): Promise<pg.PoolClient> {
     for (;;) {
       const client = await pool.connect().catch((error: unknown) => {
         throw translate(error);
       });
-      if ((connectedMs.get(client) ?? 0) >= trustedFromMs) return client;
+      if (isTrusted(client)) return client;
       client.release(true);
     }
   }
 
   async function reserve({ patient = false } = {}): Promise<Connection> {
+    const refusal = admission.refusal();
+    if (refusal !== undefined) throw refusal;
     const client = await connect();
     inUse.add(client);
     return {
@@ -257,12 +310,21 @@ export function connectDatabase(
         if (!inUse.delete(client)) return;
         const clean =
           (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
-        client.release(!clean || lost.has(client));
+        client.release(!clean || lost.has(client) || !isTrusted(client));
       },
       discard() {
         if (inUse.delete(client)) client.release(true);
       },
     };
+  }
+
+  /** Ends connections in use, with what they are doing. */
+  function cut(concerned: (client: pg.PoolClient) => boolean): void {
+    for (const client of inUse) {
+      if (!concerned(client)) continue;
+      inUse.delete(client);
+      client.release(true);
+    }
   }
 
   async function within<T>(
@@ -305,13 +367,23 @@ export function connectDatabase(
         work,
       ),
     reserve,
+    refusal: () => admission.refusal()?.message,
+    dropConnections() {
+      trustedFromMs = performance.now();
+      for (let idle = pool.idleCount; idle > 0; idle -= 1)
+        pool.connect().then(
+          (client) => client.release(!isTrusted(client)),
+          () => undefined,
+        );
+      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client)).unref();
+    },
+    async tryConnection() {
+      (await connect()).release();
+    },
     async close() {
       const ended = pool.end();
       // The pool would wait for ever for a connection that is not given back.
-      const timer = setTimeout(() => {
-        for (const client of inUse) client.release(true);
-        inUse.clear();
-      }, LIMITS.databaseCloseMs);
+      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true);
       await ended;
       clearTimeout(timer);
     },
@@ -319,11 +391,10 @@ export function connectDatabase(
 }
 
 /** The connections of a write path: their own number, plans and patience. */
-export function connectWritePath(address: DatabaseAddress): Database {
-  return connectDatabase(
-    address,
-    LIMITS.writePathConnectionsMax,
-    WRITE_PATH_PLANNER,
-    LIMITS.batchIdleTimeoutMs,
-  );
+export function connectWritePath(address: DatabaseAddress, admission: Admission = ANY_CONNECTION): Database {
+  return connectDatabase(address, LIMITS.writePathConnectionsMax, {
+    planner: WRITE_PATH_PLANNER,
+    idleInTransactionMs: LIMITS.batchIdleTimeoutMs,
+    admission,
+  });
 }

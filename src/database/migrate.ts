@@ -1,98 +1,173 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
+import {
+  type Applied,
+  checkHistory,
+  type Migration,
+  MigrationError,
+  readApplied,
+  readMigrations,
+} from './schema.ts';
 
-/** Plain SQL files, numbered from 1, forward only. What has been applied is never edited. */
-export type Migration = {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-  readonly checksum: string;
-};
+export { type Migration, MigrationError, readMigrations } from './schema.ts';
 
-export class MigrationError extends Error {}
+/** One line for the person who waits, such as which nodes a migration waits for. */
+export type Progress = (message: string) => void;
 
-const DIRECTORY = fileURLToPath(new URL('../../migrations/', import.meta.url));
-export function readMigrations(directory: string = DIRECTORY): Migration[] {
-  const files = readdirSync(directory)
-    .filter((file) => file.endsWith('.sql'))
-    .sort();
-  return files.map((file, index) => {
-    const version = Number.parseInt(file.slice(0, 4), 10);
-    if (version !== index + 1)
-      throw new MigrationError(`migration ${file} should have the number ${index + 1}`);
-    const sql = readFileSync(join(directory, file), 'utf8');
-    return { version, name: file, sql, checksum: createHash('sha256').update(sql).digest('hex') };
-  });
+/** The migration's own connection, and its number at the server: others look up what it waits for. */
+type Migrator = { readonly database: Database; readonly connection: Connection; readonly pid: number };
+
+const LOCK_TIMEOUT = '55P03';
+const RETRIED = new Set([LOCK_TIMEOUT, '40P01']);
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
+
+async function tryLock(connection: Connection, lock: number): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
+  return row!.locked;
 }
 
-type Applied = { version: number; name: string; checksum: string };
+/** One migration at a time. Another one may take long, and this one waits for its end. */
+async function takeTurn(connection: Connection, say: Progress): Promise<void> {
+  if (!(await tryLock(connection, ADVISORY_LOCKS.migrations))) {
+    say('waiting for another migration of this database to end');
+    await connection.query(`set lock_timeout = ${LIMITS.patientStatementTimeoutMs}`);
+    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
+  }
+  await connection.query(`set lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
+}
 
-async function appliedTo(connection: Connection): Promise<Applied[]> {
+async function prepareRecord(connection: Connection): Promise<Applied[]> {
   await connection.query(`create table if not exists schema_migrations (
     version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`);
-  return connection.query<Applied>('select version, name, checksum from schema_migrations order by version');
+  const [column] = await connection.query(
+    `select from pg_attribute where attrelid = 'schema_migrations'::regclass and attname = 'online'`,
+  );
+  if (column === undefined)
+    await connection.query(
+      'alter table schema_migrations add column if not exists online boolean not null default false',
+    );
+  return readApplied((text) => connection.query(text));
 }
 
-/** Old code on a newer schema, or a file edited after it was applied: both end the start. */
-function checkHistory(applied: readonly Applied[], migrations: readonly Migration[]): void {
-  const newest = migrations.length;
-  for (const [index, { version, name, checksum }] of applied.entries()) {
-    const known = migrations[version - 1];
-    if (known === undefined) {
-      throw new MigrationError(
-        `the database has schema version ${applied.at(-1)?.version}, this Ferry knows only ${newest}: start a newer Ferry`,
-      );
-    }
-    if (version !== index + 1) {
-      throw new MigrationError(
-        `the database lacks schema version ${index + 1}, but has ${version}: restore a backup`,
-      );
-    }
-    if (known.checksum !== checksum) {
-      throw new MigrationError(`migration ${name} was changed after it had been applied: restore the file`);
-    }
-  }
-}
-
-/** Brings the schema up to date and says what it applied. Safe to call from any number of nodes at once. */
+/**
+ * Brings the schema up to date and says what it applied. Safe to call from any number of nodes at once. Nodes that
+ * serve hold the schema lock together; it is taken alone before anything changes that they could not run on.
+ */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
+  say: Progress = () => undefined,
 ): Promise<string[]> {
   const connection = await database.reserve({ patient: true });
   try {
     await connection.query('set statement_timeout = 0');
-    await connection.query('set lock_timeout = 0');
-    await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
-    const applied = await appliedTo(connection);
+    await takeTurn(connection, say);
+    const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const migrator = { database, connection, pid: row!.pid };
+    const applied = await prepareRecord(connection);
     checkHistory(applied, migrations);
     const pending = migrations.slice(applied.length);
-    for (const migration of pending) await apply(connection, migration);
+    let isAlone = false;
+    for (const migration of pending) {
+      // An empty database has no nodes on it, and those that start together wait for the lock above.
+      if (!migration.online && !isAlone && applied.length > 0) await lockNodesOut(migrator, say);
+      isAlone ||= !migration.online;
+      await apply(migrator, migration, say);
+    }
     return pending.map((migration) => migration.name);
   } finally {
-    // With the connection goes the lock, and with it its settings.
+    // With the connection go the locks and the settings.
     connection.discard();
   }
 }
 
-async function apply(connection: Connection, migration: Migration): Promise<void> {
+/** What `migrate` would apply. Changes nothing. */
+export async function pendingMigrations(
+  database: Database,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<readonly Migration[]> {
+  const applied = await readApplied((text) => database.query(text));
+  checkHistory(applied, migrations);
+  return migrations.slice(applied.length);
+}
+
+/**
+ * Takes the schema lock alone. Nodes notice within a second that somebody waits for it, and let go. The connections
+ * of a node that does not (it is frozen, or runs an audit) are ended after a grace: the lock belongs to the connection,
+ * so the node cannot write with an ended one, and its next one is refused.
+ */
+async function lockNodesOut({ database, connection, pid }: Migrator, say: Progress): Promise<void> {
+  if (!(await tryLock(connection, ADVISORY_LOCKS.schema))) {
+    say('waiting for the nodes that run on this database to stop using it');
+    let isEnding = false;
+    const watch = watchBlockers(database, pid, async (sessions, sinceMs) => {
+      if (sinceMs < LIMITS.migrationGraceMs) return;
+      if (!isEnding) say(`ending what still holds the schema lock, ${describeSessions(sessions)}`);
+      isEnding = true;
+      await terminateBlockers(database, pid);
+    });
+    try {
+      await connection.query(`set lock_timeout = ${LIMITS.migrationGraceMs + LIMITS.migrationTerminationMs}`);
+      await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.schema})`);
+      await connection.query(`set lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
+    } catch (error) {
+      if (codeOf(error) !== LOCK_TIMEOUT) throw error;
+      throw new MigrationError(
+        `the schema lock is held by ${describeSessions(watch.last())}. Nothing was changed: stop these nodes, then run the migration again`,
+        { cause: error },
+      );
+    } finally {
+      watch.stop();
+    }
+  }
+  const unlocked = await unlockedNodes(connection);
+  if (unlocked.length === 0) return;
+  throw new MigrationError(
+    `nodes of a release that does not know the schema lock have ${describeSessions(unlocked)}. Nothing was changed: stop these nodes, then run the migration again`,
+  );
+}
+
+/** A migration that waits for a table keeps everybody else waiting behind it: it gives up soon, and tries again. */
+async function apply(migrator: Migrator, migration: Migration, say: Progress): Promise<void> {
+  const watch = watchBlockers(migrator.database, migrator.pid);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await applyOnce(migrator.connection, migration);
+      } catch (error) {
+        if (!RETRIED.has(codeOf(error)))
+          throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
+            cause: error,
+          });
+        const blocked = `migration ${migration.name} is blocked by ${describeSessions(watch.last())}`;
+        if (attempt === LIMITS.migrationAttemptsMax)
+          throw new MigrationError(
+            `${blocked}; it gave up after ${attempt} attempts. Nothing of it was applied: end that session or wait for it, then run the migration again`,
+            { cause: error },
+          );
+        say(`${blocked}; trying again`);
+        await sleep(LIMITS.migrationPauseMs);
+      }
+    }
+  } finally {
+    watch.stop();
+  }
+}
+
+async function applyOnce(connection: Connection, migration: Migration): Promise<void> {
   await connection.query('begin');
   try {
     await connection.script(migration.sql);
-    await connection.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
-      migration.version,
-      migration.name,
-      migration.checksum,
-    ]);
+    await connection.query(
+      'insert into schema_migrations (version, name, checksum, online) values ($1, $2, $3, $4)',
+      [migration.version, migration.name, migration.checksum, migration.online],
+    );
     await connection.query('commit');
   } catch (error) {
     await connection.query('rollback').catch(() => undefined);
-    throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw error;
   }
 }

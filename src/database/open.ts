@@ -1,14 +1,24 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { LIMITS } from '../limits.ts';
+import { admitNode, admitTool } from './admission.ts';
+import { connectDatabase, connectWritePath, type Database } from './database.ts';
+import { migrate } from './migrate.ts';
 import {
-  type Connection,
-  connectDatabase,
-  connectWritePath,
-  type Database,
-  type DatabaseAddress,
-} from './database.ts';
-import { type EmbeddedServer, startEmbedded } from './embedded.ts';
-import { DatabaseAway } from './failure.ts';
+  connectToPrepare,
+  type Log,
+  type Reached,
+  reachAsService,
+  reachAsTool,
+  reachOwnServer,
+  type Where,
+} from './reach.ts';
+import {
+  checkHistory,
+  type Migration,
+  MigrationError,
+  readApplied,
+  readMigrations,
+  schemaRefusal,
+} from './schema.ts';
 
 /** The database that the configuration names: the embedded server in the data directory, or your own. */
 export type OpenDatabase = {
@@ -19,168 +29,124 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-export class OpenError extends Error {}
+const NO_LOG: Log = { info: () => undefined, warn: () => undefined };
 
-type Where = {
-  readonly databaseUrl: string | undefined;
-  readonly dataDir: string;
-  readonly log: (message: string) => void;
-};
-
-const DATABASE = 'ferry';
-/** A service that was just killed may hold the lock until the server has noticed. */
-const OWNER_WAIT_MS = 3_000;
-/** Times the server is started anew because its last user of before was just stopping it. */
-const JOIN_ATTEMPTS_MAX = 5;
-
-async function createDatabase(server: EmbeddedServer): Promise<void> {
-  const { socketDir, port, user } = server;
-  const administration = connectDatabase({ socketDir, port, user, database: 'postgres' }, 1);
+/** With connections that migrate, and only for as long as `work` takes. */
+async function prepare<T>({ address }: Reached, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = connectToPrepare(address, 2);
   try {
-    const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
-    if (found.length === 0) await administration.query(`create database ${DATABASE}`);
-  } catch (error) {
-    // Another process was first, or is at the same moment.
-    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
+    return await work(database);
   } finally {
-    await administration.close();
+    await database.close();
   }
 }
 
-async function tryLock(connection: Connection, lock: number): Promise<boolean> {
-  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
-  return row!.locked;
-}
-
-const tryOwn = (connection: Connection): Promise<boolean> =>
-  tryLock(connection, ADVISORY_LOCKS.dataDirectory);
-
-/** One of the users of the server from now on, until the connection is released. */
-async function join(users: Database): Promise<Connection> {
-  const connection = await users.reserve();
-  await connection.query(`select pg_advisory_lock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
-  return connection;
-}
-
-/** True for the last user, and then nobody can join any more. A server that cannot be asked is not ours to stop. */
-async function leave(connection: Connection): Promise<boolean> {
+/** `work` was the reason to reach the server: without it there is none to stay. */
+async function orLeave<T>(reached: Reached, work: () => Promise<T>): Promise<T> {
   try {
-    await connection.query(`select pg_advisory_unlock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
-    return (await tryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
-  } catch {
-    return false;
+    return await work();
+  } catch (error) {
+    await reached.leave();
+    throw error;
   }
 }
 
 /**
- * Keeps the claim on the data directory on a connection of its own, and takes it again when the server was restarted.
+ * The database for a node that serves: migrated, and with pools whose every connection is admitted. A node without the
+ * schema lock cannot be made with it.
  */
-async function own(users: Database, first: Connection, dataDir: string): Promise<() => void> {
-  let connection = first;
-  const deadline = Date.now() + OWNER_WAIT_MS;
-  while (!(await tryOwn(connection))) {
-    if (Date.now() > deadline) {
-      connection.release();
-      throw new OpenError(
-        `Another Ferry runs on ${dataDir}: stop it, or set FERRY_DATA_DIR to another directory (and PORT to another port).`,
-      );
-    }
-    await sleep(100);
-  }
-  const timer = setInterval(() => {
-    connection.query('select 1').catch(async () => {
-      connection.release();
-      const next = await join(users).catch(() => undefined);
-      if (next === undefined) return;
-      connection = next;
-      await tryOwn(connection).catch(() => false);
-    });
-  }, 1_000);
-  timer.unref();
-  return () => {
-    clearInterval(timer);
-    connection.release();
-  };
+export async function openForService(
+  where: Where,
+  {
+    log,
+    signal,
+    migrations = readMigrations(),
+  }: { log: Log; signal?: AbortSignal; migrations?: readonly Migration[] },
+): Promise<OpenDatabase> {
+  const { databaseUrl } = where;
+  const reached =
+    databaseUrl === undefined
+      ? await reachAsService(where, log)
+      : await reachOwnServer(databaseUrl, {
+          log,
+          waitMs: LIMITS.databaseStartWaitMs,
+          ...(signal && { signal }),
+        });
+  return orLeave(reached, async () => {
+    const applied = await prepare(reached, (database) =>
+      migrate(database, migrations, (message) => log.info(`migration: ${message}`)),
+    );
+    for (const name of applied) log.info({ migration: name }, 'migration applied');
+    return connectNode(reached, migrations, log);
+  });
 }
 
-/** A host with several addresses fails with one error for each, and no message of its own. */
-function reasonOf(error: unknown): string {
-  const reason = (error as Error).cause ?? error;
-  const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
-  return reasons.map(({ message }) => message).join(', ');
-}
-
-async function openOwnServer(url: string): Promise<OpenDatabase> {
-  const database = connectDatabase({ url });
-  try {
-    await database.query('select 1');
-  } catch (error) {
-    await database.close();
-    throw new OpenError(`DATABASE_URL: the database does not answer: ${reasonOf(error)}.`);
-  }
-  const writeDatabase = connectWritePath({ url });
-  const close = async (): Promise<void> =>
-    void (await Promise.all([database.close(), writeDatabase.close()]));
-  return { database, writeDatabase, close };
-}
-
-type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
-
-/** The embedded server, started or found running, with us among its users. */
-async function joinEmbedded({ dataDir, log }: Where, supervise: boolean): Promise<Joined> {
-  for (let attempt = 1; ; attempt += 1) {
-    const server = await startEmbedded({ dataDir, log, supervise });
-    const { socketDir, port, user } = server;
-    const address = { socketDir, port, user, database: DATABASE };
-    const users = connectDatabase(address, 1);
-    try {
-      await createDatabase(server);
-      return { server, address, users, connection: await join(users) };
-    } catch (error) {
-      server.release();
-      await users.close();
-      if (!(error instanceof DatabaseAway) || attempt === JOIN_ATTEMPTS_MAX) throw error;
-    }
-  }
-}
-
-/** `asService` claims the data directory: one service at a time. Tools may work beside it, and beside each other. */
-export async function openDatabase(where: Where, asService: boolean): Promise<OpenDatabase> {
-  if (where.databaseUrl !== undefined) return openOwnServer(where.databaseUrl);
-  const { server, address, users, connection } = await joinEmbedded(where, asService);
-  if (asService) {
-    try {
-      const disown = await own(users, connection, where.dataDir);
-      const database = connectDatabase(address);
-      const writeDatabase = connectWritePath(address);
-      return {
-        database,
-        writeDatabase,
-        async close() {
-          await Promise.all([database.close(), writeDatabase.close()]);
-          disown();
-          await users.close();
-          await server.stop();
-        },
-      };
-    } catch (error) {
-      server.release();
-      await users.close();
-      throw error;
-    }
-  }
-  const database = connectDatabase(address);
+function connectNode(reached: Reached, migrations: readonly Migration[], log: Log): OpenDatabase {
+  const { address } = reached;
+  const admission = admitNode(migrations, log);
+  const database = connectDatabase(address, LIMITS.databaseConnectionsMax, { admission });
+  const writeDatabase = connectWritePath(address, admission);
+  admission.watch([database, writeDatabase]);
   return {
     database,
-    writeDatabase: database,
+    writeDatabase,
     async close() {
-      await database.close();
-      const isLast = await leave(connection);
-      // Nobody can join while the lock is held: it goes with the server.
-      if (isLast) await server.stop();
-      else server.release();
-      connection.release();
-      await users.close();
+      admission.stop();
+      await Promise.all([database.close(), writeDatabase.close()]);
+      await reached.leave();
     },
   };
+}
+
+async function reachForTool(where: Where): Promise<Reached> {
+  return where.databaseUrl === undefined
+    ? reachAsTool(where, NO_LOG)
+    : reachOwnServer(where.databaseUrl, { log: NO_LOG, waitMs: 0 });
+}
+
+async function requireSchema(
+  database: Database,
+  migrations: readonly Migration[],
+  mayMake: boolean,
+): Promise<void> {
+  let applied = await readApplied((text) => database.query(text));
+  if (mayMake && applied.length === 0) {
+    await migrate(database, migrations);
+    applied = await readApplied((text) => database.query(text));
+  }
+  checkHistory(applied, migrations);
+  const refusal = schemaRefusal(applied, migrations);
+  if (refusal !== undefined) throw new MigrationError(refusal);
+}
+
+/**
+ * The database for a command. A command never migrates a database that has a schema: nodes of an older release may be
+ * running on it. `mayMake` lets it make the schema of an empty one.
+ */
+export async function openForTool(where: Where, { mayMake = false } = {}): Promise<OpenDatabase> {
+  const migrations = readMigrations();
+  const reached = await reachForTool(where);
+  return orLeave(reached, async () => {
+    await prepare(reached, (database) => requireSchema(database, migrations, mayMake));
+    const admission = admitTool(migrations);
+    const database = connectDatabase(reached.address, LIMITS.databaseConnectionsMax, { admission });
+    return {
+      database,
+      writeDatabase: database,
+      async close() {
+        await database.close();
+        await reached.leave();
+      },
+    };
+  });
+}
+
+/** The database for `ferry migrate`. */
+export async function withMigratable<T>(where: Where, work: (database: Database) => Promise<T>): Promise<T> {
+  const reached = await reachForTool(where);
+  try {
+    return await prepare(reached, work);
+  } finally {
+    await reached.leave();
+  }
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import type { Queryable } from './database.ts';
+import type { Database } from './database.ts';
 import { failureOf } from './failure.ts';
 
 /**
@@ -15,7 +15,7 @@ function isConsequence(error: unknown): boolean {
   return error instanceof Problem && error.slug === 'unavailable';
 }
 
-export function createOutageLog(database: Queryable, log: Logger): OutageLog {
+export function createOutageLog(database: Pick<Database, 'query' | 'refusal'>, log: Logger): OutageLog {
   let isAway = false;
   let hasFailed = false;
   let isStopped = false;
@@ -35,13 +35,15 @@ export function createOutageLog(database: Queryable, log: Logger): OutageLog {
   }
 
   function warn(facts: { err?: unknown }, text: string): void {
+    // A node that may not use the database has said so itself, with the reason.
+    const isKnown = isAway || database.refusal() !== undefined;
     if (failureOf(facts.err) !== 'away') {
       // Commands that are refused meanwhile say only the same thing once more.
-      if (!isAway || !isConsequence(facts.err)) log.warn(facts, text);
+      if (!isKnown || !isConsequence(facts.err)) log.warn(facts, text);
       return;
     }
     hasFailed = true;
-    if (isAway) return;
+    if (isKnown) return;
     isAway = true;
     log.warn(facts, 'the database is away, and background work waits until it is back');
     look();

@@ -7,7 +7,7 @@ import Fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { newId } from '../kernel/id.ts';
-import { invalidField, invalidRequest, Problem } from '../kernel/problem.ts';
+import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
@@ -35,6 +35,8 @@ export type AppOptions = {
   recall?(authorization: string | undefined, connection: object): Caller | undefined;
   /** Pages and endpoints outside the operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
+  /** Why no operation can be executed now, as a sentence; undefined when they can. */
+  refusal?(): string | undefined;
   observe?(route: string, method: string, status: number, seconds: number): void;
 };
 
@@ -76,7 +78,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   // Hooks call back instead of being async: each promise that a request crosses costs about half a microsecond.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    done();
+    const refusal = options.refusal?.();
+    // Health, metrics and the documentation are answered all the same.
+    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))
+      done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
+    else done();
   });
   if (options.observe !== undefined) {
     const observe = options.observe;

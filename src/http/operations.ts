@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 import { unavailable } from '../kernel/problem.ts';
 
-/** For whoever runs the service: is it alive, can it work, how does it fare. */
+/** For operators: is the process alive, can it work, how does it fare. */
 export function operationsExtension(options: {
   readonly database: Database;
   readonly registry: Registry;
@@ -14,6 +14,8 @@ export function operationsExtension(options: {
     app.get('/health/live', async () => ({ status: 'live' }));
     app.get('/health/ready', async () => {
       if (!options.isReady()) throw unavailable('The service is starting or stopping.');
+      const refusal = options.database.refusal();
+      if (refusal !== undefined) throw unavailable(refusal);
       await options.database.query('select 1');
       return { status: 'ready' };
     });

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import { NotAdmitted } from '../database/admission.ts';
 import { failureOf } from '../database/failure.ts';
 import {
   type FieldError,
@@ -139,6 +140,7 @@ export function problemFrom(error: unknown): Problem {
   ) {
     return invalidRequest([{ pointer: '', message: fastifyError.message }]);
   }
+  if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
   if (failure === 'away' || failure === 'stuck')
     return unavailable('The database is away; nothing was done.');

@@ -13,6 +13,8 @@ async function within<Value>(
       reject(error);
       controller.abort(error);
     }, timeoutMs);
+    // A process that has stopped does not wait for an answer that nobody would record.
+    timer.unref();
   });
   try {
     return await Promise.race([call(controller.signal), timeout]);

@@ -2,8 +2,15 @@ import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { connectDatabase } from '../../src/database/database.ts';
-import { type Migration, MigrationError, migrate, readMigrations } from '../../src/database/migrate.ts';
+import {
+  type Migration,
+  MigrationError,
+  migrate,
+  pendingMigrations,
+  readMigrations,
+} from '../../src/database/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const MIGRATIONS = resolve(import.meta.dirname, '../../migrations');
@@ -102,6 +109,60 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['one']);
   });
 
+  it('accepts a newer database as far as all that is unknown is online', async () => {
+    const newer = migrationsOf({
+      '0001_one.sql': 'create table one (id int);',
+      '0002_two.sql': '-- online\ncreate table two (id int);',
+      '0003_three.sql': 'create table three (id int);',
+    });
+    await migrate(test.database, newer.slice(0, 2));
+    expect(await migrate(test.database, newer.slice(0, 1))).toEqual([]);
+    expect(await pendingMigrations(test.database, newer.slice(0, 1))).toEqual([]);
+    await migrate(test.database, newer);
+    expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
+      'the database has schema version 3, this Ferry knows only 1: start a newer Ferry',
+    );
+  });
+
+  it('says beforehand what it would apply, and changes nothing by that, not even in an empty database', async () => {
+    const two = migrationsOf({
+      '0001_one.sql': 'create table one (id int);',
+      '0002_two.sql': '-- online\ncreate table two (id int);',
+    });
+    expect(await pendingMigrations(test.database, two)).toEqual(two);
+    expect(await test.database.query("select to_regclass('schema_migrations') as found")).toEqual([
+      { found: null },
+    ]);
+    await migrate(test.database, two.slice(0, 1));
+    expect(await pendingMigrations(test.database, two)).toEqual(two.slice(1));
+    expect(await tables()).toEqual(['one']);
+  });
+
+  it('goes on with a database whose record of migrations does not know the word online yet', async () => {
+    const two = migrationsOf({
+      '0001_one.sql': 'create table one (id int);',
+      '0002_two.sql': 'create table two (id int);',
+    });
+    await migrate(test.database, two.slice(0, 1));
+    await test.database.query('alter table schema_migrations drop column online');
+    expect(await pendingMigrations(test.database, two)).toEqual(two.slice(1));
+    expect(await migrate(test.database, two)).toEqual(['0002_two.sql']);
+  });
+
+  it('waits for another migration, and says so', async () => {
+    const one = migrationsOf({ '0001_one.sql': 'create table one (id int);' });
+    const other = await test.database.reserve();
+    await other.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
+    const said: string[] = [];
+    const migrated = migrate(test.database, one, (message) => said.push(message));
+    await expect
+      .poll(() => said, { timeout: 30_000 })
+      .toEqual(['waiting for another migration of this database to end']);
+    expect(await tables()).toEqual([]);
+    other.discard();
+    expect(await migrated).toEqual(['0001_one.sql']);
+  });
+
   it('refuses a database whose record of migrations has a gap', async () => {
     const three = migrationsOf({
       '0001_one.sql': 'create table one (id int);',
@@ -159,6 +220,17 @@ describe('migrate', () => {
 });
 
 describe('readMigrations', () => {
+  it.each([
+    ['-- online\nselect 1;', true],
+    ['--online \r\nselect 1;', true],
+    ['-- online', true],
+    ['-- online only in part\nselect 1;', false],
+    ['\n-- online\nselect 1;', false],
+    ['select 1; -- online', false],
+  ])('takes %j for online: %s', (text, online) => {
+    expect(migrationsOf({ '0001_one.sql': text })[0]!.online).toBe(online);
+  });
+
   it('finds the files that are shipped, in order, each with its text', () => {
     const files = readdirSync(MIGRATIONS).sort();
     expect(names).toEqual(files);

@@ -91,7 +91,7 @@ describe('a balance that is stamped an hour ahead', () => {
       await node.path.submit(fund(bob, 'USD', 100n));
       await stampAhead(HOUR, alice);
       const stamped = (await entriesAhead(test.database)).lastNs!;
-      for (const _ of [1, 2, 3]) {
+      for (let round = 0; round < 3; round += 1) {
         const before = await databaseTime();
         const { now, recordedAt } = await timesOf(of(pay(alice, bob, 'USD', 1n)));
         const after = (await databaseTime()) + NS_PER_SECOND;

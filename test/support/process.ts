@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectDatabase, type Database } from '../../src/database/database.ts';
+import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import type { SandboxFile } from '../../src/sandbox/demo.ts';
 
 /** The service as its users run it: a process of its own, with an embedded server of its own. */
@@ -130,4 +130,17 @@ export function serverPid(dataDir: string): number | undefined {
   if (!existsSync(join(dataDir, 'postgres', 'postmaster.pid'))) return undefined;
   const pid = postmasterOf(dataDir);
   return isRunning(pid) ? pid : undefined;
+}
+
+/** As DATABASE_URL, with the directory of the socket in the place of a host. */
+export function urlOf(address: DatabaseAddress): string {
+  if ('url' in address) return address.url;
+  const { socketDir, port, user, database } = address;
+  return `postgres://${user}@${encodeURIComponent(socketDir)}:${port}/${database}`;
+}
+
+/** What a node has logged. */
+export function logOf(node: Pick<FerryProcess, 'output'>): { level: number; msg: string }[] {
+  const lines = node.output().split('\n');
+  return lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
 }

@@ -1,0 +1,211 @@
+// Getting to the server: your own, which may not be there yet, or the embedded one, which is started and shared.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { LIMITS } from '../limits.ts';
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import {
+  ANY_CONNECTION,
+  type Connection,
+  connectDatabase,
+  type Database,
+  type DatabaseAddress,
+} from './database.ts';
+import { type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { DatabaseAway } from './failure.ts';
+
+export class OpenError extends Error {}
+
+export type Where = { readonly databaseUrl: string | undefined; readonly dataDir: string };
+
+export type Log = Pick<Logger, 'info' | 'warn'>;
+
+/** Where the server is, and how to leave it. */
+export type Reached = { readonly address: DatabaseAddress; leave(): Promise<void> };
+
+const DATABASE = 'ferry';
+/** A service that was just killed may hold the lock until the server has noticed. */
+const OWNER_WAIT_MS = 3_000;
+/** Times the server is started anew because its last user of before was just stopping it. */
+const JOIN_ATTEMPTS_MAX = 5;
+
+/** Connections that change no row of the ledger, and so hold no schema lock: they migrate, or hold other locks. */
+export const connectToPrepare = (address: DatabaseAddress, connectionsMax: number): Database =>
+  connectDatabase(address, connectionsMax, {
+    admission: { ...ANY_CONNECTION, applicationName: 'ferry-admin' },
+  });
+
+async function createDatabase(server: EmbeddedServer): Promise<void> {
+  const { socketDir, port, user } = server;
+  const administration = connectToPrepare({ socketDir, port, user, database: 'postgres' }, 1);
+  try {
+    const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
+    if (found.length === 0) await administration.query(`create database ${DATABASE}`);
+  } catch (error) {
+    // Another process was first, or is at the same moment.
+    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
+  } finally {
+    await administration.close();
+  }
+}
+
+async function tryLock(connection: Connection, lock: number): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
+  return row!.locked;
+}
+
+const tryOwn = (connection: Connection): Promise<boolean> =>
+  tryLock(connection, ADVISORY_LOCKS.dataDirectory);
+
+/** One of the users of the server from now on, until the connection is released. */
+async function join(users: Database): Promise<Connection> {
+  const connection = await users.reserve();
+  await connection.query(`select pg_advisory_lock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
+  return connection;
+}
+
+/** True for the last user, and then nobody can join any more. A server that cannot be asked is not ours to stop. */
+async function leave(connection: Connection): Promise<boolean> {
+  try {
+    await connection.query(`select pg_advisory_unlock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
+    return (await tryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Keeps the claim on the data directory on a connection of its own, and takes it again when the server was restarted.
+ */
+async function own(users: Database, first: Connection, dataDir: string): Promise<() => void> {
+  let connection = first;
+  const deadline = Date.now() + OWNER_WAIT_MS;
+  while (!(await tryOwn(connection))) {
+    if (Date.now() > deadline) {
+      connection.release();
+      throw new OpenError(
+        `Another Ferry runs on ${dataDir}: stop it, or set FERRY_DATA_DIR to another directory (and PORT to another port).`,
+      );
+    }
+    await sleep(100);
+  }
+  const timer = setInterval(() => {
+    connection.query('select 1').catch(async () => {
+      connection.release();
+      const next = await join(users).catch(() => undefined);
+      if (next === undefined) return;
+      connection = next;
+      await tryOwn(connection).catch(() => false);
+    });
+  }, 1_000);
+  timer.unref();
+  return () => {
+    clearInterval(timer);
+    connection.release();
+  };
+}
+
+/** A host with several addresses fails with one error for each, and no message of its own. */
+function reasonOf(error: unknown): string {
+  const reason = (error as Error).cause ?? error;
+  const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
+  return reasons.map(({ message }) => message).join(', ');
+}
+
+/** Wrong credentials and a database that does not exist stay so: waiting would only hide the mistake. */
+const HOPELESS = /^(28|3D)/;
+
+/** Why the server cannot be used; undefined when it can. */
+async function lookAt(
+  address: DatabaseAddress,
+): Promise<{ reason: string; isHopeless: boolean } | undefined> {
+  const database = connectToPrepare(address, 1);
+  try {
+    const [row] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    if (!row!.standby) return undefined;
+    return { reason: 'it is a standby, and Ferry needs the primary', isHopeless: false };
+  } catch (error) {
+    const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
+    return { reason: reasonOf(error), isHopeless: HOPELESS.test(code) };
+  } finally {
+    await database.close();
+  }
+}
+
+/** Waits, for up to `waitMs`, until the server answers and is not a standby. */
+export async function reachOwnServer(
+  url: string,
+  { log, waitMs, signal }: { log: Log; waitMs: number; signal?: AbortSignal },
+): Promise<Reached> {
+  const deadline = performance.now() + waitMs;
+  for (let attempt = 1; ; attempt += 1) {
+    const fault = await lookAt({ url });
+    signal?.throwIfAborted();
+    if (fault === undefined) {
+      if (attempt > 1) log.info('DATABASE_URL: the database answers');
+      return { address: { url }, leave: async () => undefined };
+    }
+    if (fault.isHopeless || performance.now() >= deadline)
+      throw new OpenError(`DATABASE_URL: the database does not answer: ${fault.reason}.`);
+    if (attempt === 1)
+      log.warn(
+        `DATABASE_URL: the database does not answer: ${fault.reason}. Waiting for it, for up to ${Math.round(waitMs / 1_000)} seconds.`,
+      );
+    await sleep(LIMITS.databaseStartPollMs, undefined, { ...(signal && { signal }) });
+  }
+}
+
+type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
+
+/** The embedded server, started or found running, with us among its users. */
+async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): Promise<Joined> {
+  for (let attempt = 1; ; attempt += 1) {
+    const server = await startEmbedded({ dataDir, log: (message) => log.info(message), supervise });
+    const { socketDir, port, user } = server;
+    const address = { socketDir, port, user, database: DATABASE };
+    const users = connectToPrepare(address, 1);
+    try {
+      await createDatabase(server);
+      return { server, address, users, connection: await join(users) };
+    } catch (error) {
+      server.release();
+      await users.close();
+      if (!(error instanceof DatabaseAway) || attempt === JOIN_ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** The one service of the data directory. */
+export async function reachAsService(where: Where, log: Log): Promise<Reached> {
+  const { server, address, users, connection } = await joinEmbedded(where, log, true);
+  try {
+    const disown = await own(users, connection, where.dataDir);
+    return {
+      address,
+      async leave() {
+        disown();
+        await users.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    server.release();
+    await users.close();
+    throw error;
+  }
+}
+
+/** Tools may work beside the service, and beside each other. */
+export async function reachAsTool(where: Where, log: Log): Promise<Reached> {
+  const { server, address, users, connection } = await joinEmbedded(where, log, false);
+  return {
+    address,
+    async leave() {
+      const isLast = await leave(connection);
+      // Nobody can join while the lock is held: it goes with the server.
+      if (isLast) await server.stop();
+      else server.release();
+      connection.release();
+      await users.close();
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Plain SQL files, numbered from 1, forward only. A file that has been applied is never edited. */
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly checksum: string;
+  /** Nodes of older releases may keep running on it. Declared by the first line of the file: `-- online`. */
+  readonly online: boolean;
+};
+
+export class MigrationError extends Error {}
+
+const DIRECTORY = fileURLToPath(new URL('../../migrations/', import.meta.url));
+export function readMigrations(directory: string = DIRECTORY): Migration[] {
+  const files = readdirSync(directory)
+    .filter((file) => file.endsWith('.sql'))
+    .sort();
+  return files.map((file, index) => {
+    const version = Number.parseInt(file.slice(0, 4), 10);
+    if (version !== index + 1)
+      throw new MigrationError(`migration ${file} should have the number ${index + 1}`);
+    const sql = readFileSync(join(directory, file), 'utf8');
+    const checksum = createHash('sha256').update(sql).digest('hex');
+    return { version, name: file, sql, checksum, online: /^--[ \t]*online[ \t]*(\r?\n|$)/.test(sql) };
+  });
+}
+
+/** A row of `schema_migrations`. */
+export type Applied = { version: number; name: string; checksum: string; online: boolean };
+
+/** Through JSON, because the column `online` is younger than the table: a database may not have it yet. */
+const READ_APPLIED = `select version, name, checksum,
+         coalesce((to_jsonb(one) ->> 'online')::boolean, false) as online
+  from schema_migrations as one order by version`;
+
+/** The code of the error that a missing table is: a database without a schema has no such table. */
+const UNDEFINED_TABLE = '42P01';
+
+export async function readApplied(ask: (text: string) => Promise<object[]>): Promise<Applied[]> {
+  try {
+    return (await ask(READ_APPLIED)) as Applied[];
+  } catch (error) {
+    if ((error as { code?: string }).code === UNDEFINED_TABLE) return [];
+    throw error;
+  }
+}
+
+/** The newest version that this code does not know and may not run on; undefined when there is none. */
+function newestUnknown(applied: readonly Applied[], known: number): number | undefined {
+  const unknown = applied.filter(({ version, online }) => version > known && !online);
+  return unknown.at(-1)?.version;
+}
+
+/** Why this code may not use a database with these migrations, as a sentence; undefined when it may. */
+export function schemaRefusal(
+  applied: readonly Applied[],
+  migrations: readonly Migration[],
+): string | undefined {
+  const known = migrations.length;
+  const newest = newestUnknown(applied, known);
+  if (newest !== undefined)
+    return `the database has schema version ${newest}, this Ferry knows only ${known}: start a newer Ferry`;
+  if (applied.length >= known) return undefined;
+  return applied.length === 0
+    ? 'the database has no schema yet: run "ferry migrate", or start the service'
+    : `the database has schema version ${applied.length}, this Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"`;
+}
+
+/** Old code on a newer schema, or a file edited after it was applied: neither may be migrated. */
+export function checkHistory(applied: readonly Applied[], migrations: readonly Migration[]): void {
+  const refusal = schemaRefusal(applied, migrations);
+  if (newestUnknown(applied, migrations.length) !== undefined) throw new MigrationError(refusal);
+  for (const [index, { version, name, checksum }] of applied.entries()) {
+    if (version !== index + 1) {
+      throw new MigrationError(
+        `the database lacks schema version ${index + 1}, but has ${version}: restore a backup`,
+      );
+    }
+    const known = migrations[index];
+    if (known !== undefined && known.checksum !== checksum) {
+      throw new MigrationError(`migration ${name} was changed after it had been applied: restore the file`);
+    }
+  }
+}

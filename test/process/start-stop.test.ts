@@ -1,0 +1,193 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { OpenError, reachOwnServer } from '../../src/database/reach.ts';
+import { createTestDatabase } from '../support/database.ts';
+import {
+  type FerryProcess,
+  isRunning,
+  logOf,
+  makeDataDir,
+  removeDataDir,
+  sandboxOf,
+  serverPid,
+  startFerry,
+  tokenFrom,
+  urlOf,
+} from '../support/process.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const FERRY = join(ROOT, 'bin/ferry.js');
+const parent = mkdtempSync(join(tmpdir(), 'ferry-start-'));
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+/** A process that may wait before it listens, or never does. */
+function start(command: string, args: readonly string[], env: Record<string, string>) {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(command, args, {
+    cwd: ROOT,
+    env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'info', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  const ended = new Promise<number | null>((done) => child.once('exit', done));
+  return { child, output: () => text, ended };
+}
+
+const WAITING = /^DATABASE_URL: the database does not answer: .*\. Waiting for it, for up to \d+ seconds\.$/;
+
+describe('a node whose database is not there', () => {
+  it('waits for it, says so once, and once that it is there', async () => {
+    const test = await createTestDatabase();
+    const { socketDir, port } = test.address as { socketDir: string; port: number };
+    const place = join(parent, 'later');
+    const starting = startFerry({
+      DATABASE_URL: urlOf({ ...(test.address as any), socketDir: place }),
+      FERRY_DATA_DIR: join(parent, 'waits'),
+      LOG_LEVEL: 'info',
+    });
+    // Several attempts go by.
+    await new Promise((done) => setTimeout(done, 2_000));
+    mkdirSync(place);
+    symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
+    const node = await starting;
+    const said = logOf(node).map(({ msg }) => msg);
+    expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);
+    expect(said.filter((msg) => msg.startsWith('DATABASE_URL'))).toHaveLength(2);
+    expect((await node.end('SIGTERM')).code).toBe(0);
+    await test.drop();
+  }, 60_000);
+
+  it('ends with 0 when it is told to stop while it waits, and shows no password', async () => {
+    const node = start(process.execPath, [FERRY, 'serve'], {
+      DATABASE_URL: 'postgres://ferry:geheim@127.0.0.1:1/ferry',
+      FERRY_DATA_DIR: join(parent, 'never'),
+    });
+    await expect.poll(node.output, { timeout: 30_000 }).toContain('Waiting for it');
+    node.child.kill('SIGTERM');
+    expect(await node.ended).toBe(0);
+    expect(logOf(node).map(({ msg }) => msg)).toEqual([expect.stringMatching(WAITING)]);
+    expect(node.output()).not.toContain('geheim');
+  });
+
+  it('waits only for so long', async () => {
+    const said: string[] = [];
+    const log = { info: () => undefined, warn: (message: string) => void said.push(message) } as any;
+    const reached = reachOwnServer('postgres://ferry@127.0.0.1:1/ferry', { log, waitMs: 1_200 });
+    await expect(reached).rejects.toThrow(OpenError);
+    await expect(reached).rejects.toThrow(/^DATABASE_URL: the database does not answer: .*ECONNREFUSED/);
+    expect(said).toHaveLength(1);
+  });
+});
+
+/** A start as docs/operations.md has it, with a rail of the given kind. */
+function startFile(name: string, rail: string, sources = ''): string {
+  const path = join(parent, `${name}.ts`);
+  writeFileSync(
+    path,
+    `import { readConfig } from '${ROOT}/src/config.ts';
+     import { createRails } from '${ROOT}/src/rails/rail.ts';
+     import { serve } from '${ROOT}/src/serve.ts';
+     const rail = {
+       name: 'wire', horizonMs: 1_000,
+       submit: async () => ({ kind: 'accepted', nextAskMs: 10 }),
+       ask: async () => ({ kind: 'completed', detail: 'Paid.' }),
+       depositInstructions: async () => ({ account_number: '1' }),
+       ${rail}
+     };
+     await serve(readConfig(process.env), console.log, createRails([rail as any], [${sources}] as any));`,
+  );
+  return path;
+}
+
+const NEVER = '() => { console.log("RAIL CALLED"); return new Promise(() => undefined); }';
+
+describe('a node whose rail does not answer', () => {
+  const call = async (node: FerryProcess, dataDir: string, path: string, extra: object): Promise<unknown> => {
+    const [customer] = sandboxOf(dataDir).customers;
+    const token = await tokenFrom(node.url, customer!);
+    return fetch(`${node.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ profile_id: customer!.profiles[0]!.id, ...extra }),
+    });
+  };
+  const withdraw = (node: FerryProcess, dataDir: string): Promise<unknown> =>
+    call(node, dataDir, '/v2/transfer/fiat-withdrawals', {
+      fiat_account_id: sandboxOf(dataDir).customers[0]!.fiat_account_id,
+      asset: 'USD',
+      total: '120',
+    });
+
+  it.each([
+    ['payments', startFile('submit', `submit: ${NEVER},`), withdraw],
+    [
+      'questions what has arrived',
+      startFile('collect', '', `{ collect: ${NEVER}, acknowledge: async () => undefined }`),
+      async () => undefined,
+    ],
+    [
+      'requests for deposit instructions',
+      startFile('instructions', `depositInstructions: ${NEVER},`),
+      (node: FerryProcess, dataDir: string) =>
+        call(node, dataDir, '/v2/transfer/fiat-deposit-instructions', { fiat_network: 'WIRE' }),
+    ],
+  ])(
+    'to %s stops in time and in order, with its database',
+    async (_title, file, use) => {
+      const dataDir = makeDataDir();
+      const node = await startFerry({ FERRY_DATA_DIR: dataDir, LOG_LEVEL: 'info' }, [file]);
+      // Its answer may never come.
+      void use(node, dataDir).catch(() => undefined);
+      await expect.poll(node.output, { timeout: 30_000 }).toContain('RAIL CALLED');
+      expect((await node.end('SIGTERM')).code).toBe(0);
+      // Not by the timer that ends whatever hangs, which would leave the database server running.
+      expect(node.output()).not.toContain('stopping took too long');
+      expect(serverPid(dataDir)).toBeUndefined();
+      await removeDataDir(dataDir);
+    },
+    60_000,
+  );
+});
+
+describe('every documented way to start', () => {
+  const started: number[] = [];
+  afterEach(() => {
+    for (const pid of started.splice(0)) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+  });
+
+  /** The process and all that come from it. */
+  function familyOf(pid: number): number[] {
+    const lines = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+    const pairs = lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+    const found = [pid];
+    for (const one of found) found.push(...pairs.filter(([, from]) => from === one).map(([child]) => child));
+    return found;
+  }
+
+  it.each([
+    ['npm start', ['npm', 'start']],
+    ['npx ferry serve', ['npx', 'ferry', 'serve']],
+    ["npx node and a file of one's own", ['npx', 'node', startFile('own', '')]],
+  ])(
+    'stops at SIGTERM and leaves no process behind: %s',
+    async (_title, [command, ...args]) => {
+      const dataDir = makeDataDir();
+      const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
+      await expect.poll(node.output, { timeout: 60_000 }).toMatch(/listens on http/);
+      started.push(...familyOf(node.child.pid!));
+      // npm, the service, and the processes of its database.
+      expect(started.length).toBeGreaterThan(3);
+      node.child.kill('SIGTERM');
+      await node.ended;
+      await expect.poll(() => started.filter(isRunning), { timeout: 30_000 }).toEqual([]);
+      expect(node.output()).toContain('"msg":"stopping"');
+      expect(node.output()).not.toContain('stopping took too long');
+      await removeDataDir(dataDir);
+    },
+    120_000,
+  );
+});
