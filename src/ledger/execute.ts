@@ -82,8 +82,8 @@ export function createExecutor({
 
   /** The commit was cut off. Ask what became of it; never send the commands again before that is known. */
   async function resolveDoubt(batch: readonly Waiting[], doubt: Doubt): Promise<void> {
-    const deadline = Date.now() + LIMITS.commitInDoubtMs;
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + LIMITS.commitInDoubtMs;
+    while (performance.now() < deadline) {
       const outcome = await outcomeOf(doubt).catch(() => 'in progress' as const);
       if (outcome === 'committed') return settle(batch, doubt.verdicts, observer);
       if (outcome === 'aborted') {
