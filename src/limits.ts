@@ -65,6 +65,8 @@ export const LIMITS = {
   /** The same for batches, whose locks others wait for: they stand still for milliseconds, unless the node is frozen. */
   batchIdleTimeoutMs: 1_000,
   databaseConnectTimeoutMs: 3_000,
+  /** How often a node reads the database's clock: how late it notices that this was set. One small query each time. */
+  serverClockReadMs: 1_000,
   /** Disabling waits for batches under way: longer than one may take. What runs on then is not one of ours. */
   statusWaitMs: 15_000,
   /** Closing the pool waits that long for connections in use, then cuts them. */
@@ -176,6 +178,8 @@ export const LIMITS = {
   externalTokenMs: 5 * 60_000,
   /** After a look at an external issuer's keys, unknown keys are refused without another look for this long. */
   externalKeysCooldownMs: 5_000,
+  /** An external issuer's keys are fetched again after this: so long a key that it withdrew is still accepted. */
+  externalKeysMs: 10 * 60_000,
   externalKeysTimeoutMs: 3_000,
   /** Members that one request adds, each with a lookup; the account itself may have any number. */
   accountMembersMax: 100,
@@ -250,6 +254,10 @@ export const LIMITS = {
   railFailuresMax: 3,
   /** Longest pause between two of those: how much later than the rail itself its payments are back. */
   railPauseMaxMs: 30_000,
+  /** How often a node looks for withdrawals whose time is further away than it can have been set: see `withdrawalAskMaxMs`. */
+  withdrawalAheadLookMs: 60_000,
+  /** A payment that a rail has is asked about after this at the latest, whatever the rail or a wrong clock said. */
+  withdrawalAskMaxMs: 3_600_000,
   /** Withdrawals of a reviewed fiat account that are made due in one transaction. */
   withdrawalsWokenMax: 1_000,
   /** Notices of rails that are taken at once. */

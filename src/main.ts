@@ -6,6 +6,7 @@ import { authenticationPaths } from './auth/openapi.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { createOutageLog } from './database/outage.ts';
+import { createServerClock } from './database/server-clock.ts';
 import { arrivals as arrivalTable } from './deposits/arrival-store.ts';
 import { createArrivals } from './deposits/arrivals.ts';
 import { suspenseBacklog } from './deposits/backlog-store.ts';
@@ -36,7 +37,6 @@ import { createMetrics } from './http/metrics.ts';
 import { operationsExtension } from './http/operations.ts';
 import { actorTable } from './identity/actor-store.ts';
 import { identityRoutes } from './identity/routes.ts';
-import { NS_PER_MS } from './kernel/instant.ts';
 import { repeat } from './kernel/repeat.ts';
 import type { Route } from './kernel/route.ts';
 import { auditUnlessRunning } from './ledger/audit.ts';
@@ -99,6 +99,9 @@ export async function assemble(parts: {
   const metrics = createMetrics();
   // For all that goes on in the background, and fails in each round while the database is away.
   const log = createOutageLog(database, logger);
+  const clock = await createServerClock(database, (error) =>
+    log.warn({ err: error }, 'the clock of the database could not be read'),
+  );
   let ready = false;
   let stopping = false;
   let app: FastifyInstance;
@@ -143,6 +146,7 @@ export async function assemble(parts: {
   if (sealer !== undefined) {
     dispatcher = createDispatcher({
       database,
+      clock,
       sender,
       sealer,
       log,
@@ -159,6 +163,7 @@ export async function assemble(parts: {
     sealer,
     sender,
     reach,
+    clock,
     changed: (customerId: string) => dispatcher?.wake([customerId]),
   } as const;
 
@@ -173,18 +178,26 @@ export async function assemble(parts: {
     database,
     writePath,
     tables: { assets, settlements, waits: waitTable },
+    clock,
     failed: (error, what) => log.warn({ err: error }, what),
   });
   settling = settlement;
 
   const simulates = config.mode === 'sandbox';
-  const auth = createAuth({ database, publicUrl, externalIssuer: config.externalIssuer, log, simulates });
+  const auth = createAuth({
+    database,
+    clock,
+    publicUrl,
+    externalIssuer: config.externalIssuer,
+    log,
+    simulates,
+  });
   const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
   const simulated =
     config.mode === 'sandbox'
       ? createSimulatedRails({
           journal: createJournal(database),
-          now: () => BigInt(Date.now()) * NS_PER_MS,
+          now: clock.now,
           speed: config.sandboxSpeed,
         })
       : undefined;
@@ -312,6 +325,7 @@ export async function assemble(parts: {
       ready = true;
     },
     async start() {
+      clock.start();
       await auth.start();
       await sequencer.start();
       if (sealer !== undefined) await checkSecretKey(database, sealer, logger);
@@ -336,7 +350,8 @@ export async function assemble(parts: {
       clearTimeout(cut);
       // An audit may take minutes; it only reads, and ends with its connection.
       void audits.stop();
-      await Promise.all([rollUp.stop(), auth.stop(), settlement.stop(), dispatcher?.stop(), railWorkers]);
+      const others = [rollUp, auth, clock, settlement, dispatcher];
+      await Promise.all([...others.map((one) => one?.stop()), railWorkers]);
       await writePath.stop();
       await sequencer.stop();
       log.stop();

@@ -177,6 +177,24 @@ describe('an installation without development dependencies', () => {
   });
 });
 
+describe('time', () => {
+  /** Where the wall clock of a node is read, how often, and why it may be. */
+  const WALL_CLOCK: Readonly<Record<string, { times: number; why: string }>> = {
+    'kernel/id.ts': { times: 1, why: 'ids are unique whatever it says, and never go back within a process' },
+    'database/embedded-process.ts': { times: 1, why: 'compared with the time of a file' },
+    'database/embedded-files.ts': { times: 1, why: 'compared with the time of a file' },
+  };
+
+  it('intervals are monotonic, and what is stored is compared with the clock of the database: no node goes by its own', () => {
+    const readings = sources.flatMap(({ path, text }) => {
+      const found = [...text.matchAll(/\bDate\.now\b|\bnew Date(?:\(\)|(?!\())|(?<!new )\bDate\(/g)];
+      return found.length === 0 ? [] : [[path, found.length] as const];
+    });
+    const allowed = Object.entries(WALL_CLOCK).map(([path, { times }]) => [path, times] as const);
+    expect(Object.fromEntries(readings)).toEqual(Object.fromEntries(allowed));
+  });
+});
+
 describe('the lock file', () => {
   type Locked = { optionalDependencies?: Record<string, string>; resolved?: string };
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {

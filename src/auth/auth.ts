@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { createAttempts } from './attempts.ts';
@@ -22,6 +23,8 @@ export type AuthTiming = {
 
 export type AuthOptions = {
   readonly database: Database;
+  /** The database's: by this clock tokens are issued and expire, on all nodes. */
+  readonly clock: Clock;
   /** Issuer and audience of tokens; the same on all nodes. */
   readonly publicUrl: () => string;
   /** Whether there are operations that simulate, as everywhere but in production. */
@@ -45,6 +48,7 @@ export type Auth = {
 
 export function createAuth({
   database,
+  clock,
   publicUrl,
   externalIssuer,
   log,
@@ -60,8 +64,8 @@ export function createAuth({
   const clients = createClientDirectory(database, staleMs);
   const verify =
     externalIssuer === undefined
-      ? createOwnVerify(keyring, clients, publicUrl)
-      : createExternalVerify(database, externalIssuer);
+      ? createOwnVerify(keyring, clients, clock, publicUrl)
+      : createExternalVerify(database, clock, externalIssuer);
   const checker = createSecretChecker();
   const attempts = createAttempts();
 
@@ -83,14 +87,14 @@ export function createAuth({
   );
 
   return {
-    ...createAuthenticate(verify, keyring, clients),
+    ...createAuthenticate(verify, keyring, clients, clock),
     async extension(app) {
       if (externalIssuer !== undefined) {
         registerElsewhere(app, externalIssuer.issuer);
         return;
       }
       registerMetadata(app, keyring, publicUrl, simulates);
-      await registerTokenEndpoint(app, { database, keyring, checker, attempts, publicUrl });
+      await registerTokenEndpoint(app, { database, clock, keyring, checker, attempts, publicUrl });
     },
     async start() {
       // An external issuer has its own keys and clients, and is asked when a token comes.

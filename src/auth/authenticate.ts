@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Clock } from '../kernel/clock.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
@@ -46,13 +47,14 @@ export function createAuthenticate(
   verify: Verify,
   keyring: Pick<Keyring, 'trustsNow'>,
   clients: Pick<ClientDirectory, 'peek'>,
+  clock: Clock,
 ): { readonly authenticate: Authenticate; readonly recall: Recall } {
   const verified = createGenerations<Verified>(LIMITS.verifiedTokensMax);
   const lastOf = new WeakMap<object, { readonly authorization: string; readonly token: Verified }>();
 
   /** Undefined: look at the token again. */
   function callerOf({ caller, expiresAtMs, kid }: Verified): Caller | undefined {
-    if (Date.now() >= expiresAtMs) return undefined;
+    if (clock.nowMs() >= expiresAtMs) return undefined;
     if (kid === undefined) return caller;
     const nowMs = performance.now();
     if (!keyring.trustsNow(kid, nowMs)) return undefined;

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose';
 import type { Queryable } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { findCustomer } from './customers.ts';
@@ -19,11 +20,39 @@ export type ExternalIssuer = {
   readonly customerClaim: string;
 };
 
-export function createExternalVerify(database: Queryable, external: ExternalIssuer): Verify {
-  const remoteKey = createRemoteJWKSet(new URL(external.jwksUrl), {
-    cooldownDuration: LIMITS.externalKeysCooldownMs,
+/**
+ * The issuer's keys: fetched again when they are old, or when a token names one that is not among them. By a monotonic
+ * clock: jose's own ages go by the wall clock, and one that is set back would keep new keys out for as long.
+ */
+function createRemoteKeys(url: URL): JWTVerifyGetKey {
+  const keys = createRemoteJWKSet(url, {
+    cooldownDuration: Number.POSITIVE_INFINITY,
+    cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: LIMITS.externalKeysTimeoutMs,
   });
+  let fetchedAtMs = Number.NEGATIVE_INFINITY;
+
+  async function fetchUnlessYoungerThan(ageMs: number): Promise<boolean> {
+    if (performance.now() - fetchedAtMs < ageMs) return false;
+    await keys.reload();
+    fetchedAtMs = performance.now();
+    return true;
+  }
+
+  return async (header, token) => {
+    await fetchUnlessYoungerThan(LIMITS.externalKeysMs);
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      const isNew = error instanceof errors.JWKSNoMatchingKey;
+      if (!isNew || !(await fetchUnlessYoungerThan(LIMITS.externalKeysCooldownMs))) throw error;
+      return keys(header, token);
+    }
+  };
+}
+
+export function createExternalVerify(database: Queryable, clock: Clock, external: ExternalIssuer): Verify {
+  const remoteKey = createRemoteKeys(new URL(external.jwksUrl));
   const getKey: JWTVerifyGetKey = async (header, token) => {
     try {
       return await remoteKey(header, token);
@@ -37,7 +66,8 @@ export function createExternalVerify(database: Queryable, external: ExternalIssu
   };
   const { issuer, audience } = external;
   return async (token) => {
-    const { claims } = await verifyJwt(token, getKey, { issuer, audience, algorithms: ['EdDSA', 'ES256'] });
+    const expected = { issuer, audience, algorithms: ['EdDSA', 'ES256'], clock };
+    const { claims } = await verifyJwt(token, getKey, expected);
     const named = claims[external.customerClaim];
     const customer = typeof named === 'string' ? await findCustomer(database, named) : undefined;
     if (customer === undefined) {
@@ -50,7 +80,7 @@ export function createExternalVerify(database: Queryable, external: ExternalIssu
         scopes: scopesOf(claims),
         integration: customer.integration,
       },
-      expiresAtMs: Math.min(claims.exp * 1_000, Date.now() + LIMITS.externalTokenMs),
+      expiresAtMs: Math.min(claims.exp * 1_000, clock.nowMs() + LIMITS.externalTokenMs),
     };
   };
 }

@@ -8,14 +8,15 @@ import {
   type JWK,
 } from 'jose';
 import type { Database } from '../database/database.ts';
-import { INSTANT_MAX, type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { NS_PER_MS } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import {
-  deleteKeysRetiredBefore,
+  deleteAllRetiredKeys,
+  deleteRetiredKeys,
   insertKey,
   lockSigningKeys,
+  type NewSigningKey,
   retireKeys,
-  type SigningKeyRow,
   trustedKeys,
 } from './store.ts';
 
@@ -39,19 +40,16 @@ export type Keyring = {
   reload(): Promise<void>;
 };
 
-const nowNs = (): Instant => BigInt(Date.now()) * NS_PER_MS;
+/** A key that was retired longer ago has no live token left. */
+const RETIRED_NS = BigInt(LIMITS.accessTokenSeconds * 1_000 + LIMITS.signingKeyGraceMs) * NS_PER_MS;
 
-/** A key retired before this has no live token left. */
-const retiredNs = (): Instant =>
-  nowNs() - BigInt(LIMITS.accessTokenSeconds * 1_000 + LIMITS.signingKeyGraceMs) * NS_PER_MS;
-
-async function newKey(): Promise<Omit<SigningKeyRow, 'retiredAtNs'>> {
+async function newKey(): Promise<NewSigningKey> {
   const { privateKey } = await generateKeyPair(SIGNING_ALGORITHM, { crv: 'Ed25519', extractable: true });
   const privateJwk = await exportJWK(privateKey);
   const id = await calculateJwkThumbprint(privateJwk);
   const { kty, crv, x } = privateJwk as { kty: string; crv: string; x: string };
   const publicJwk = { kty, crv, x, kid: id, alg: SIGNING_ALGORITHM, use: 'sig' };
-  return { id, privateJwk, publicJwk, createdAtNs: nowNs() };
+  return { id, privateJwk, publicJwk };
 }
 
 /** Nodes that start together on a new database agree on one. */
@@ -59,7 +57,7 @@ async function createFirstKey(database: Database): Promise<void> {
   const key = await newKey();
   await database.transaction(async (tx) => {
     await lockSigningKeys(tx);
-    const keys = await trustedKeys(tx, retiredNs());
+    const keys = await trustedKeys(tx, RETIRED_NS);
     if (keys.every(({ retiredAtNs }) => retiredAtNs !== null)) await insertKey(tx, key);
   });
 }
@@ -75,8 +73,9 @@ export async function rotateSigningKey(
   const key = await newKey();
   await database.transaction(async (tx) => {
     await lockSigningKeys(tx);
-    await retireKeys(tx, nowNs());
-    await deleteKeysRetiredBefore(tx, distrustOld ? INSTANT_MAX : retiredNs());
+    await retireKeys(tx);
+    if (distrustOld) await deleteAllRetiredKeys(tx);
+    else await deleteRetiredKeys(tx, RETIRED_NS);
     await insertKey(tx, key);
   });
   return key.id;
@@ -99,7 +98,7 @@ export function createKeyring(
   async function load(): Promise<void> {
     const startedAtMs = performance.now();
     triedAtMs = startedAtMs;
-    const rows = await trustedKeys(database, retiredNs());
+    const rows = await trustedKeys(database, RETIRED_NS);
     const loaded = new Map<string, Known>();
     for (const { id, publicJwk } of rows) {
       const key = known.get(id)?.key ?? ((await importJWK(publicJwk, SIGNING_ALGORITHM)) as CryptoKey);

@@ -1,6 +1,7 @@
 import type { JWK } from 'jose';
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { textArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -39,18 +40,23 @@ export type SigningKeyRow = {
   readonly retiredAtNs: Instant | null;
 };
 
+export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
+
 const CUSTOMER = 'id, name, integration, created_at_ns as "createdAtNs"';
 const CLIENT = `id, customer_id as "customerId", name, scopes, created_at_ns as "createdAtNs",
   disabled_at_ns as "disabledAtNs"`;
 
-/** False when the id or the name is taken. */
-export async function insertCustomer(tx: Queryable, customer: Customer): Promise<boolean> {
-  const rows = await tx.query(
-    `insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, $4)
-     on conflict do nothing returning id`,
-    [customer.id, customer.name, customer.integration, customer.createdAtNs],
+/** Undefined when the id or the name is taken. */
+export async function insertCustomer(
+  tx: Queryable,
+  customer: Omit<Customer, 'createdAtNs'>,
+): Promise<Customer | undefined> {
+  const rows = await tx.query<Customer>(
+    `insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, ${CLOCK_NS})
+     on conflict do nothing returning ${CUSTOMER}`,
+    [customer.id, customer.name, customer.integration],
   );
-  return rows.length > 0;
+  return rows[0];
 }
 
 export async function customerById(tx: Queryable, id: string): Promise<Customer | undefined> {
@@ -67,14 +73,18 @@ export function allCustomers(tx: Queryable): Promise<Customer[]> {
   return tx.query<Customer>(`select ${CUSTOMER} from customers order by created_at_ns, id`);
 }
 
-/** False when the id is taken. */
-export async function insertClient(tx: Queryable, client: Client, secretHash: string): Promise<boolean> {
-  const rows = await tx.query(
+/** Undefined when the id is taken. */
+export async function insertClient(
+  tx: Queryable,
+  client: Omit<Client, 'createdAtNs' | 'disabledAtNs'>,
+  secretHash: string,
+): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
     `insert into clients (id, customer_id, name, scopes, secret_hash, created_at_ns)
-     values ($1, $2, $3, $4::text[], $5, $6) on conflict do nothing returning id`,
-    [client.id, client.customerId, client.name, textArray(client.scopes), secretHash, client.createdAtNs],
+     values ($1, $2, $3, $4::text[], $5, ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
+    [client.id, client.customerId, client.name, textArray(client.scopes), secretHash],
   );
-  return rows.length > 0;
+  return rows[0];
 }
 
 export async function clientById(tx: Queryable, id: string): Promise<Client | undefined> {
@@ -105,10 +115,10 @@ export function allClients(tx: Queryable): Promise<Client[]> {
 }
 
 /** The first time counts; undefined when there is no such client. */
-export async function disable(tx: Queryable, id: string, atNs: Instant): Promise<Client | undefined> {
+export async function disable(tx: Queryable, id: string): Promise<Client | undefined> {
   const rows = await tx.query<Client>(
-    `update clients set disabled_at_ns = coalesce(disabled_at_ns, $2) where id = $1 returning ${CLIENT}`,
-    [id, atNs],
+    `update clients set disabled_at_ns = coalesce(disabled_at_ns, ${CLOCK_NS}) where id = $1 returning ${CLIENT}`,
+    [id],
   );
   return rows[0];
 }
@@ -121,14 +131,14 @@ export function clientStates(tx: Queryable, ids: readonly string[]): Promise<Cli
   );
 }
 
-/** The one that signs is the one that is not retired; those retired before `sinceNs` have no live token left. */
-export function trustedKeys(tx: Queryable, sinceNs: Instant): Promise<SigningKeyRow[]> {
+/** The one that signs is the one that is not retired; one that is retired verifies for that long. */
+export function trustedKeys(tx: Queryable, retiredNs: bigint): Promise<SigningKeyRow[]> {
   return tx.query<SigningKeyRow>(
     `select id, private_jwk as "privateJwk", public_jwk as "publicJwk", created_at_ns as "createdAtNs",
             retired_at_ns as "retiredAtNs"
-     from signing_keys where retired_at_ns is null or retired_at_ns >= $1
+     from signing_keys where retired_at_ns is null or retired_at_ns >= ${CLOCK_NS} - $1::bigint
      order by created_at_ns desc, id desc`,
-    [sinceNs],
+    [retiredNs],
   );
 }
 
@@ -137,19 +147,24 @@ export async function lockSigningKeys(tx: Transaction): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.signingKeys]);
 }
 
-export async function retireKeys(tx: Transaction, atNs: Instant): Promise<void> {
-  await tx.query('update signing_keys set retired_at_ns = $1 where retired_at_ns is null', [atNs]);
+export async function retireKeys(tx: Transaction): Promise<void> {
+  await tx.query(`update signing_keys set retired_at_ns = ${CLOCK_NS} where retired_at_ns is null`);
 }
 
-/** Those that have no live token left. */
-export async function deleteKeysRetiredBefore(tx: Transaction, beforeNs: Instant): Promise<void> {
-  await tx.query('delete from signing_keys where retired_at_ns < $1', [beforeNs]);
+/** Those that were retired longer ago. */
+export async function deleteRetiredKeys(tx: Transaction, retiredNs: bigint): Promise<void> {
+  await tx.query(`delete from signing_keys where retired_at_ns < ${CLOCK_NS} - $1::bigint`, [retiredNs]);
 }
 
-export async function insertKey(tx: Transaction, key: Omit<SigningKeyRow, 'retiredAtNs'>): Promise<void> {
+/** All of them, however short ago they were retired. */
+export async function deleteAllRetiredKeys(tx: Transaction): Promise<void> {
+  await tx.query('delete from signing_keys where retired_at_ns is not null');
+}
+
+export async function insertKey(tx: Transaction, key: NewSigningKey): Promise<void> {
   await tx.query(
     `insert into signing_keys (id, private_jwk, public_jwk, created_at_ns)
-     values ($1, $2::jsonb, $3::jsonb, $4)`,
-    [key.id, JSON.stringify(key.privateJwk), JSON.stringify(key.publicJwk), key.createdAtNs],
+     values ($1, $2::jsonb, $3::jsonb, ${CLOCK_NS})`,
+    [key.id, JSON.stringify(key.privateJwk), JSON.stringify(key.publicJwk)],
   );
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Attempts } from './attempts.ts';
@@ -24,6 +25,7 @@ import { issueToken } from './tokens.ts';
 
 export type TokenEndpointParts = {
   readonly database: Database;
+  readonly clock: Clock;
   readonly keyring: Keyring;
   readonly checker: SecretChecker;
   readonly attempts: Attempts;
@@ -80,7 +82,7 @@ async function answerToken(parts: TokenEndpointParts, request: FastifyRequest): 
   const credentials = readCredentials(request.headers.authorization, form);
   const client = await authenticateClient(parts, credentials, request);
   const scopes = grantedScopes(client, form.get('scope'));
-  const issued = await issueToken(parts.keyring, parts.publicUrl(), client, scopes);
+  const issued = await issueToken(parts.keyring, parts.clock, parts.publicUrl(), client, scopes);
   return {
     access_token: issued.accessToken,
     token_type: 'bearer',

@@ -1,4 +1,5 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { Clock } from '../kernel/clock.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import type { ClientDirectory } from './clients.ts';
@@ -39,13 +40,15 @@ export type Expected = {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: string[];
+  /** The database's, the same on all nodes. */
+  readonly clock: Clock;
 };
 
 /** The claims of a token that is signed, of the right kind, from the right issuer, for us and not expired. */
 export async function verifyJwt(
   token: string,
   getKey: JWTVerifyGetKey,
-  { issuer, audience, algorithms }: Expected,
+  { issuer, audience, algorithms, clock }: Expected,
 ): Promise<{ claims: JWTPayload & { exp: number; client_id: string }; kid: string | undefined }> {
   try {
     // Before a key is looked for: a foreign token, however often it is sent, does not cost a query.
@@ -56,6 +59,7 @@ export async function verifyJwt(
       issuer,
       audience,
       requiredClaims: ['exp', 'client_id', 'scope'],
+      currentDate: new Date(clock.nowMs()),
     });
     if (typeof payload.client_id !== 'string' || typeof payload.scope !== 'string')
       throw invalidToken('The access token is malformed.');
@@ -77,7 +81,12 @@ export function disabledClient(): Problem {
 }
 
 /** Tokens that this service issued, on any node. */
-export function createOwnVerify(keyring: Keyring, clients: ClientDirectory, publicUrl: () => string): Verify {
+export function createOwnVerify(
+  keyring: Keyring,
+  clients: ClientDirectory,
+  clock: Clock,
+  publicUrl: () => string,
+): Verify {
   const getKey: JWTVerifyGetKey = async ({ kid }) => {
     const key = kid === undefined ? undefined : await keyring.verificationKey(kid);
     if (key === undefined) throw invalidToken('The access token is signed with an unknown key.');
@@ -89,6 +98,7 @@ export function createOwnVerify(keyring: Keyring, clients: ClientDirectory, publ
       issuer: url,
       audience: url,
       algorithms: [SIGNING_ALGORITHM],
+      clock,
     });
     const client = await clients.find(claims.client_id);
     if (client === undefined || client.disabled) throw disabledClient();

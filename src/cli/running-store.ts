@@ -15,8 +15,8 @@ export async function untilRunningEnded(
 ): Promise<boolean> {
   // An id of its own: all that were given out before are below it. (A snapshot ends above the last one that is over.)
   const [now] = await database.query<{ next: string }>('select pg_current_xact_id()::text as next');
-  const deadline = Date.now() + waitMs;
-  while (Date.now() < deadline) {
+  const deadline = performance.now() + waitMs;
+  while (performance.now() < deadline) {
     const [row] = await database.query<{ ended: boolean }>(
       'select pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8 as ended',
       [now!.next],

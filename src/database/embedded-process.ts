@@ -136,7 +136,8 @@ function removeIfStale(path: string, clusterDir: string): void {
 
 function isYoung(path: string): boolean {
   const file = statSync(path, { throwIfNoEntry: false });
-  return file !== undefined && Date.now() - file.mtimeMs < emptyFileAgeMsMax;
+  // A file from the future is not young: the wall clock was set back since.
+  return file !== undefined && Math.abs(Date.now() - file.mtimeMs) < emptyFileAgeMsMax;
 }
 
 export function acceptsConnections(path: string): Promise<boolean> {

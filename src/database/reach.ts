@@ -78,9 +78,9 @@ async function leave(connection: Connection): Promise<boolean> {
  */
 async function own(users: Database, first: Connection, dataDir: string): Promise<() => void> {
   let connection = first;
-  const deadline = Date.now() + OWNER_WAIT_MS;
+  const deadline = performance.now() + OWNER_WAIT_MS;
   while (!(await tryOwn(connection))) {
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       connection.release();
       throw new OpenError(
         `Another Ferry runs on ${dataDir}: stop it, or set FERRY_DATA_DIR to another directory (and PORT to another port).`,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
-import { NS_PER_MS } from '../kernel/instant.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { availableOf } from '../ledger/balances.ts';
 import { balanceKeyText } from '../ledger/book.ts';
@@ -60,6 +61,7 @@ export type EngineDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly tables: EngineTables;
+  readonly clock: Clock;
   readonly watch: Watch;
   readonly aside: Aside;
 };
@@ -89,16 +91,15 @@ function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
 const takenBy = (effects: readonly BalanceEffect[]): BalanceEffect[] =>
   effects.filter(({ units }) => units < 0n);
 
-/** A window ends soon, and has not ended yet. This node's clock is good enough to know. */
-function isUrgent(group: readonly Settlement[]): boolean {
-  const now = Date.now();
-  return group.some(({ windowEndNs }) => {
-    const endMs = Number(windowEndNs / NS_PER_MS);
-    return endMs > now && endMs < now + LIMITS.settlementUrgentMs;
-  });
+const URGENT_NS = BigInt(LIMITS.settlementUrgentMs) * NS_PER_MS;
+
+/** A window ends soon, and has not ended yet. */
+function isUrgent(group: readonly Settlement[], now: Instant): boolean {
+  return group.some(({ windowEndNs }) => windowEndNs > now && windowEndNs < now + URGENT_NS);
 }
 
-export function createEngine({ database, writePath, tables, watch, aside }: EngineDependencies): Engine {
+export function createEngine(dependencies: EngineDependencies): Engine {
+  const { database, writePath, tables, clock, watch, aside } = dependencies;
   /** A command that is refused or throws is taken apart, so that one transaction cannot hold up others. */
   async function submit(
     many: readonly Settlement[],
@@ -133,7 +134,7 @@ export function createEngine({ database, writePath, tables, watch, aside }: Engi
     const done: Settlement[] = [];
     let tookMs = 0;
     for (const group of groups) {
-      if (tookMs > 0 && !isUrgent(group)) await sleep(tookMs * LIMITS.settlementBulkPause);
+      if (tookMs > 0 && !isUrgent(group, clock.now())) await sleep(tookMs * LIMITS.settlementBulkPause);
       const started = performance.now();
       done.push(...(await submit(group, commandOf)));
       tookMs = performance.now() - started;

@@ -1,4 +1,5 @@
 import type { Connection, Database } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { balanceKeyText } from '../ledger/book.ts';
 import type { BalanceKey } from '../ledger/command.ts';
@@ -34,6 +35,7 @@ export type SettlementWorkerDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly tables: EngineTables;
+  readonly clock: Clock;
   readonly failed: (error: unknown, what: string) => void;
 };
 
@@ -48,6 +50,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
   let stopped = true;
   let running: Promise<void> = Promise.resolve();
   let lead: Connection | undefined;
+  // By the monotonic clock: a wall clock that is set back must not make anything wait.
   let nextLeadAt = 0;
   let nextPollAt = 0;
   let nextGrownAt = 0;
@@ -68,14 +71,14 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
     aside: {
       add(many, error, forMs) {
         failed(error, `settlement transactions could not be tried: ${many.map(({ id }) => id).join(', ')}`);
-        for (const { id } of many) aside.set(id, Date.now() + forMs);
+        for (const { id } of many) aside.set(id, performance.now() + forMs);
       },
-      has: (id) => (aside.get(id) ?? 0) > Date.now(),
+      has: (id) => (aside.get(id) ?? 0) > performance.now(),
     },
   });
 
   function setAsideIds(): string[] {
-    for (const [id, until] of aside) if (until < Date.now()) aside.delete(id);
+    for (const [id, until] of aside) if (until < performance.now()) aside.delete(id);
     return [...aside.keys()];
   }
 
@@ -105,19 +108,19 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
   }
 
   async function refreshWatched(): Promise<void> {
-    if (Date.now() < nextRefreshAt) return;
-    const started = Date.now();
+    if (performance.now() < nextRefreshAt) return;
+    const started = performance.now();
     const keys = await store.watchedBalances(database, LIMITS.settlementWatchedMax);
-    const spentMs = Date.now() - started;
-    nextRefreshAt = Date.now() + Math.max(LIMITS.settlementWatchRefreshMs, 100 * spentMs);
+    const spentMs = performance.now() - started;
+    nextRefreshAt = performance.now() + Math.max(LIMITS.settlementWatchRefreshMs, 100 * spentMs);
     watched.clear();
     for (const { profileId, asset } of keys) watched.add(balanceKeyText(profileId, asset));
   }
 
   async function leads(): Promise<boolean> {
     if (lead !== undefined) return true;
-    if (Date.now() < nextLeadAt) return false;
-    nextLeadAt = Date.now() + LIMITS.settlementLeadMs;
+    if (performance.now() < nextLeadAt) return false;
+    nextLeadAt = performance.now() + LIMITS.settlementLeadMs;
     const connection = await database.reserve();
     try {
       if (await store.tryLead(connection)) lead = connection;
@@ -137,17 +140,17 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
 
   /** Reads one row for each balance that is waited for: less often where they are many. */
   async function tryGrownAnywhere(connection: Connection): Promise<number> {
-    const started = Date.now();
+    const started = performance.now();
     if (started < nextGrownAt) return 0;
     const found = await store.grownAnywhere(connection, LIMITS.settlementPageMax);
-    const spentMs = Date.now() - started;
+    const spentMs = performance.now() - started;
     nextGrownAt = started + Math.max(LIMITS.settlementPollMs - 1, 20 * spentMs);
     return tryGrown(found);
   }
 
   /** Windows, and what others left. Through the connection that holds the lead: if it is lost, so is the lead. */
   async function lookAround(connection: Connection): Promise<void> {
-    const started = Date.now();
+    const started = performance.now();
     if (started < nextPollAt) return;
     const { nowNs, nextStartNs, nextEndNs } = await store.nextDue(connection);
     const without = setAsideIds();
@@ -164,13 +167,13 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
       done += await engine.tryThese(opened);
     }
     done += await tryGrownAnywhere(connection);
-    const spentMs = Date.now() - started;
+    const spentMs = performance.now() - started;
     // More of the same at once, if there was any progress; else when the next window opens or ends, or the next poll.
     if (done > 0) nextPollAt = 0;
-    else if (found > 0) nextPollAt = Date.now() + LIMITS.settlementRetryMs;
+    else if (found > 0) nextPollAt = performance.now() + LIMITS.settlementRetryMs;
     else
       nextPollAt =
-        Date.now() + Math.min(LIMITS.settlementPollMs, nextIn(nowNs, spentMs, nextStartNs, nextEndNs));
+        performance.now() + Math.min(LIMITS.settlementPollMs, nextIn(nowNs, spentMs, nextStartNs, nextEndNs));
   }
 
   async function pass(): Promise<void> {
@@ -192,8 +195,8 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
       if (stopped) break;
       if (affirmedIds.size > 0) continue;
       const waits = [
-        nextRefreshAt - Date.now(),
-        lead === undefined ? nextLeadAt - Date.now() : nextPollAt - Date.now(),
+        nextRefreshAt - performance.now(),
+        lead === undefined ? nextLeadAt - performance.now() : nextPollAt - performance.now(),
       ];
       if (grown.size > 0) waits.push(pacer.dueInMs());
       await wakeup.sleep(Math.max(0, Math.min(...waits)));

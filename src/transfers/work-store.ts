@@ -1,7 +1,7 @@
 import { plainArray, textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import type { Instant } from '../kernel/instant.ts';
+import { INSTANT_MAX, type Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Payment } from '../rails/rail.ts';
 import { TRANSFER_COLUMNS } from './store.ts';
@@ -128,6 +128,36 @@ export async function claimDue(
     work: fromStored(row),
     transfer: byId.get(row.transferId)!,
   }));
+}
+
+/**
+ * A time that is further ahead than it can have been set was set by a clock that was ahead: that of a database server
+ * that failed since, or one that was set back. Nobody looks at such a row for as long as the clock went back, so it
+ * is made due: at once where the rail has not been called or the last call was in the future, otherwise when payments
+ * are asked about at the latest. Asking too often changes nothing; a worker that still has the row in hand loses it.
+ */
+export async function pullBack(
+  database: Queryable,
+  rails: readonly string[],
+  offsetNs: bigint,
+  { soonNs, askNs, rowsMax }: { soonNs: bigint; askNs: bigint; rowsMax: number },
+): Promise<number> {
+  const rows = await database.query(
+    `with clock as materialized (select ${NOW_NS} as now_ns),
+       ahead as materialized (
+         select w.transfer_id, w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns as is_due
+         from clock join withdrawal_work w
+           on w.rail = any ($2::text[]) and w.due_at_ns > clock.now_ns + $3::bigint and w.due_at_ns < ${INSTANT_MAX}
+         where w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns
+            or w.due_at_ns > clock.now_ns + $4::bigint
+         limit $5 for update of w skip locked)
+     update withdrawal_work w
+     set due_at_ns = clock.now_ns + case when ahead.is_due then 0 else $4::bigint end, version = w.version + 1
+     from clock, ahead where w.transfer_id = ahead.transfer_id
+     returning w.transfer_id`,
+    [offsetNs, textArray(rails), soonNs, askNs, rowsMax],
+  );
+  return rows.length;
 }
 
 /** Fiat accounts whose withdrawals are to be looked at: written with the review or the deletion itself. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
-import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { NS_PER_MS } from '../kernel/instant.ts';
 import { type Repeated, repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { createPayout, type PayoutDependencies, type PayoutTiming, type Reach } from './payout.ts';
 import type { Claimed } from './work.ts';
-import { claimDue, type Lane, wakeWithdrawals } from './work-store.ts';
+import { claimDue, type Lane, pullBack, wakeWithdrawals } from './work-store.ts';
 
 export const PAYOUT_TIMING: PayoutTiming = {
   leaseMs: LIMITS.withdrawalLeaseMs,
@@ -28,7 +28,7 @@ type Dependencies = PayoutDependencies & {
 };
 
 /** One rail's share of this node: what it has in hand, and whether the rail answers. */
-type LaneState = { inHand: number; failures: number; pauses: number; closedUntilNs: Instant };
+type LaneState = { inHand: number; failures: number; pauses: number; closedUntilMs: number };
 
 /**
  * Looks for withdrawals that are due and brings each a step further. Any number of nodes do this side by side. Rails
@@ -39,15 +39,17 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
   const { database, rails, timing, failed } = dependencies;
   const advance = createPayout(dependencies);
   const lanes = new Map<string, LaneState>(
-    rails.list.map(({ name }) => [name, { inHand: 0, failures: 0, pauses: 0, closedUntilNs: 0n }]),
+    rails.list.map(({ name }) => [name, { inHand: 0, failures: 0, pauses: 0, closedUntilMs: 0 }]),
   );
   const running = new Set<Promise<void>>();
+  let nextLookAheadMs = 0;
 
-  const nowNs = (): Instant => BigInt(Date.now()) * NS_PER_MS + timing.offsetNs();
+  /** Monotonic: a lane that is closed for a second opens after a second, whatever is done to the wall clock. */
+  const nowMs = (): number => performance.now() + Number(timing.offsetNs() / NS_PER_MS);
 
   function free(lane: LaneState): number {
     if (lane.failures < LIMITS.railFailuresMax) return LIMITS.railCallsMax - lane.inHand;
-    return nowNs() < lane.closedUntilNs || lane.inHand > 0 ? 0 : 1;
+    return nowMs() < lane.closedUntilMs || lane.inHand > 0 ? 0 : 1;
   }
 
   function learn(rail: string, lane: LaneState, reach: Reach): void {
@@ -60,10 +62,10 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
     }
     lane.failures += 1;
     // Many that fail at once are one outage, not many.
-    if (lane.failures < LIMITS.railFailuresMax || nowNs() < lane.closedUntilNs) return;
+    if (lane.failures < LIMITS.railFailuresMax || nowMs() < lane.closedUntilMs) return;
     const pauseMs = Math.min(LIMITS.railPauseMaxMs, timing.backoffFirstMs * 2 ** lane.pauses);
     lane.pauses = Math.min(lane.pauses + 1, 30);
-    lane.closedUntilNs = nowNs() + BigInt(pauseMs) * NS_PER_MS;
+    lane.closedUntilMs = nowMs() + pauseMs;
   }
 
   async function handle(claimed: Claimed): Promise<void> {
@@ -78,9 +80,20 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
     }
   }
 
+  /** The longest times that are set: back-off and lease where the rail is not asked, otherwise what rails wish for. */
+  async function lookAhead(offsetNs: bigint): Promise<void> {
+    if (performance.now() < nextLookAheadMs) return;
+    const rowsMax = LIMITS.withdrawalsWokenMax;
+    const soonNs = BigInt(Math.max(timing.backoffMaxMs, timing.leaseMs)) * NS_PER_MS;
+    const askNs = BigInt(LIMITS.withdrawalAskMaxMs) * NS_PER_MS;
+    const moved = await pullBack(database, [...lanes.keys()], offsetNs, { soonNs, askNs, rowsMax });
+    nextLookAheadMs = moved === rowsMax ? 0 : performance.now() + LIMITS.withdrawalAheadLookMs;
+  }
+
   async function claim(): Promise<Promise<void>[]> {
     const offsetNs = timing.offsetNs();
     await wakeWithdrawals(database, offsetNs, LIMITS.withdrawalsWokenMax);
+    await lookAhead(offsetNs);
     const open: Lane[] = [];
     for (const [rail, lane] of lanes) {
       const places = free(lane);

@@ -5,6 +5,8 @@ import { disableClient } from '../../src/auth/administration.ts';
 import { createAuth } from '../../src/auth/auth.ts';
 import { connectDatabase } from '../../src/database/database.ts';
 import { failureOf } from '../../src/database/failure.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
 import {
@@ -23,9 +25,15 @@ let test: TestDatabase;
 let node: AuthNode;
 let client: TestClient;
 let token: string;
+/** How far the service's clock is ahead of the right time. */
+let aheadMs = 0;
+const clock: Clock = {
+  now: () => BigInt(clock.nowMs()) * NS_PER_MS,
+  nowMs: () => Date.now() + aheadMs,
+};
 beforeAll(async () => {
   test = await createTestDatabase();
-  node = await startAuthNode(test.database, { timing: { keyReloadIntervalMs: 20 } });
+  node = await startAuthNode(test.database, { clock, timing: { keyReloadIntervalMs: 20 } });
   client = await newTestClient(test.database);
   token = await tokenFor(node, client);
 });
@@ -34,7 +42,7 @@ afterAll(async () => {
   await test.drop();
 });
 afterEach(() => {
-  vi.useRealTimers();
+  aheadMs = 0;
 });
 
 /** What a good token says. */
@@ -189,7 +197,7 @@ describe('a token that was verified before', () => {
   it('costs no query', async () => {
     const counted = counting(test.database);
     const publicUrl = (): string => node.url;
-    const auth = createAuth({ database: counted.database, publicUrl, log: node.app.log });
+    const auth = createAuth({ database: counted.database, clock, publicUrl, log: node.app.log });
     await auth.authenticate(`Bearer ${token}`);
     const before = counted.queries();
     expect(before).toBeGreaterThan(0);
@@ -198,11 +206,10 @@ describe('a token that was verified before', () => {
   });
 
   it('is refused once it has expired', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
     const short = await signedByUs(test.database, { ...claims(), exp: Math.floor(Date.now() / 1000) + 60 });
-    vi.setSystemTime(Date.now() + 58_000);
+    aheadMs = 50_000;
     expect(await node.auth.authenticate(`Bearer ${short}`)).toMatchObject({ clientId: client.clientId });
-    vi.setSystemTime(Date.now() + 3_000);
+    aheadMs = 61_000;
     await expectInvalid(short, /expired/);
   });
 
@@ -216,7 +223,7 @@ describe('a token that was verified before', () => {
     const database = connectDatabase(test.address, 2);
     const publicUrl = (): string => node.url;
     const { log } = node.app;
-    const auth = createAuth({ database, publicUrl, log, timing: { staleMs: 200 } });
+    const auth = createAuth({ database, clock, publicUrl, log, timing: { staleMs: 200 } });
     await auth.authenticate(`Bearer ${token}`);
     await database.close();
     expect(await auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
@@ -250,13 +257,12 @@ describe('a connection', () => {
   });
 
   it('does not know anybody any more whose token has expired', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
     const short = `Bearer ${await signedByUs(test.database, { ...claims(), exp: Math.floor(Date.now() / 1000) + 60 })}`;
     const connection = {};
     await node.auth.authenticate(short, connection);
-    vi.setSystemTime(Date.now() + 58_000);
+    aheadMs = 50_000;
     expect(node.auth.recall(short, connection)).toMatchObject({ clientId: client.clientId });
-    vi.setSystemTime(Date.now() + 3_000);
+    aheadMs = 61_000;
     expect(node.auth.recall(short, connection)).toBeUndefined();
   });
 

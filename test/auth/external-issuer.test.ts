@@ -4,8 +4,10 @@ import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
+import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
 import {
   type AuthNode,
+  eventually,
   newTestClient,
   postToken,
   startAuthNode,
@@ -130,6 +132,34 @@ describe('tokens of an external issuer', () => {
     const unknown = await problemOf(after.auth.authenticate(`Bearer ${await make('b')}`));
     expect([unknown.status, unknown.retryAfterSeconds]).toEqual([503, 5]);
     await Promise.all([before.stop(), after.stop()]);
+  });
+
+  it('are accepted with a key that was published a moment ago, also after the wall clock was set back', async () => {
+    const other = await startIssuer();
+    const start = await startAuthNode(test.database, { externalIssuer: external(other.url) });
+    const token = (alg: string): Promise<string> =>
+      new SignJWT({
+        iss: other.url,
+        aud: AUDIENCE,
+        client_id: 'c',
+        scope: 'a',
+        tenant: client.customerId,
+        exp: Math.floor(rightNow() / 1000) + 60,
+      })
+        .setProtectedHeader({ alg, typ: 'at+jwt', kid: alg })
+        .sign(other.keys.get(alg)!.privateKey);
+    other.published.delete('EdDSA');
+    expect(await start.auth.authenticate(`Bearer ${await token('ES256')}`)).toMatchObject({ clientId: 'c' });
+    other.published.add('EdDSA');
+    shiftWallClock(-3_600_000);
+    const fresh = await token('EdDSA');
+    await eventually(async () => {
+      const answer = await start.auth.authenticate(`Bearer ${fresh}`).catch((error: unknown) => error);
+      return !(answer instanceof Error);
+    }, 25_000);
+    shiftWallClock(0);
+    await start.stop();
+    other.server.close();
   });
 
   it('replace our own: none are issued, and none are accepted', async () => {

@@ -2,6 +2,7 @@ import { decodeProtectedHeader } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { disableClient, rotateKey } from '../../src/auth/administration.ts';
 import { type AuthTiming, createAuth } from '../../src/auth/auth.ts';
+import { createServerClock } from '../../src/database/server-clock.ts';
 import { NS_PER_SECOND } from '../../src/kernel/instant.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -71,7 +72,9 @@ describe('several nodes on one database', () => {
     const empty = await createTestDatabase();
     const publicUrl = (): string => 'http://ferry.example';
     const log = { info: () => undefined, warn: () => undefined };
-    const auths = Array.from({ length: 5 }, () => createAuth({ database: empty.database, publicUrl, log }));
+    const { database } = empty;
+    const clock = await createServerClock(database, () => undefined);
+    const auths = Array.from({ length: 5 }, () => createAuth({ database, clock, publicUrl, log }));
     await Promise.all(auths.map((auth) => auth.start()));
     const keys = await empty.database.query('select id from signing_keys');
     await Promise.all(auths.map((auth) => auth.stop()));

@@ -7,7 +7,9 @@ import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { type Auth, type AuthTiming, createAuth } from '../../src/auth/auth.ts';
 import type { ExternalIssuer } from '../../src/auth/external-issuer.ts';
 import type { Database } from '../../src/database/database.ts';
+import { createServerClock } from '../../src/database/server-clock.ts';
 import { createApp } from '../../src/http/app.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Problem } from '../../src/kernel/problem.ts';
 import { type Caller, route } from '../../src/kernel/route.ts';
@@ -52,14 +54,20 @@ const echo = route({
 /** A listening node. `publicUrl` makes several nodes one service. */
 export async function startAuthNode(
   database: Database,
-  options: { publicUrl?: string; timing?: Partial<AuthTiming>; externalIssuer?: ExternalIssuer } = {},
+  options: {
+    publicUrl?: string;
+    timing?: Partial<AuthTiming>;
+    externalIssuer?: ExternalIssuer;
+    clock?: Clock;
+  } = {},
 ): Promise<AuthNode> {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
   let url = '';
   const publicUrl = (): string => options.publicUrl ?? url;
   const { timing = {}, externalIssuer } = options;
-  const auth = createAuth({ database, publicUrl, log: logger, timing, externalIssuer });
+  const clock = options.clock ?? (await createServerClock(database, () => undefined));
+  const auth = createAuth({ database, clock, publicUrl, log: logger, timing, externalIssuer });
   const { authenticate, recall } = auth;
   const extensions = [(app: FastifyInstance) => auth.extension(app)];
   const routes = [whoAmI, echo];

@@ -269,6 +269,7 @@ describe('the address that is connected to', () => {
       sealer: createSealer(Buffer.alloc(32)),
       sender,
       reach: 'public',
+      clock: undefined as never,
       changed: () => undefined,
     }).filter((route) => route.operationId === 'createWebhook');
     const refused = create!.handle({ caller: {}, body: { url: 'https://intern.example.com/' } } as never);

@@ -2,6 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { createServerClock, type ServerClock } from '../../src/database/server-clock.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
 import { createEndpointCommand, disableEndpointCommand } from '../../src/events/webhooks/commands.ts';
 import { createDispatcher, type Dispatcher } from '../../src/events/webhooks/dispatcher.ts';
@@ -20,10 +21,12 @@ const quiet = { warn: () => undefined, info: () => undefined } as never;
 let test: TestDatabase;
 let database: Database;
 let customerId: string;
+let rightClock: ServerClock;
 const closing: (() => Promise<unknown>)[] = [];
 beforeAll(async () => {
   test = await createTestDatabase();
   database = test.database;
+  rightClock = await createServerClock(database, () => undefined);
 });
 afterAll(async () => {
   for (const close of closing.reverse()) await close();
@@ -49,7 +52,7 @@ async function startNode(options: { timeoutMs?: number; clock?: { ms: number }; 
     async disable({ id, customerId: owner }, reason) {
       await writePath.submit(disableEndpointCommand(owner, id, reason));
     },
-    ...(options.clock === undefined ? {} : { nowMs: () => options.clock!.ms }),
+    clock: { nowMs: () => options.clock?.ms ?? rightClock.nowMs() },
     timing: { pollMs: 50, stopMs: 100 },
   });
   await sequencer.start();
@@ -366,6 +369,81 @@ describe('time', () => {
       );
       return row.enabled === false && row.disabled_reason.includes('410');
     });
+    await node.stop();
+  });
+});
+
+describe('a database whose clock went back by an hour', () => {
+  it('does not keep a retry waiting, neither for an endpoint that is idle nor for one that is busy', async () => {
+    customerId = newId();
+    const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
+    const node = await startNode({ clock });
+    const [idle, busy] = [await receiver(), await receiver()];
+    for (const target of [idle, busy]) target.behave((_, response) => void response.writeHead(500).end());
+    const ids = [await createEndpoint(node, idle.url), await createEndpoint(node, busy.url)];
+    await node.writePath.submit(emit(customerId, [{}]));
+    const tried = async (id: string): Promise<boolean> => (await rows(id))[0]?.attempts === 1;
+    await until('both were tried', async () => (await tried(ids[0]!)) && (await tried(ids[1]!)));
+    for (const target of [idle, busy]) target.behave(OK);
+    const isStopped = new AbortController();
+    const traffic = (async () => {
+      while (!isStopped.signal.aborted) {
+        await node.writePath.submit(emit(customerId, [{}]));
+        await sleep(20);
+      }
+    })();
+    clock.ms -= HOUR;
+    const isDelivered = async (id: string): Promise<boolean> => (await rows(id))[0]?.status === 'DELIVERED';
+    await until(
+      'both came',
+      async () => (await isDelivered(ids[0]!)) && (await isDelivered(ids[1]!)),
+      30_000,
+    );
+    isStopped.abort();
+    await traffic;
+    await node.stop();
+  });
+
+  it('does not keep a receiver that is back waiting for its probe, and one that is not back is not flooded', async () => {
+    customerId = newId();
+    const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
+    const node = await startNode({ clock });
+    const target = await receiver();
+    target.behave((_, response) => void response.writeHead(500).end());
+    const id = await createEndpoint(node, target.url);
+    await emitSteps(node, 20);
+    const probeAt = async (): Promise<number> => {
+      const [row] = await database.query<{ at: bigint | null }>(
+        'select probe_at_ms as at from webhook_progress where endpoint_id = $1',
+        [id],
+      );
+      return Number(row!.at);
+    };
+    await until('it is taken to be down', async () => (await probeAt()) > 0);
+    clock.ms -= HOUR;
+    const failed = target.hits.length;
+    await until('it was probed', async () => (await probeAt()) < clock.ms + HOUR / 2);
+    await sleep(500);
+    expect(target.hits.length).toBeLessThan(failed + 20);
+    target.behave(OK);
+    clock.ms += 10 * 60_000;
+    node.dispatcher.wake();
+    await until('all came', () => allDelivered(id, 60));
+    expectInOrder(target);
+    await node.stop();
+  });
+
+  it('does not keep the endpoint of a node that died from the others', async () => {
+    customerId = newId();
+    const target = await receiver();
+    const before = await startNode();
+    const id = await createEndpoint(before, target.url);
+    await before.stop();
+    const lease = 'update webhook_progress set lease_token = $2, leased_until_ms = $3 where endpoint_id = $1';
+    await database.query(lease, [id, newId(), rightClock.nowMs() + HOUR]);
+    const node = await startNode();
+    await node.writePath.submit(emit(customerId, [{}]));
+    await until('it came', () => allDelivered(id, 1), 30_000);
     await node.stop();
   });
 });

@@ -1,4 +1,5 @@
 import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
+import { createServerClock } from '../../src/database/server-clock.ts';
 import { createDispatcher } from '../../src/events/webhooks/dispatcher.ts';
 import { createSealer } from '../../src/events/webhooks/secrets.ts';
 import { createSender } from '../../src/events/webhooks/sender.ts';
@@ -6,8 +7,10 @@ import { createSender } from '../../src/events/webhooks/sender.ts';
 /** A node reduced to its deliveries, as a process that can be killed. */
 const address = JSON.parse(process.argv[2]!) as DatabaseAddress;
 const log = { info: () => undefined, warn: () => undefined } as never;
+const database = connectDatabase(address, 4);
 const dispatcher = createDispatcher({
-  database: connectDatabase(address, 4),
+  database,
+  clock: await createServerClock(database, () => undefined),
   sealer: createSealer(Buffer.alloc(32, 7)),
   sender: createSender({ reach: 'anywhere', timeoutMs: 1_000 }),
   log,

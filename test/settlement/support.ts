@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import { createServerClock } from '../../src/database/server-clock.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
@@ -16,6 +18,7 @@ import { createSettlementWorker, type SettlementWorker } from '../../src/settlem
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
+import { rightNow } from '../support/wall-clock.ts';
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
 
@@ -30,7 +33,7 @@ export type Node = {
 };
 
 /** With `deaf` the engine never starts: affirmations and credits of this node wake nobody, as if it died after them. */
-export function startNode(address: DatabaseAddress, { deaf = false } = {}): Node {
+export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false } = {}): Node {
   const database = connectDatabase(address);
   const troubles: string[] = [];
   const failures: string[] = [];
@@ -49,6 +52,7 @@ export function startNode(address: DatabaseAddress, { deaf = false } = {}): Node
     database,
     writePath: path,
     tables: { assets, settlements, waits: waitTable },
+    clock,
     failed: (error, what) => failures.push(`${what}: ${String(error)}`),
   });
   if (!deaf) worker.start();
@@ -100,7 +104,8 @@ export async function createWorld(): Promise<World> {
   const test = await createTestDatabase();
   const { database, address } = test;
   const customers = new Map<string, string>();
-  const node = startNode(address);
+  const clock = await createServerClock(database, () => undefined);
+  const node = startNode(address, clock);
   const nodes = [node];
   const callerOf = (profileId: string): Caller => ({
     customerId: customers.get(profileId)!,
@@ -127,7 +132,7 @@ export async function createWorld(): Promise<World> {
     database,
     node,
     addNode(options) {
-      const added = startNode(address, options);
+      const added = startNode(address, clock, options);
       nodes.push(added);
       return added;
     },
@@ -145,7 +150,7 @@ export async function createWorld(): Promise<World> {
     },
     async propose(source, target, legs, { startMs, endMs } = {}) {
       const at = (ms: number | undefined, name: string) =>
-        ms === undefined ? {} : { [name]: new Date(Date.now() + ms).toISOString() };
+        ms === undefined ? {} : { [name]: new Date(rightNow() + ms).toISOString() };
       const request = {
         source_profile_id: source,
         target_profile_id: target,
@@ -206,7 +211,7 @@ export async function createWorld(): Promise<World> {
     },
     async quiet(withinMs = 10_000) {
       const condition = async (): Promise<boolean> => {
-        const now = BigInt(Date.now()) * NS_PER_MS;
+        const now = BigInt(rightNow()) * NS_PER_MS;
         const [row] = await database.query<{ open: bigint }>(
           `select (select count(*) from settlement_transactions where status = 'AFFIRMED' and secondary_status is null
                      and window_start_ns <= $1 and window_end_ns > $1)

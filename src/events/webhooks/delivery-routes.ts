@@ -148,7 +148,7 @@ function testRoute(dependencies: WebhookDependencies): Route {
     const { endpoint, batchId, atNs } = outcome.answer;
     const event = await findWritten(database, caller.customerId, { batchId, resourceId: id, atNs });
     const deliveryId = await insertTestDelivery(database, endpoint, event);
-    const post = { endpoint, eventId: event.id, body: eventText(event), nowMs: Date.now() };
+    const post = { endpoint, eventId: event.id, body: eventText(event), nowMs: dependencies.clock.nowMs() };
     const tried = await attempt(sender, sealer, post);
     const status = tried.isDelivered ? 'DELIVERED' : 'FAILED';
     await endTestDelivery(database, deliveryId, { ...tried, status });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { newId } from '../../kernel/id.ts';
 import { repeat } from '../../kernel/repeat.ts';
 import { LIMITS } from '../../limits.ts';
@@ -20,8 +21,8 @@ export type DispatcherOptions = {
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
   readonly attempted?: (isDelivered: boolean) => void;
-  /** The clock that retries go by; tests have one of their own. */
-  readonly nowMs?: () => number;
+  /** The database's: retries go by it, and what is stored is compared with it. Tests have one of their own. */
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly random?: () => number;
   readonly concurrency?: number;
   readonly timing?: Partial<RunnerTiming & { pollMs: number; stopMs: number }>;
@@ -40,8 +41,7 @@ const CLAIMS_MAX = 25;
 
 /** Finds endpoints that have something to do and takes on as many as fit; other nodes do the same with the others. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { sender, sealer, log } = options;
-  const nowMs = options.nowMs ?? Date.now;
+  const { sender, sealer, log, clock } = options;
   const { pollMs = LIMITS.webhookPollMs, stopMs = STOP_MS, ...timing } = options.timing ?? {};
   const runnerTiming: RunnerTiming = {
     leaseMs: LIMITS.webhookLeaseMs,
@@ -71,7 +71,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         log,
         disable: options.disable,
         attempted: options.attempted,
-        nowMs,
+        nowMs: () => clock.nowMs(),
         random: options.random ?? Math.random,
         isAbandoned: () => isAbandoned,
         concurrency: options.concurrency ?? LIMITS.webhookConcurrency,
@@ -95,7 +95,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const token = newId();
     const claims = await claimEndpoints(database, {
       token,
-      nowMs: nowMs(),
+      nowMs: clock.nowMs(),
       leaseMs: runnerTiming.leaseMs,
       limit,
       customerIds: customers,

@@ -8,13 +8,14 @@ import { readFeed } from '../feed-store.ts';
 import { TEST_EVENT } from '../types.ts';
 import type { Delivery } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Breaker } from './schedule.ts';
+import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
 
 /**
  * Which node delivers to which endpoint. A node that has the lease of an endpoint has it to itself, so order needs no
  * locks; when it dies, the lease runs out, and another one goes on with what is recorded. Leases go by the database's
- * clock, retries by the clock that is handed in.
+ * clock, retries by the clock that is handed in. A time that is further ahead than it can have been set was set by a
+ * clock that was ahead, before the database failed over or its clock was set back: it does not count.
  */
 const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
@@ -36,17 +37,29 @@ export function claimEndpoints(
     `update webhook_progress p set lease_token = $1, leased_until_ms = ${CLOCK_MS} + $2::bigint
      from (
        select p.endpoint_id from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id
-       where w.enabled and p.leased_until_ms < ${CLOCK_MS} and ($5::uuid[] is null or p.customer_id = any ($5::uuid[]))
-         and (p.probe_at_ms is null or p.probe_at_ms <= $3::bigint)
+       where w.enabled and ($5::uuid[] is null or p.customer_id = any ($5::uuid[]))
+         and (p.leased_until_ms < ${CLOCK_MS} or p.leased_until_ms > ${CLOCK_MS} + 2 * $2::bigint)
+         and (p.probe_at_ms is null or p.probe_at_ms <= $3::bigint or p.probe_at_ms > $3::bigint + $6::bigint)
          and (p.more
               or exists (select from event_groups g where g.customer_id = p.customer_id and g.position > p.position)
-              or exists (select from webhook_deliveries d
-                         where d.endpoint_id = p.endpoint_id and d.status = 'PENDING'
-                           and (d.due_at_ms <= $3::bigint or p.probe_at_ms is not null)))
+              or exists (select from (select d.due_at_ms, d.attempts from webhook_deliveries d
+                                      where d.endpoint_id = p.endpoint_id and d.status = 'PENDING'
+                                      order by d.due_at_ms limit 1) as first
+                         where p.probe_at_ms is not null or first.due_at_ms <= $3::bigint
+                            or first.due_at_ms > $3::bigint + ($7::bigint[])[1 + least(first.attempts, $8::integer)]))
        limit $4 for update of p skip locked) as free
      where p.endpoint_id = free.endpoint_id
      returning p.endpoint_id as "endpointId", p.customer_id as "customerId"`,
-    [token, leaseMs, nowMs, limit, customerIds === undefined ? null : plainArray(customerIds)],
+    [
+      token,
+      leaseMs,
+      nowMs,
+      limit,
+      customerIds === undefined ? null : plainArray(customerIds),
+      PROBE_MS_MAX,
+      plainArray(DELAYS_MS_MAX),
+      DELAYS_MS_MAX.length - 1,
+    ],
   );
 }
 

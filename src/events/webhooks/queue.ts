@@ -1,5 +1,6 @@
 import { isAfter } from '../event.ts';
 import type { Delivery } from './delivery.ts';
+import { dueMs } from './schedule.ts';
 
 /** Deliveries of one endpoint that are not done, in order for each resource: only the first of each may be sent. */
 export type Queue = {
@@ -10,7 +11,7 @@ export type Queue = {
   /** What to probe with, due or not: the one that would be tried next, so that it is not always the same. */
   probe(): Delivery | undefined;
   /** When the next one is due; undefined when all that may be sent are under way, or there are none. */
-  nextDueMs(): number | undefined;
+  nextDueMs(nowMs: number): number | undefined;
   start(delivery: Delivery): void;
   /** Not under way any more: waits for its next attempt, or is done and makes way for the next of its resource. */
   end(delivery: Delivery, isDone: boolean): void;
@@ -42,7 +43,7 @@ export function createQueue(): Queue {
     ready(nowMs, limit) {
       const due: Delivery[] = [];
       if (limit <= 0) return due;
-      for (const head of heads()) if (head.dueAtMs <= nowMs) due.push(head);
+      for (const head of heads()) if (dueMs(head, nowMs) <= nowMs) due.push(head);
       if (due.length <= limit) return due;
       return due.sort((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, limit);
     },
@@ -51,9 +52,12 @@ export function createQueue(): Queue {
       for (const head of heads()) if (found === undefined || head.dueAtMs < found.dueAtMs) found = head;
       return found;
     },
-    nextDueMs() {
+    nextDueMs(nowMs) {
       let next: number | undefined;
-      for (const { dueAtMs } of heads()) if (next === undefined || dueAtMs < next) next = dueAtMs;
+      for (const head of heads()) {
+        const headMs = dueMs(head, nowMs);
+        if (next === undefined || headMs < next) next = headMs;
+      }
       return next;
     },
     start: (delivery) => void busy.add(delivery),

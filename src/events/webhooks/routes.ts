@@ -1,4 +1,5 @@
 import type { Database } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { pageOf, readPage } from '../../kernel/paging.ts';
 import { invalidField, invalidRequest, notFound, Problem } from '../../kernel/problem.ts';
 import { type Route, route } from '../../kernel/route.ts';
@@ -35,6 +36,8 @@ export type WebhookDependencies = {
   readonly sealer: Sealer | undefined;
   readonly sender: Sender;
   readonly reach: Reach;
+  /** The database's. */
+  readonly clock: Clock;
   /** Something is to be delivered, or somebody changed where to. */
   changed(customerId: string): void;
 };

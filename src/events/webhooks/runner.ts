@@ -9,7 +9,7 @@ import type { Endpoint } from './endpoint.ts';
 import { fanOut, type Held, pendingDeliveries, releaseLease, renewLease } from './lease-store.ts';
 import { createQueue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
-import { type Breaker, CLOSED, disableReason } from './schedule.ts';
+import { type Breaker, CLOSED, disableReason, probeMs } from './schedule.ts';
 import { type Sealer, UnreadableSecret } from './secrets.ts';
 import type { Sender } from './sender.ts';
 
@@ -32,7 +32,7 @@ export type RunnerDependencies = {
   disable(endpoint: Endpoint, reason: string): Promise<void>;
   /** For whoever watches. */
   readonly attempted?: ((isDelivered: boolean) => void) | undefined;
-  /** The clock that retries go by. */
+  /** The database's clock, which retries go by. */
   nowMs(): number;
   random(): number;
   /** The service stops and has waited long enough: what ends now was cut off by us, and says nothing. */
@@ -226,7 +226,7 @@ export function startRunner(
         begin(endpoint, delivery);
       return;
     }
-    const probe = underWay.size === 0 && now >= breaker.probeAtMs ? queue.probe() : undefined;
+    const probe = underWay.size === 0 && now >= probeMs(breaker, now)! ? queue.probe() : undefined;
     if (probe !== undefined) begin(endpoint, probe);
     // Nothing is left to probe with: the next event will tell.
     else if (queue.size === 0) breaker = { ...breaker, probeAtMs: null };
@@ -234,8 +234,9 @@ export function startRunner(
 
   function hasWorkSoon(): boolean {
     if (underWay.size > 0 || takesNews()) return true;
-    const next = breaker.probeAtMs ?? queue.nextDueMs();
-    return next !== undefined && next - nowMs() <= timing.lingerMs;
+    const now = nowMs();
+    const next = probeMs(breaker, now) ?? queue.nextDueMs(now);
+    return next !== undefined && next - now <= timing.lingerMs;
   }
 
   async function pause(milliseconds: number): Promise<void> {
@@ -252,8 +253,9 @@ export function startRunner(
 
   function pauseMs(): number {
     const renewInMs = renewedMs + timing.renewMs - performance.now();
-    const next = breaker.probeAtMs ?? queue.nextDueMs();
-    const dueInMs = next === undefined || isFull() ? renewInMs : next - nowMs();
+    const now = nowMs();
+    const next = probeMs(breaker, now) ?? queue.nextDueMs(now);
+    const dueInMs = next === undefined || isFull() ? renewInMs : next - now;
     const newsInMs = takesNews() && !isFull() ? Math.max(refillInMs(), 1) : renewInMs;
     return Math.min(renewInMs, newsInMs, Math.max(dueInMs, 1));
   }

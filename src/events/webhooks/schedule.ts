@@ -22,9 +22,23 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   8 * HOUR,
 ];
 
+/** The longest that a delivery waits after 0, 1, 2, … attempts: more than jitter makes of its delay. */
+export const DELAYS_MS_MAX: readonly number[] = [0, ...RETRY_DELAYS_MS.map((delayMs) => (delayMs * 6) / 5)];
+
+/** The same for a probe. */
+export const PROBE_MS_MAX = (LIMITS.webhookProbeMaxMs * 6) / 5;
+
 /** A tenth more or less, so that what failed together does not come back together. */
 export function withJitter(delayMs: number, random: number): number {
   return Math.round(delayMs * (0.9 + 0.2 * random));
+}
+
+/**
+ * A delivery is due at its time, and also when that is further away than any delay after so many attempts: then it was
+ * written by a clock that was ahead, such as that of a database server that failed since.
+ */
+export function dueMs({ attempts, dueAtMs }: { attempts: number; dueAtMs: number }, nowMs: number): number {
+  return dueAtMs - nowMs > DELAYS_MS_MAX[Math.min(attempts, RETRY_DELAYS_MS.length)]! ? nowMs : dueAtMs;
 }
 
 export type Tried = { readonly attempts: number; readonly firstTryMs: number };
@@ -50,15 +64,21 @@ export type Breaker = {
 
 export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: null };
 
+/** When an open breaker lets the next request through: at its time, or now when that cannot be right, as above. */
+export function probeMs({ probeAtMs }: Breaker, nowMs: number): number | null {
+  return probeAtMs !== null && probeAtMs - nowMs > PROBE_MS_MAX ? nowMs : probeAtMs;
+}
+
 /**
  * Only the first failure of a delivery opens the breaker, however often it fails again: one event that a receiver never
  * takes must not keep the others from it.
  */
 export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, random: number): Breaker {
   const failingSinceMs = breaker.failingSinceMs ?? nowMs;
-  const isOpen = breaker.probeAtMs !== null;
+  const nextProbeMs = probeMs(breaker, nowMs);
+  const isOpen = nextProbeMs !== null;
   // Under way when the breaker opened: says nothing that is not known.
-  if (isOpen && nowMs < breaker.probeAtMs) return breaker;
+  if (isOpen && nowMs < nextProbeMs) return breaker;
   if (!isOpen && attempts > 1) return { ...breaker, failingSinceMs };
   const failures = breaker.failures + 1;
   const beyond = failures - LIMITS.webhookBreakerFailures;

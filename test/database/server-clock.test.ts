@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { createServerClock, type ServerClock } from '../../src/database/server-clock.ts';
+import { NS_PER_MS } from '../../src/kernel/instant.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { steerServerClock } from '../support/server-clock.ts';
+import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
+
+const HOUR = 3_600_000;
+let test: TestDatabase;
+let setServerClock: (aheadMs: number) => Promise<void>;
+let clock: ServerClock;
+beforeAll(async () => {
+  test = await createTestDatabase();
+  setServerClock = await steerServerClock(test);
+  clock = await createServerClock(test.database, () => undefined);
+  clock.start(0);
+});
+afterEach(() => shiftWallClock(0));
+afterAll(async () => {
+  await clock.stop();
+  await test.drop();
+});
+
+const errorMs = (): number => clock.nowMs() - rightNow();
+const PATIENCE = { timeout: 30_000 };
+
+it("is the server's, whatever the wall clock of the node says", async () => {
+  expect(Math.abs(errorMs())).toBeLessThan(5_000);
+  for (const shiftMs of [-HOUR, HOUR, 24 * HOUR]) {
+    shiftWallClock(shiftMs);
+    expect(Math.abs(errorMs())).toBeLessThan(5_000);
+  }
+  expect(clock.now() / NS_PER_MS - BigInt(clock.nowMs())).toBeLessThan(5_000n);
+  const later = await createServerClock(test.database, () => undefined);
+  expect(Math.abs(later.nowMs() - rightNow())).toBeLessThan(5_000);
+});
+
+it('follows the server when its clock is set, ahead and back', async () => {
+  for (const aheadMs of [HOUR, -HOUR, 0]) {
+    await setServerClock(aheadMs);
+    await expect.poll(() => Math.abs(errorMs() - aheadMs), PATIENCE).toBeLessThan(5_000);
+  }
+});
+
+it('goes on while the server cannot be read, and says so', async () => {
+  const errors: unknown[] = [];
+  let isAway = false;
+  const flaky = await createServerClock(
+    {
+      query: (text, parameters) =>
+        isAway ? Promise.reject(new Error('away')) : test.database.query(text, parameters),
+    },
+    (error) => errors.push(error),
+  );
+  isAway = true;
+  flaky.start(0);
+  await expect.poll(() => errors.length, PATIENCE).toBeGreaterThan(0);
+  const before = flaky.nowMs();
+  await expect.poll(() => flaky.nowMs() - before, PATIENCE).toBeGreaterThan(20);
+  await flaky.stop();
+});
