@@ -16,7 +16,7 @@ import { rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { connectDatabase, connectWritePath, type Database } from '../src/database/database.ts';
-import { type EmbeddedServer, startEmbedded } from '../src/database/embedded.ts';
+import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { audit } from '../src/ledger/audit.ts';
 import { createCallers } from './callers.ts';

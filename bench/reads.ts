@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Connection, connectDatabase, type Queryable } from '../src/database/database.ts';
-import { type EmbeddedServer, startEmbedded } from '../src/database/embedded.ts';
+import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import type { Page } from '../src/kernel/paging.ts';
 import { balancesAt } from '../src/ledger/balances.ts';

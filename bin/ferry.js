@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const MAJOR_MIN = 24;
 const major = Number(process.versions.node.split('.')[0]);
-const cli = new URL('../src/cli.ts', import.meta.url);
+const cli = new URL('../src/cli/cli.ts', import.meta.url);
 
 /** How the memory of the service is managed; measured with 256 and 512 connections that are always busy. */
 const MEMORY_FLAGS = [

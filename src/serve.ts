@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { type Logger, pino } from 'pino';
-import { type Config, ConfigError, checkDataDir } from './config.ts';
+import { type Config, ConfigError, checkDataDir } from './config/config.ts';
 import { installationFault } from './database/installation.ts';
 import { type OpenDatabase, openForService } from './database/open.ts';
 import { LIMITS } from './limits.ts';

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
-import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded.ts';
+import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded/server.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../../test/support/process.ts';
 import { PROFILES } from '../figures.ts';

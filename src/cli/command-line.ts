@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Config, checkDataDir } from '../config.ts';
+import { type Config, checkDataDir } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openForTool } from '../database/open.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VARIABLES } from '../config.ts';
+import { VARIABLES } from '../config/config.ts';
 import { type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
 import { withMigratable } from '../database/open.ts';
 import { audit } from '../ledger/audit.ts';

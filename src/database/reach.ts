@@ -10,7 +10,7 @@ import {
   type Database,
   type DatabaseAddress,
 } from './database.ts';
-import { type EmbeddedServer, startEmbedded } from './embedded.ts';
+import { type EmbeddedServer, startEmbedded } from './embedded/server.ts';
 import { DatabaseAway } from './failure.ts';
 
 export class OpenError extends Error {}

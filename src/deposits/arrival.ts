@@ -1,3 +1,4 @@
+import { notionalValue, type PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
 import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
 import { UNITS_MAX } from '../kernel/amount.ts';
@@ -18,7 +19,6 @@ import {
 import type { ProfileFacts } from '../profiles/profile.ts';
 import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
-import { notionalValue, type PriceSource } from '../transfers/prices.ts';
 import { clearingAccount, FIAT_RAILS } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';

@@ -5,7 +5,7 @@ import { actorTable } from '../identity/actor-store.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
-import { withdrawalWakes } from '../transfers/work-store.ts';
+import { withdrawalWakes } from '../withdrawals/store.ts';
 import {
   createFiatAccountCommand,
   type FiatAccountTables,

@@ -12,9 +12,9 @@ import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { deriveTransaction } from '../rails/derive.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { TransferShape } from '../transfers/schema.ts';
+import { deriveTransaction } from './derive.ts';
 import { SUSPENSE_CRYPTO_DEPOSIT } from './examples.ts';
 
 const Reference = (description: string) =>

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { CryptoNetworkName } from '../fees/schema.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/shapes.ts';
-import { type DepositTables, depositCommand } from '../transfers/deposit.ts';
 import { transferCreator } from '../transfers/routes.ts';
 import { TransferShape } from '../transfers/schema.ts';
+import { type DepositTables, depositCommand } from './deposit.ts';
 import { SIMULATED_DEPOSIT } from './examples.ts';
 
 export const SandboxDepositRequest = Type.Object(

@@ -1,7 +1,7 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from '../rails/journal.ts';
 import type { ArrivedDeposit, Notice } from '../rails/rail.ts';
+import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './journal.ts';
 
 /** The outside world of the sandbox, kept beside the service's own tables and never read by them. */
 

@@ -4,12 +4,12 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { RailName } from '../rails/rail.ts';
-import type { SimulatedRails } from '../rails/simulated.ts';
-import { endCommand, failedByRail, type OutcomeTables } from '../transfers/outcome.ts';
-import { paymentOf } from '../transfers/progress.ts';
 import { TransferShape } from '../transfers/schema.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
+import { endCommand, failedByRail, type OutcomeTables } from '../withdrawals/outcome.ts';
+import { paymentOf } from '../withdrawals/transitions.ts';
 import { COMPLETED_WITHDRAWAL, FAILED_WITHDRAWAL } from './examples.ts';
+import type { SimulatedRails } from './simulated.ts';
 
 type Dependencies = {
   readonly database: Database;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { SandboxFile } from './demo.ts';
 
 /** What a newcomer needs: where it is, how to read about it, who to be, and one command that works when pasted. */

@@ -6,9 +6,10 @@ import { IdParams } from '../kernel/shapes.ts';
 import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
-import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto-withdrawal.ts';
+import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from '../withdrawals/crypto.ts';
+import { type FiatWithdrawalTables, fiatWithdrawalCommand } from '../withdrawals/fiat.ts';
+import { newWork } from '../withdrawals/store.ts';
 import { CRYPTO_WITHDRAWAL, FIAT_WITHDRAWAL, INTERNAL_TRANSFER, PLATFORM_TRANSFER } from './examples.ts';
-import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat-withdrawal.ts';
 import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
 import {
@@ -21,7 +22,6 @@ import {
 } from './schema.ts';
 import { findTransfer, newTransfers } from './store.ts';
 import { type Transfer, transferText } from './transfer.ts';
-import { newWork } from './work-store.ts';
 
 type Connections = { readonly database: Database; readonly writePath: WritePath };
 

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { guaranteedFeeTable } from '../../src/fees/store.ts';
 import { actorTable } from '../../src/identity/actor-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { parseInstant } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import { profileTable } from '../../src/profiles/store.ts';
-import { cryptoWithdrawalCommand } from '../../src/transfers/crypto-withdrawal.ts';
 import { newTransfers } from '../../src/transfers/store.ts';
-import { newWork } from '../../src/transfers/work-store.ts';
+import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
+import { newWork } from '../../src/withdrawals/store.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import {
   type Answer,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
 import { createOutageLog } from '../../src/database/outage.ts';
 import { assemble } from '../../src/main.ts';

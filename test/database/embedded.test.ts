@@ -17,22 +17,22 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
+import { findPackageDir } from '../../src/database/embedded/binaries.ts';
+import { chooseServerUser, chooseSocketDir } from '../../src/database/embedded/files.ts';
+import { processExists, readPidFile } from '../../src/database/embedded/process.ts';
 import {
   defaultDataDir,
   EmbeddedError,
   type EmbeddedOptions,
   type EmbeddedServer,
   startEmbedded,
-} from '../../src/database/embedded.ts';
-import { findPackageDir } from '../../src/database/embedded-binaries.ts';
-import { chooseServerUser, chooseSocketDir } from '../../src/database/embedded-files.ts';
-import { processExists, readPidFile } from '../../src/database/embedded-process.ts';
+} from '../../src/database/embedded/server.ts';
 
 // Real servers: each first start takes a second of processor time, and more on a busy machine.
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 const isRoot = process.getuid?.() === 0;
-const moduleUrl = new URL('../../src/database/embedded.ts', import.meta.url).href;
+const moduleUrl = new URL('../../src/database/embedded/server.ts', import.meta.url).href;
 const directories: string[] = [];
 const servers: EmbeddedServer[] = [];
 const owners: ChildProcess[] = [];

@@ -5,9 +5,6 @@ import { listAddresses, listInstructions, listSuspense } from '../../src/deposit
 import { feedBacklog } from '../../src/events/backlog-store.ts';
 import { FEED_START, LINE_MAX } from '../../src/events/event.ts';
 import { feedHead, findEvent, placeBefore, readFeed } from '../../src/events/feed-store.ts';
-import { webhookBacklogs } from '../../src/events/webhooks/backlog-store.ts';
-import { listDeliveries } from '../../src/events/webhooks/delivery-store.ts';
-import { listEndpoints } from '../../src/events/webhooks/store.ts';
 import { reviewBacklog } from '../../src/fiat-accounts/backlog-store.ts';
 import { listFiatAccounts, listForReview } from '../../src/fiat-accounts/list-store.ts';
 import { listAccounts, listIdentities } from '../../src/identity/store.ts';
@@ -19,9 +16,12 @@ import { listProfiles } from '../../src/profiles/store.ts';
 import { settlementBacklog } from '../../src/settlement/backlog-store.ts';
 import { listSettlements, type SettlementFilters } from '../../src/settlement/list-store.ts';
 import { findSettlement } from '../../src/settlement/store.ts';
-import { withdrawalBacklogs } from '../../src/transfers/backlog-store.ts';
-import { listContradictions } from '../../src/transfers/payout-store.ts';
-import { claimDue } from '../../src/transfers/work-store.ts';
+import { webhookBacklogs } from '../../src/webhooks/backlog-store.ts';
+import { listDeliveries } from '../../src/webhooks/delivery-store.ts';
+import { listEndpoints } from '../../src/webhooks/store.ts';
+import { withdrawalBacklogs } from '../../src/withdrawals/backlog-store.ts';
+import { listContradictions } from '../../src/withdrawals/payout-store.ts';
+import { claimDue } from '../../src/withdrawals/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   BIG,

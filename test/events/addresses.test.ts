@@ -1,11 +1,11 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isPublicAddress } from '../../src/events/webhooks/addresses.ts';
-import { webhookRoutes } from '../../src/events/webhooks/routes.ts';
-import { createSealer } from '../../src/events/webhooks/secrets.ts';
-import { createSender, type Resolve } from '../../src/events/webhooks/sender.ts';
 import { Problem } from '../../src/kernel/problem.ts';
+import { isPublicAddress } from '../../src/webhooks/addresses.ts';
+import { webhookRoutes } from '../../src/webhooks/routes.ts';
+import { createSealer } from '../../src/webhooks/secrets.ts';
+import { createSender, type Resolve } from '../../src/webhooks/sender.ts';
 import {
   expectInvalid,
   expectProblem,

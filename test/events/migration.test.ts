@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Connection } from '../../src/database/database.ts';
 import { FEED_START, LINE_MAX } from '../../src/events/event.ts';
 import { findEvent, readFeed, sequence } from '../../src/events/feed-store.ts';
-import { listDeliveries, replaySince } from '../../src/events/webhooks/delivery-store.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { listDeliveries, replaySince } from '../../src/webhooks/delivery-store.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { databaseBefore } from '../support/migrations.ts';
 

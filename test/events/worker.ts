@@ -1,8 +1,8 @@
 import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
-import { createDispatcher } from '../../src/events/webhooks/dispatcher.ts';
-import { createSealer } from '../../src/events/webhooks/secrets.ts';
-import { createSender } from '../../src/events/webhooks/sender.ts';
+import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
+import { createSealer } from '../../src/webhooks/secrets.ts';
+import { createSender } from '../../src/webhooks/sender.ts';
 
 /** A node reduced to its deliveries, as a process that can be killed. */
 const address = JSON.parse(process.argv[2]!) as DatabaseAddress;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Rail } from '../../src/rails/rail.ts';
-import { endCommand, failedByRail } from '../../src/transfers/outcome.ts';
+import { endCommand, failedByRail } from '../../src/withdrawals/outcome.ts';
 import { patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Rail } from '../../src/rails/rail.ts';
-import { CHECKPOINTS, type Checkpoint } from '../../src/transfers/payout.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
+import { CHECKPOINTS, type Checkpoint } from '../../src/withdrawals/steps.ts';
 import { createWorld, type Node, never, type World } from '../support/payouts.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Rail } from '../../src/rails/rail.ts';
-import { CHECKPOINTS, type Checkpoint } from '../../src/transfers/payout.ts';
+import { CHECKPOINTS, type Checkpoint } from '../../src/withdrawals/steps.ts';
 import { hold, patient, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 

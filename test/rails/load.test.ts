@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RAIL_NAMES } from '../../src/rails/facts.ts';
-import { CLAIM_DUE, claimDue } from '../../src/transfers/work-store.ts';
+import { RAIL_NAMES } from '../../src/sandbox/facts.ts';
+import { CLAIM_DUE, claimDue } from '../../src/withdrawals/store.ts';
 import { available, held, move } from '../support/ledger.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 

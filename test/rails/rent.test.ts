@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deriveAddress } from '../../src/rails/derive.ts';
+import { deriveAddress } from '../../src/sandbox/derive.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
 let world: World;

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addressFault, CRYPTO_NETWORKS, type CryptoNetwork } from '../../src/kernel/address.ts';
-import { deriveAddress } from '../../src/rails/derive.ts';
-import { isChain, RAIL_FACTS } from '../../src/rails/facts.ts';
 import type { Payment } from '../../src/rails/rail.ts';
-import { BEHAVIOURS, behaviourOf, STEERINGS } from '../../src/rails/steering.ts';
+import { deriveAddress } from '../../src/sandbox/derive.ts';
+import { isChain, RAIL_FACTS } from '../../src/sandbox/facts.ts';
+import { BEHAVIOURS, behaviourOf, STEERINGS } from '../../src/sandbox/steering.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 import { describeRail } from './contract.ts';
 

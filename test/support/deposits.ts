@@ -3,8 +3,8 @@ import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
 import type { FiatNetwork } from '../../src/deposits/way.ts';
 import type { CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { deriveAddress } from '../../src/rails/derive.ts';
 import type { ArrivedDeposit } from '../../src/rails/rail.ts';
+import { deriveAddress } from '../../src/sandbox/derive.ts';
 import type { Node, World } from './payouts.ts';
 
 export const METADATA = { user: '42' };

@@ -3,6 +3,7 @@ import { connectDatabase, type Database } from '../../src/database/database.ts';
 import { arrivals as arrivalTable } from '../../src/deposits/arrival-store.ts';
 import { type Arrivals, createArrivals } from '../../src/deposits/arrivals.ts';
 import { suspenseDeposits } from '../../src/deposits/store.ts';
+import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
 import { guaranteedFeeTable } from '../../src/fees/store.ts';
 import type { FiatKind } from '../../src/fiat-accounts/fiat-account.ts';
@@ -14,22 +15,25 @@ import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import { profileTable } from '../../src/profiles/store.ts';
-import { deriveAddress } from '../../src/rails/derive.ts';
-import { RAIL_NAMES } from '../../src/rails/facts.ts';
-import type { JournalEntry } from '../../src/rails/journal.ts';
 import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
-import { createSimulatedRails } from '../../src/rails/simulated.ts';
+import { deriveAddress } from '../../src/sandbox/derive.ts';
+import { RAIL_NAMES } from '../../src/sandbox/facts.ts';
+import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
-import { cryptoWithdrawalCommand } from '../../src/transfers/crypto-withdrawal.ts';
-import { fiatWithdrawalCommand } from '../../src/transfers/fiat-withdrawal.ts';
-import { createNoticeWorker, type NoticeWorker } from '../../src/transfers/notices.ts';
-import type { Checkpoint } from '../../src/transfers/payout.ts';
-import { contradictions, rents } from '../../src/transfers/payout-store.ts';
-import { createPriceTable, SANDBOX_PRICES } from '../../src/transfers/prices.ts';
+import { createSimulatedRails } from '../../src/sandbox/simulated.ts';
 import { changedTransfers, newTransfers, transferById } from '../../src/transfers/store.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
-import { newWork, withdrawalWakes, works } from '../../src/transfers/work-store.ts';
-import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from '../../src/transfers/worker.ts';
+import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
+import { fiatWithdrawalCommand } from '../../src/withdrawals/fiat.ts';
+import { createNoticeWorker, type NoticeWorker } from '../../src/withdrawals/notices.ts';
+import { contradictions, rents } from '../../src/withdrawals/payout-store.ts';
+import type { Checkpoint } from '../../src/withdrawals/steps.ts';
+import { newWork, withdrawalWakes, works } from '../../src/withdrawals/store.ts';
+import {
+  createWithdrawalWorker,
+  PAYOUT_TIMING,
+  type WithdrawalWorker,
+} from '../../src/withdrawals/worker.ts';
 import { createTestDatabase } from './database.ts';
 import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';

@@ -2,9 +2,8 @@ import { cp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
-import { startEmbedded } from '../../src/database/embedded.ts';
-import { findPackageDir, prepareBinaries } from '../../src/database/embedded-binaries.ts';
-import { type Site, spawnServer } from '../../src/database/embedded-cluster.ts';
+import { findPackageDir, prepareBinaries } from '../../src/database/embedded/binaries.ts';
+import { type Site, spawnServer } from '../../src/database/embedded/cluster.ts';
 import {
   chooseSocketDir,
   findServerUser,
@@ -12,8 +11,9 @@ import {
   openDataDirTo,
   prepareDataDir,
   prepareSocketDir,
-} from '../../src/database/embedded-files.ts';
-import { type Postmaster, readPidFile, stopPostmaster } from '../../src/database/embedded-process.ts';
+} from '../../src/database/embedded/files.ts';
+import { type Postmaster, readPidFile, stopPostmaster } from '../../src/database/embedded/process.ts';
+import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { makeDataDir, removeDataDir } from './process.ts';
 

@@ -1,0 +1,143 @@
+import { parseArgs } from 'node:util';
+import { AdministrationError } from '../auth/administration.ts';
+import { ConfigError, isProduction, readConfig, variableLike } from '../config/config.ts';
+import { NotAdmitted } from '../database/admission.ts';
+import { EmbeddedError } from '../database/embedded/server.ts';
+import { MigrationError } from '../database/migrate.ts';
+import { OpenError } from '../database/reach.ts';
+import { VERSION } from '../version.ts';
+import { CommandError, type CommandLine, UsageError } from './command-line.ts';
+import { COMMANDS, variables } from './commands.ts';
+
+/** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
+
+function overview(): string {
+  const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
+  return [
+    'ferry moves value: between profiles, to banks and blockchains, and between parties who settle.',
+    '',
+    'Usage: ferry <command> [options]',
+    '',
+    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}${command.summary}`),
+    '',
+    'Every command accepts --help; those that print data accept --json.',
+    'Environment:',
+    variables(),
+    '',
+  ].join('\n');
+}
+
+function helpFor(command: CommandLine): string {
+  const options = Object.entries(command.options ?? {});
+  const lines = [`ferry ${command.name}: ${command.summary}`, '', `Usage: ferry ${command.usage}`];
+  const { details } = command;
+  if (details !== undefined) {
+    lines.push('', typeof details === 'string' ? details : details(isProduction(process.env)));
+  }
+  lines.push('', 'Options:');
+  for (const [name, { help, value }] of options)
+    lines.push(`  ${`--${name}${value ? ` <${value}>` : ''}`.padEnd(34)}${help}`);
+  if (command.json) lines.push(`  ${'--json'.padEnd(34)}print JSON, for machines`);
+  lines.push(`  ${'--help'.padEnd(34)}print this`, '');
+  return lines.join('\n');
+}
+
+function findCommand(
+  words: readonly string[],
+): { command: CommandLine; rest: readonly string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const command = COMMANDS.find((one) => one.name === name);
+    if (command !== undefined) return { command, rest: words.slice(length) };
+  }
+  return undefined;
+}
+
+function parse(command: CommandLine, rest: readonly string[]) {
+  const options = Object.fromEntries(
+    Object.entries(command.options ?? {}).map(([name, { value, multiple }]) => [
+      name,
+      { type: value === undefined ? ('boolean' as const) : ('string' as const), multiple: multiple ?? false },
+    ]),
+  );
+  try {
+    return parseArgs({
+      args: [...rest],
+      options: {
+        ...options,
+        ...(command.json ? { json: { type: 'boolean' as const } } : {}),
+        help: { type: 'boolean', short: 'h' },
+      },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    // Its first sentence says what is wrong; the others explain how arguments are parsed.
+    const [sentence] = (error as Error).message.split(/\.?(?:\s*\n|\s+(?=To )|$)/);
+    const [, unknown] = /^Unknown option '(-[^']+)'/.exec(sentence!) ?? [];
+    const variable = unknown === undefined ? undefined : variableLike(unknown);
+    throw new UsageError(
+      variable === undefined ? `${sentence}.` : `${sentence}: set the variable ${variable}.`,
+    );
+  }
+}
+
+/** The nearest help to what was called: of the command, of its group, or of all. */
+function helpNear(words: readonly string[]): string {
+  const [first = ''] = words;
+  const group = COMMANDS.some((command) => command.name.startsWith(`${first} `)) ? first : undefined;
+  const name = findCommand(words)?.command.name ?? group;
+  return name === undefined ? 'ferry --help' : `ferry ${name} --help`;
+}
+
+async function run(words: readonly string[]): Promise<number> {
+  const [first] = words;
+  if (first === '--version') {
+    process.stdout.write(`ferry ${VERSION}\n`);
+    return 0;
+  }
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    process.stdout.write(overview());
+    return first === undefined ? 2 : 0;
+  }
+  const found = findCommand(words);
+  if (found === undefined) {
+    const group = COMMANDS.filter((command) => command.name.startsWith(`${first} `));
+    if (group.length > 0 && (words[1] === undefined || words[1].startsWith('-'))) {
+      process.stdout.write(group.map(helpFor).join('\n'));
+      return words[1] === undefined ? 2 : 0;
+    }
+    throw new UsageError(`There is no command "${words.slice(0, 2).join(' ')}".`);
+  }
+  const { values, positionals } = parse(found.command, found.rest);
+  if (values.help === true) {
+    process.stdout.write(helpFor(found.command));
+    return 0;
+  }
+  return found.command.run({
+    config: readConfig(process.env),
+    options: values,
+    positionals,
+    json: (values as { json?: boolean }).json === true,
+    print: (text) => void process.stdout.write(`${text}\n`),
+    progress: (text) => void process.stderr.write(`${text}\n`),
+  });
+}
+
+const words = process.argv.slice(2);
+try {
+  process.exitCode = await run(words);
+} catch (error) {
+  const expected = [
+    UsageError,
+    CommandError,
+    ConfigError,
+    MigrationError,
+    EmbeddedError,
+    OpenError,
+    NotAdmitted,
+    AdministrationError,
+  ].some((kind) => error instanceof kind);
+  const message = expected ? (error as Error).message : error;
+  console.error(error instanceof UsageError ? `${error.message} Try: ${helpNear(words)}` : message);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+}

@@ -1,0 +1,236 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { dirname, resolve } from 'node:path';
+import type { ExternalIssuer } from '../auth/external-issuer.ts';
+import { defaultDataDir } from '../database/embedded/server.ts';
+import { createPriceTable, type PriceSource, SANDBOX_PRICES } from '../fees/prices.ts';
+import { createFeeSchedule, type FeeSchedule } from '../fees/schedule.ts';
+import { type Assets, createAssets, DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { type ConfigFile, readConfigFile } from './file.ts';
+
+/** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
+export type Config = {
+  readonly mode: 'sandbox' | 'production';
+  readonly host: string;
+  readonly port: number;
+  /** Absent: the embedded server, in the data directory. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  /** Absent: the address that the service listens on. */
+  readonly publicUrl: string | undefined;
+  readonly logLevel: LogLevel;
+  /** Seals the secrets of webhook endpoints. Absent: the sandbox makes one, production has no webhooks. */
+  readonly secretKey: Buffer | undefined;
+  readonly assets: Assets;
+  readonly fees: FeeSchedule;
+  readonly prices: PriceSource;
+  /** Whether this node brings withdrawals further; one that does not only answers requests. */
+  readonly workers: boolean;
+  /** How much faster than outside time passes for the sandbox's rails. */
+  readonly sandboxSpeed: number;
+  /** Rent that one destination on SOLANA may cost in a day. */
+  readonly rentLamportsPerDayMax: bigint;
+  /** Tokens of this issuer are accepted instead of our own. */
+  readonly externalIssuer: ExternalIssuer | undefined;
+  /** The process belongs to an `npx` or `npm start`, and ends with it. */
+  readonly startedByNpm: boolean;
+};
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export class ConfigError extends Error {}
+
+/** Every variable, for those who ask the command line; docs/operations.md has more to say about each. */
+export const VARIABLES = {
+  PORT: 'port to listen on; 8080, 0 takes a free one',
+  HOST: 'address to listen on; 127.0.0.1',
+  FERRY_MODE: 'sandbox (unless set) or production',
+  DATABASE_URL: 'your PostgreSQL; without it an embedded one, which only the sandbox has',
+  FERRY_DATA_DIR: 'where the embedded database and sandbox.json are',
+  FERRY_PUBLIC_URL: 'the address that clients use; required in production',
+  FERRY_CONFIG: 'a JSON file with assets, fees, prices, an external token issuer',
+  FERRY_WORKERS: 'on (unless set), or off: leave withdrawals to other nodes',
+  FERRY_SANDBOX_SPEED: "how much faster than outside the sandbox's rails are; 600",
+  FERRY_SECRET_KEY: '32 bytes in base64 that seal webhook secrets; production has no webhooks without',
+  LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
+} as const satisfies Record<string, string>;
+
+/** The variable that somebody meant who gave it as an option: --port, --data-dir. */
+export function variableLike(option: string): string | undefined {
+  const name = option.replace(/^-+/, '').replaceAll('-', '_').toUpperCase();
+  return Object.keys(VARIABLES).find((variable) => variable === name || variable === `FERRY_${name}`);
+}
+
+/** For help, which is given whatever else is wrong. */
+export const isProduction = (env: Environment): boolean => env.FERRY_MODE === 'production';
+
+/**
+ * Makes what is missing of the data directory as far as its first level: the rest can be made then. Node's own way to
+ * make a whole path never ends where a directory is there and says that it is not, as /proc does.
+ */
+export function checkDataDir(dataDir: string): void {
+  let missing = dataDir;
+  if (existsSync(missing)) return;
+  while (!existsSync(dirname(missing))) missing = dirname(missing);
+  try {
+    mkdirSync(missing, { mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process was faster.
+    if (code === 'EEXIST') return;
+    throw new ConfigError(
+      `FERRY_DATA_DIR ${dataDir} cannot be made (${code}): set it to a directory that the user running Ferry may write to.`,
+    );
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+function oneOf<Value extends string>(
+  env: Environment,
+  name: string,
+  values: readonly Value[],
+  absent: Value,
+): Value {
+  const value = env[name];
+  if (value === undefined || value === '') return absent;
+  if (!(values as readonly string[]).includes(value)) {
+    throw new ConfigError(`${name} must be one of ${values.join(', ')}, not "${value}".`);
+  }
+  return value as Value;
+}
+
+function readPort(env: Environment): number {
+  const text = env.PORT;
+  if (text === undefined || text === '') return 8080;
+  const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw new ConfigError(`PORT must be a number from 0 to 65535, not "${text}".`);
+  return port;
+}
+
+function readSpeed(env: Environment): number {
+  const text = env.FERRY_SANDBOX_SPEED;
+  // A minute outside is a tenth of a second: three confirmations of BITCOIN take three seconds.
+  if (text === undefined || text === '') return 600;
+  const speed = /^[0-9]{1,7}$/.test(text) ? Number(text) : 0;
+  if (speed < 1) throw new ConfigError(`FERRY_SANDBOX_SPEED must be a whole number from 1, not "${text}".`);
+  return speed;
+}
+
+function readHost(env: Environment): string {
+  const host = env.HOST;
+  if (host === undefined || host === '') return '127.0.0.1';
+  if (isIP(host) === 0 && !/^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$/.test(host)) {
+    throw new ConfigError(`HOST must be an IP address or a host name, not "${host}".`);
+  }
+  return host;
+}
+
+function readUrl(env: Environment, name: string, protocols: readonly string[]): string | undefined {
+  const text = env[name];
+  if (text === undefined || text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !protocols.includes(url.protocol)) {
+    // The value is not repeated: a database URL holds a password.
+    throw new ConfigError(
+      `${name} must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}.`,
+    );
+  }
+  return text.replace(/\/+$/, '');
+}
+
+/** Ten token accounts. A destination that costs more closes them and keeps the rent. */
+const RENT_LAMPORTS_PER_DAY_MAX = 20_392_800n;
+
+const SECRET_KEY_BYTES = 32;
+
+function readSecretKey(env: Environment): Buffer | undefined {
+  const text = env.FERRY_SECRET_KEY;
+  if (text === undefined || text === '') return undefined;
+  const key = Buffer.from(text, 'base64');
+  // The decoder skips what it does not know; and the value itself is not repeated.
+  if (key.length !== SECRET_KEY_BYTES || key.toString('base64') !== text) {
+    throw new ConfigError(
+      `FERRY_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes in base64, as "openssl rand -base64 32" makes them.`,
+    );
+  }
+  return key;
+}
+
+/** What FERRY_CONFIG names; without it, what changes nothing. */
+function readJson(env: Environment): unknown {
+  const path = env.FERRY_CONFIG;
+  if (path === undefined || path === '') return {};
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The parser quotes what it stumbled over, with its line breaks.
+    const reason = (error as Error).message.replace(/\s+/g, ' ');
+    throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${reason}.`);
+  }
+}
+
+/** What the file's parts complain about, as one sentence. */
+function fromFile<Value>(create: () => Value): Value {
+  try {
+    return create();
+  } catch (error) {
+    throw new ConfigError(`FERRY_CONFIG: ${(error as Error).message}.`);
+  }
+}
+
+function readPrices({ prices }: ConfigFile, mode: Config['mode'], assets: Assets): PriceSource {
+  if (prices === undefined) return createPriceTable(mode === 'sandbox' ? SANDBOX_PRICES : {});
+  // A price of something that is not there is a typo, and then the asset that was meant has none.
+  const unknown = Object.keys(prices).find((code) => assets.find(code) === undefined);
+  if (unknown !== undefined) throw new Error(`prices.${unknown} must name a configured asset`);
+  return createPriceTable(prices);
+}
+
+/** Started as `npm start`, `npx ferry` or `npx node`. Whoever daemonizes Ferry with another tool of npx is not meant. */
+function isStartedByNpm({
+  npm_lifecycle_event: event,
+  npm_lifecycle_script: script = '',
+}: Environment): boolean {
+  return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
+}
+
+export function readConfig(env: Environment): Config {
+  const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
+  const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
+  const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
+  if (publicUrl !== undefined && /[?#]/.test(publicUrl)) {
+    throw new ConfigError('FERRY_PUBLIC_URL must be a URL without a query or fragment.');
+  }
+  if (mode === 'production' && databaseUrl === undefined) {
+    throw new ConfigError('DATABASE_URL must name your PostgreSQL server when FERRY_MODE is production.');
+  }
+  if (mode === 'production' && publicUrl === undefined) {
+    throw new ConfigError(
+      'FERRY_PUBLIC_URL must be set when FERRY_MODE is production: it is the issuer of tokens and part of every error.',
+    );
+  }
+  const content = readJson(env);
+  const file = fromFile(() => readConfigFile(content));
+  const assets = fromFile(() => createAssets(file.assets ?? DEFAULT_ASSETS));
+  return {
+    mode,
+    host: readHost(env),
+    port: readPort(env),
+    databaseUrl,
+    dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),
+    publicUrl,
+    // A newcomer sees the welcome, not its log; an operator sees the log.
+    logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
+    secretKey: readSecretKey(env),
+    assets,
+    fees: fromFile(() => createFeeSchedule(assets, file.fees)),
+    prices: fromFile(() => readPrices(file, mode, assets)),
+    workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
+    sandboxSpeed: readSpeed(env),
+    rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
+    externalIssuer: file.externalIssuer,
+    startedByNpm: isStartedByNpm(env),
+  };
+}

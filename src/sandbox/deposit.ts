@@ -1,0 +1,92 @@
+import { notionalValue, type PriceSource } from '../fees/prices.ts';
+import { CRYPTO_NETWORKS, type CryptoNetwork } from '../kernel/address.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { createFields, type Fields } from '../kernel/fields.ts';
+import { newId } from '../kernel/id.ts';
+import { type Command, read, refuse, write } from '../ledger/command.ts';
+import { transferEvent } from '../transfers/event.ts';
+import { clearingAccount } from '../transfers/rails.ts';
+import { ownProfileProblem, type TransferTables, transferKey } from '../transfers/request.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+
+/** Value that came in from outside: over a wire, or over a crypto network. */
+export type Deposit = {
+  readonly profile_id: string;
+  readonly asset: string;
+  readonly amount: string;
+  readonly crypto_network?: CryptoNetwork;
+  readonly ref_id?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
+export type DepositTables = Omit<TransferTables, 'actors'> & { readonly prices: PriceSource };
+
+/** The network that it came over, undefined for fiat. One that can only be one need not be named. */
+function readNetwork(fields: Fields, deposit: Deposit, assets: Assets): CryptoNetwork | undefined {
+  const { asset, crypto_network: network } = deposit;
+  const names = CRYPTO_NETWORKS.filter((name) => assets.get(asset).networks[name] !== undefined);
+  if (names.length === 0) {
+    if (network !== undefined) fields.fault('/crypto_network', `must be absent, ${asset} is on no network`);
+    return undefined;
+  }
+  if (network === undefined && names.length > 1) {
+    fields.fault('/crypto_network', `is required, ${asset} is on several networks: ${names.join(', ')}`);
+  } else if (network !== undefined && !names.includes(network)) {
+    fields.fault('/crypto_network', `must be a network of ${asset}: ${names.join(', ')}`);
+  }
+  return network ?? names[0];
+}
+
+/** Credits a profile of that customer, completed at once and without a fee. */
+export function depositCommand(
+  customerId: string,
+  deposit: Deposit,
+  tables: DepositTables,
+): Command<Transfer> {
+  const { assets, profiles, newTransfers, prices } = tables;
+  const { asset, profile_id: profileId } = deposit;
+  const fields = createFields(assets);
+  const known = fields.asset('/asset', asset);
+  const units = fields.amount('/amount', deposit.amount, known)!;
+  const network = known === undefined ? undefined : readNetwork(fields, deposit, assets);
+  fields.check();
+  const id = newId();
+  const notional = network && notionalValue(prices.find(asset), assets, asset, units);
+  const asked = { ...deposit, amount: assets.format(asset, units), crypto_network: network };
+  return {
+    key: transferKey(customerId, 'DEPOSIT', id, asked),
+    balances: [{ profileId, asset }],
+    reads: [read(profiles, profileId)],
+    decide(view) {
+      const fault = ownProfileProblem(view, profiles, profileId, customerId);
+      if (fault !== undefined) return refuse(fault);
+      const transfer: Transfer = {
+        id,
+        customerId,
+        profileId,
+        type: network === undefined ? 'WIRE_DEPOSIT' : 'CRYPTO_DEPOSIT',
+        direction: 'CREDIT',
+        status: 'COMPLETED',
+        asset,
+        amountUnits: units,
+        feeUnits: 0n,
+        balanceAsset: asset,
+        balanceUnits: units,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
+        refId: deposit.ref_id ?? null,
+        metadata: deposit.metadata ?? null,
+        cryptoNetwork: network ?? null,
+        notionalValue: notional ?? null,
+      };
+      const from = clearingAccount(network ?? 'wire');
+      return {
+        accepted: true,
+        causeId: id,
+        postings: [{ asset, units, from, to: { profileId, account: 'available' } }],
+        writes: [write(newTransfers, id, transfer), transferEvent(transfer, assets)],
+        answer: transfer,
+      };
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { CRYPTO_NETWORKS } from '../kernel/address.ts';
+import type { Payment } from '../rails/rail.ts';
+import { deriveAddress } from './derive.ts';
+
+/**
+ * How a user of the sandbox makes a rail misbehave: by an amount, a memo or an address. docs/sandbox.md lists them all,
+ * and a test holds the page against this table.
+ */
+export const BEHAVIOURS = {
+  refuse: { digits: '66601', does: 'refuses the payment when it is submitted' },
+  fail: { digits: '66602', does: 'takes the payment on, and fails it later' },
+  lost: { digits: '66603', does: 'times out, and the request never arrived; the second one is paid' },
+  timeout: { digits: '66604', does: 'times out, yet the request arrived and is paid' },
+  pending: { digits: '66605', does: 'stays pending until you complete or fail the transfer' },
+  twice: { digits: '66606', does: 'pays, and reports it two times more without being asked' },
+  late: { digits: '66607', does: 'pays, and says so only an hour (of simulated time) later' },
+  returned: { digits: '66608', does: 'pays, and an hour later reports that it failed' },
+  down: { digits: '66609', does: 'is unavailable for the first three requests, then pays' },
+  rent: { digits: undefined, does: 'on SOLANA: closes its token account after each payment' },
+} as const satisfies Record<string, { digits: string | undefined; does: string }>;
+
+export type Steering = keyof typeof BEHAVIOURS;
+export type Behaviour = Steering | 'pay';
+
+export const STEERINGS = Object.keys(BEHAVIOURS) as readonly Steering[];
+
+export const MEMO_PREFIX = 'sandbox:';
+
+/** The same on all EVM networks. */
+const byAddress = new Map<string, Steering>(
+  CRYPTO_NETWORKS.flatMap((network) =>
+    STEERINGS.map((one) => [deriveAddress(network, one).toLowerCase(), one] as const),
+  ),
+);
+
+/** `"666.01"`, `"0.0066601"` and `"66601000"` have the same digits; so every asset has such an amount. */
+function digitsOf(amount: string): string {
+  return amount.replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
+}
+
+export function behaviourOf(payment: Pick<Payment, 'amount' | 'memo' | 'destination'>): Behaviour {
+  const { memo, destination } = payment;
+  if (memo?.startsWith(MEMO_PREFIX)) {
+    const name = memo.slice(MEMO_PREFIX.length).trim();
+    if (Object.hasOwn(BEHAVIOURS, name)) return name as Steering;
+  }
+  const addressed = 'address' in destination ? byAddress.get(destination.address.toLowerCase()) : undefined;
+  if (addressed !== undefined) return addressed;
+  const digits = digitsOf(payment.amount);
+  return STEERINGS.find((one) => BEHAVIOURS[one].digits === digits) ?? 'pay';
+}

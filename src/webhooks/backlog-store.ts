@@ -1,0 +1,40 @@
+import { type Backlog, secondsSince } from '../database/backlog.ts';
+import { LIMITS } from '../limits.ts';
+
+const ENDPOINTS = `webhook_endpoints w join webhook_progress p on p.endpoint_id = w.id`;
+
+export const webhookBacklogs: readonly Backlog[] = [
+  {
+    gauges: {
+      ferry_webhook_endpoints: 'Endpoints that get events, do not answer as they should, or are disabled',
+    },
+    label: 'state',
+    read: (database) =>
+      database.query(
+        `with found as (
+           select case when not w.enabled then 'disabled' when p.failing_since_ms is null then 'delivering'
+                       else 'failing' end as state
+           from ${ENDPOINTS} where w.deleted_at_ns is null limit ${LIMITS.backlogCountMax})
+         select s.state, (select count(*)::integer from found where found.state = s.state) as ferry_webhook_endpoints
+         from unnest(array['delivering', 'failing', 'disabled']) as s (state)`,
+      ),
+  },
+  {
+    gauges: {
+      ferry_webhook_failing_seconds: 'For how long the endpoint that has failed longest has done so',
+      ferry_webhook_overdue_seconds:
+        'For how long a delivery to an endpoint that answers has been due: no node delivers, or cannot keep up',
+    },
+    // A replay is due from the beginning of time, so its own beginning counts.
+    read: (database) =>
+      database.query(
+        `select ${secondsSince(`select min(p.failing_since_ms) * 1000000 from ${ENDPOINTS} where w.enabled`)}
+                  as ferry_webhook_failing_seconds,
+                ${secondsSince(`select min(first.since_ns) from ${ENDPOINTS}, lateral (
+                    select greatest(d.due_at_ms * 1000000, d.created_at_ns) as since_ns from webhook_deliveries d
+                    where d.endpoint_id = p.endpoint_id and d.status = 'PENDING'
+                    order by d.due_at_ms limit 1) as first
+                  where w.enabled and p.probe_at_ms is null`)} as ferry_webhook_overdue_seconds`,
+      ),
+  },
+];

@@ -1,0 +1,163 @@
+import type { Static } from 'typebox';
+import { event } from '../events/outbox.ts';
+import { DISABLED_EVENT, TEST_EVENT } from '../events/types.ts';
+import { canonicalRequest } from '../kernel/canonical.ts';
+import { newId } from '../kernel/id.ts';
+import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import { type Command, read, refuse, type View, type Write, write } from '../ledger/command.ts';
+import { LIMITS } from '../limits.ts';
+import { type Endpoint, isReadable, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
+import type { CreateWebhookRequest, UpdateWebhookRequest } from './schema.ts';
+import { newSecret, type Sealer } from './secrets.ts';
+import { endpointCounts, endpoints, newEndpoints } from './store.ts';
+
+const ALL = ['*'];
+
+function tooManyEndpoints(): Problem {
+  return new Problem(
+    'forbidden',
+    `You have ${LIMITS.webhookEndpointsMax} webhook endpoints already; delete one first.`,
+    { max: LIMITS.webhookEndpointsMax },
+  );
+}
+
+export function createEndpointCommand(
+  caller: Caller,
+  request: Static<typeof CreateWebhookRequest>,
+  sealer: Sealer,
+): Command<Endpoint> {
+  const id = newId();
+  const { customerId } = caller;
+  const { url, event_types: eventTypes = ALL, description, ref_id: refId } = request;
+  // Made here: rules are pure, and may run again.
+  const secret = sealer.seal(newSecret(), id);
+  const canonical = canonicalRequest({ url, event_types: eventTypes, description });
+  return {
+    key:
+      refId === undefined
+        ? undefined
+        : { customerId, space: WEBHOOK_SPACE, refId, resourceId: id, request: canonical },
+    balances: [],
+    reads: [read(endpointCounts, customerId)],
+    decide(view) {
+      const count = view.row(endpointCounts, customerId) ?? 0;
+      if (count >= LIMITS.webhookEndpointsMax) return refuse(tooManyEndpoints());
+      const endpoint: Endpoint = {
+        id,
+        customerId,
+        url,
+        eventTypes,
+        description: description ?? null,
+        refId: refId ?? null,
+        enabled: true,
+        disabledReason: null,
+        secret,
+        previousSecret: null,
+        previousUntilNs: null,
+        createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
+        deletedAtNs: null,
+      };
+      const writes = [write(newEndpoints, id, endpoint), write(endpointCounts, customerId, count + 1)];
+      return { accepted: true, causeId: id, postings: [], writes, answer: endpoint };
+    },
+  };
+}
+
+/** A change of an endpoint that is there; `change` says what it becomes, and what else is written. */
+function changeCommand(
+  customerId: string,
+  id: string,
+  change: (endpoint: Endpoint, view: View) => { next: Endpoint; also?: Write[] } | undefined,
+): Command<Endpoint> {
+  return {
+    balances: [],
+    reads: [read(endpoints, id)],
+    decide(view) {
+      const endpoint = view.row(endpoints, id);
+      if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
+        return refuse(notFound('webhook', id));
+      const changed = change(endpoint, view);
+      const next = changed === undefined ? endpoint : { ...changed.next, updatedAtNs: view.recordedAt };
+      const writes = changed === undefined ? [] : [write(endpoints, id, next), ...(changed.also ?? [])];
+      return { accepted: true, causeId: id, postings: [], writes, answer: next };
+    },
+  };
+}
+
+export function updateEndpointCommand(
+  caller: Caller,
+  id: string,
+  request: Static<typeof UpdateWebhookRequest>,
+): Command<Endpoint> {
+  return changeCommand(caller.customerId, id, (endpoint) => ({
+    next: {
+      ...endpoint,
+      url: request.url ?? endpoint.url,
+      eventTypes: request.event_types ?? endpoint.eventTypes,
+      description: request.description ?? endpoint.description,
+      enabled: request.enabled ?? endpoint.enabled,
+      disabledReason: request.enabled === undefined ? endpoint.disabledReason : null,
+    },
+  }));
+}
+
+/** The row stays, since its ref_id is used for ever; its secrets go. */
+export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpoint> {
+  return changeCommand(caller.customerId, id, (endpoint, { now }) => ({
+    next: {
+      ...endpoint,
+      enabled: false,
+      secret: null,
+      previousSecret: null,
+      previousUntilNs: null,
+      deletedAtNs: now,
+    },
+  }));
+}
+
+export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer): Command<Endpoint> {
+  const secret = sealer.seal(newSecret(), id);
+  return changeCommand(caller.customerId, id, (endpoint, { now }) => {
+    // One that cannot sign any more is not promised for another day.
+    const overlap = isReadable(endpoint, sealer)
+      ? {
+          previousSecret: endpoint.secret,
+          previousUntilNs: now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS,
+        }
+      : { previousSecret: null, previousUntilNs: null };
+    return { next: { ...endpoint, secret, ...overlap } };
+  });
+}
+
+/** The service gives up on a receiver, and says so in an event: other endpoints and the feed carry it. */
+export function disableEndpointCommand(customerId: string, id: string, reason: string): Command<Endpoint> {
+  return changeCommand(customerId, id, (endpoint, { now }) => {
+    if (!endpoint.enabled) return undefined;
+    const next: Endpoint = { ...endpoint, enabled: false, disabledReason: reason };
+    const shown = presentEndpoint({ ...next, updatedAtNs: now });
+    return { next, also: [event(DISABLED_EVENT, customerId, id, now, shown)] };
+  });
+}
+
+/** Where the event is: what it is called is known when it is written. */
+export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string; readonly atNs: Instant };
+
+/** An event like others, about the endpoint itself. */
+export function testEventCommand(caller: Caller, id: string): Command<TestEvent> {
+  const { customerId } = caller;
+  return {
+    balances: [],
+    reads: [read(endpoints, id)],
+    decide(view) {
+      const endpoint = view.row(endpoints, id);
+      if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
+        return refuse(notFound('webhook', id));
+      const writes = [event(TEST_EVENT, customerId, id, view.recordedAt, presentEndpoint(endpoint))];
+      const answer = { endpoint, batchId: view.batchId, atNs: view.recordedAt };
+      return { accepted: true, causeId: id, postings: [], writes, answer };
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import type { Static } from 'typebox';
+import { eventText } from '../events/event.ts';
+import { findWritten } from '../events/group-store.ts';
+import { parseInstant } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { invalidField, notFound, Problem } from '../kernel/problem.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { attempt } from './attempt.ts';
+import { testEventCommand } from './commands.ts';
+import { type DeliveryWithEvent, presentDelivery } from './delivery.ts';
+import {
+  endTestDelivery,
+  findDelivery,
+  insertTestDelivery,
+  listDeliveries,
+  replayDelivery,
+  replaySince,
+} from './delivery-store.ts';
+import { type Endpoint, presentEndpoint } from './endpoint.ts';
+import { DELIVERY, REPLAYED_DELIVERY, WEBHOOK } from './examples.ts';
+import { endpointOf, requireReadable, requireSealer, TAG, type WebhookDependencies } from './routes.ts';
+import {
+  DeliveriesQuery,
+  DeliveryList,
+  DeliveryParams,
+  DeliveryShape,
+  ReplayRequest,
+  WebhookShape,
+} from './schema.ts';
+
+type Shown = Static<typeof DeliveryShape>;
+const present = (row: DeliveryWithEvent): Shown => presentDelivery(row) as Shown;
+
+export function deliveryRoutes(dependencies: WebhookDependencies): Route[] {
+  return [...listRoutes(dependencies), ...replayRoutes(dependencies), testRoute(dependencies)];
+}
+
+function listRoutes({ database }: WebhookDependencies): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/events/webhooks/{id}/deliveries',
+      operationId: 'listWebhookDeliveries',
+      tag: TAG,
+      summary: 'List deliveries to a webhook endpoint',
+      description:
+        'With the last request and what came back. Events that wait for an endpoint that does not answer have no delivery yet. Deliveries are kept for 30 days.',
+      scope: 'events:read_event',
+      params: IdParams,
+      query: DeliveriesQuery,
+      response: DeliveryList,
+      problems: ['not-found'],
+      answer: { items: [DELIVERY] },
+      async handle({ caller, params, query }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const page = readPage(query, 'deliveries');
+        const rows = await listDeliveries(database, endpoint, query, page);
+        return { body: pageOf(rows, page, present) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/events/webhooks/{id}/deliveries/{delivery_id}',
+      operationId: 'getWebhookDelivery',
+      tag: TAG,
+      summary: 'Get a delivery',
+      scope: 'events:read_event',
+      params: DeliveryParams,
+      response: DeliveryShape,
+      problems: ['not-found'],
+      answer: DELIVERY,
+      async handle({ caller, params }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const delivery = await findDelivery(database, endpoint, params.delivery_id);
+        if (delivery === undefined) throw notFound('delivery', params.delivery_id);
+        return { body: present(delivery) };
+      },
+    }),
+  ];
+}
+
+function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/events/webhooks/{id}/deliveries/{delivery_id}/replay',
+      operationId: 'replayWebhookDelivery',
+      tag: TAG,
+      summary: 'Send the event of a delivery again',
+      description: 'Makes a new delivery with the same `webhook-id`, tried at once and as patiently as any.',
+      scope: 'events:write_webhook',
+      params: DeliveryParams,
+      response: DeliveryShape,
+      problems: ['not-found', 'invalid-state'],
+      answer: REPLAYED_DELIVERY,
+      async handle({ caller, params }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const delivery = await findDelivery(database, endpoint, params.delivery_id);
+        if (delivery === undefined) throw notFound('delivery', params.delivery_id);
+        if (delivery.status === 'PENDING') {
+          throw new Problem('invalid-state', 'The delivery is still being tried.', { status: 'PENDING' });
+        }
+        const id = await replayDelivery(database, delivery.id);
+        changed(caller.customerId);
+        return { body: present((await findDelivery(database, endpoint, id))!) };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/events/webhooks/{id}/replay',
+      operationId: 'replayWebhook',
+      tag: TAG,
+      summary: 'Send all events since a time again',
+      description:
+        'Goes back to that time and sends all events from then on that the endpoint is for, in order, each with its own `webhook-id`; also those from before the endpoint was created.',
+      scope: 'events:write_webhook',
+      params: IdParams,
+      body: ReplayRequest,
+      example: { since: '2026-01-01T00:00:00Z' },
+      response: WebhookShape,
+      problems: ['not-found'],
+      answer: WEBHOOK,
+      async handle({ caller, params, body }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const since = parseInstant(body.since);
+        if (since === undefined) throw invalidField('/since', 'is not a time');
+        await replaySince(database, endpoint.id, since);
+        changed(caller.customerId);
+        return { body: presentEndpoint(endpoint) };
+      },
+    }),
+  ];
+}
+
+function testRoute(dependencies: WebhookDependencies): Route {
+  const { database, writePath, sender } = dependencies;
+  let underWay = 0;
+
+  /** Sent from here, beside all that waits for the endpoint: whoever tests wants to know now. */
+  async function sendTest(caller: Caller, known: Endpoint): Promise<DeliveryWithEvent> {
+    const { id } = known;
+    const sealer = requireSealer(dependencies.sealer);
+    requireReadable(known, sealer);
+    const outcome = await writePath.submit(testEventCommand(caller, id));
+    if (outcome.replayed) throw new Error('a test has no idempotency key, and cannot be replayed');
+    const { endpoint, batchId, atNs } = outcome.answer;
+    const event = await findWritten(database, caller.customerId, { batchId, resourceId: id, atNs });
+    const deliveryId = await insertTestDelivery(database, endpoint, event);
+    const post = { endpoint, eventId: event.id, body: eventText(event), nowMs: dependencies.clock.nowMs() };
+    const tried = await attempt(sender, sealer, post);
+    const status = tried.isDelivered ? 'DELIVERED' : 'FAILED';
+    await endTestDelivery(database, deliveryId, { ...tried, status });
+    return (await findDelivery(database, endpoint, deliveryId))!;
+  }
+
+  return route({
+    method: 'POST',
+    path: '/v2/events/webhooks/{id}/test',
+    operationId: 'testWebhook',
+    tag: TAG,
+    summary: 'Send a test event',
+    description:
+      'Sends an event of the type `webhook_endpoint.test` at once, whatever the endpoint is for and whether it is enabled, and answers with what came back. Tried once.',
+    scope: 'events:write_webhook',
+    params: IdParams,
+    response: DeliveryShape,
+    problems: ['not-found', 'forbidden', 'invalid-state'],
+    answer: DELIVERY,
+    async handle({ caller, params }) {
+      const endpoint = await endpointOf(database, caller.customerId, params.id);
+      if (underWay >= LIMITS.webhookTestsMax) {
+        throw new Problem('rate-limited', `${underWay} tests are under way already.`, {}, 10);
+      }
+      underWay += 1;
+      try {
+        return { body: present(await sendTest(caller, endpoint)) };
+      } finally {
+        underWay -= 1;
+      }
+    },
+  });
+}

@@ -1,0 +1,76 @@
+import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { canOpen, type Sealer } from './secrets.ts';
+
+/** Where a customer wants to be told of events. Secrets are sealed in here, and opened only to sign or to be shown. */
+export type Endpoint = {
+  readonly id: string;
+  readonly customerId: string;
+  readonly url: string;
+  readonly eventTypes: readonly string[];
+  readonly description: string | null;
+  readonly refId: string | null;
+  readonly enabled: boolean;
+  readonly disabledReason: string | null;
+  readonly secret: string | null;
+  readonly previousSecret: string | null;
+  readonly previousUntilNs: Instant | null;
+  readonly createdAtNs: Instant;
+  readonly updatedAtNs: Instant;
+  readonly deletedAtNs: Instant | null;
+};
+
+export const WEBHOOK_SPACE = 'webhooks';
+
+/** As users see it. The secret is shown only to whoever creates it. */
+export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
+  const { description, refId, disabledReason, previousUntilNs, deletedAtNs } = endpoint;
+  const overlaps = previousUntilNs !== null && (now === undefined || previousUntilNs > now);
+  return {
+    id: endpoint.id,
+    url: endpoint.url,
+    event_types: [...endpoint.eventTypes],
+    enabled: endpoint.enabled,
+    ...(description === null ? {} : { description }),
+    ...(disabledReason === null ? {} : { disabled_reason: disabledReason }),
+    ...(refId === null ? {} : { ref_id: refId }),
+    ...(overlaps ? { previous_secret_expires_at: formatInstant(previousUntilNs) } : {}),
+    created_at: formatInstant(endpoint.createdAtNs),
+    updated_at: formatInstant(endpoint.updatedAtNs),
+    ...(deletedAtNs === null ? {} : { deleted_at: formatInstant(deletedAtNs) }),
+  };
+}
+
+/** How an endpoint fares: since when nothing was delivered that was tried, and when something is tried next. */
+export type Standing = { readonly failingSinceMs: bigint | null; readonly nextTryMs: bigint | null };
+
+/** Nothing while all is well. */
+export function presentStanding(standing: Standing | undefined) {
+  const { failingSinceMs = null, nextTryMs = null } = standing ?? {};
+  return {
+    ...(failingSinceMs === null ? {} : { failing_since: formatInstant(failingSinceMs * NS_PER_MS) }),
+    ...(nextTryMs === null ? {} : { next_attempt_at: formatInstant(nextTryMs * NS_PER_MS) }),
+  };
+}
+
+export function presentSecret({ id, secret }: Endpoint, sealer: Sealer): { secret?: string } {
+  return secret === null ? {} : { secret: sealer.open(secret, id) };
+}
+
+/** Whether the service can still sign for it: not when its key has changed since. */
+export function isReadable({ id, secret }: Endpoint, sealer: Sealer): boolean {
+  return secret === null || canOpen(sealer, secret, id);
+}
+
+/** The secrets that sign at that time: after a rotation both, for a while. */
+export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
+  const { id, secret, previousSecret, previousUntilNs } = endpoint;
+  // One of another key is left out: it must not keep the new one from signing.
+  const isOldValid =
+    previousSecret !== null &&
+    previousUntilNs !== null &&
+    previousUntilNs > now &&
+    canOpen(sealer, previousSecret, id);
+  return [secret, isOldValid ? previousSecret : null].flatMap((sealed) =>
+    sealed === null ? [] : [sealer.open(sealed, id)],
+  );
+}

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino';
+import type { Queryable } from '../database/database.ts';
+import { LIMITS } from '../limits.ts';
+import { canOpen, type Sealer } from './secrets.ts';
+import { sealedSecrets } from './store.ts';
+
+/**
+ * Whether the key is that of this database, looked at once when the service starts. With another one money moves as
+ * ever, so it is no reason not to start; but whoever has just changed the configuration is to learn of it now.
+ */
+export async function checkSecretKey(
+  database: Queryable,
+  sealer: Sealer,
+  log: Pick<Logger, 'error'>,
+): Promise<void> {
+  const secrets = await sealedSecrets(database, LIMITS.webhookSecretsCheckedMax);
+  const unreadable = secrets.filter(({ id, secret }) => !canOpen(sealer, secret, id));
+  if (unreadable.length === 0) return;
+  log.error(
+    { unreadable: unreadable.length, checked: secrets.length },
+    'FERRY_SECRET_KEY does not open the secrets of webhook endpoints in this database: nothing is sent to these endpoints until the key that sealed them is back, or their secrets are rotated',
+  );
+}

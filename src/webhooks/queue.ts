@@ -1,0 +1,82 @@
+import { isAfter } from '../events/event.ts';
+import type { Delivery } from './delivery.ts';
+import { dueMs } from './schedule.ts';
+
+/** Deliveries of one endpoint that are not done, in order for each resource: only the first of each may be sent. */
+export type Queue = {
+  readonly size: number;
+  add(deliveries: readonly Delivery[]): void;
+  /** The oldest first deliveries that are due and not under way. */
+  ready(nowMs: number, limit: number): Delivery[];
+  /** What to probe with, due or not: the one that would be tried next, so that it is not always the same. */
+  probe(): Delivery | undefined;
+  /** When the next one is due; undefined when all that may be sent are under way, or there are none. */
+  nextDueMs(nowMs: number): number | undefined;
+  start(delivery: Delivery): void;
+  /** Not under way any more: waits for its next attempt, or is done and makes way for the next of its resource. */
+  end(delivery: Delivery, isDone: boolean): void;
+  makeAllDue(): void;
+  clear(): void;
+};
+
+export function createQueue(): Queue {
+  const byResource = new Map<string, Delivery[]>();
+  const busy = new Set<Delivery>();
+  let size = 0;
+
+  function* heads(): Generator<Delivery> {
+    for (const [first] of byResource.values()) if (first !== undefined && !busy.has(first)) yield first;
+  }
+
+  return {
+    get size() {
+      return size;
+    },
+    add(deliveries) {
+      for (const delivery of deliveries) {
+        const line = byResource.get(delivery.resourceId);
+        if (line === undefined) byResource.set(delivery.resourceId, [delivery]);
+        else line.push(delivery);
+        size += 1;
+      }
+    },
+    ready(nowMs, limit) {
+      const due: Delivery[] = [];
+      if (limit <= 0) return due;
+      for (const head of heads()) if (dueMs(head, nowMs) <= nowMs) due.push(head);
+      if (due.length <= limit) return due;
+      return due.sort((a, b) => (isAfter(a, b) ? 1 : -1)).slice(0, limit);
+    },
+    probe() {
+      let found: Delivery | undefined;
+      for (const head of heads()) if (found === undefined || head.dueAtMs < found.dueAtMs) found = head;
+      return found;
+    },
+    nextDueMs(nowMs) {
+      let next: number | undefined;
+      for (const head of heads()) {
+        const headMs = dueMs(head, nowMs);
+        if (next === undefined || headMs < next) next = headMs;
+      }
+      return next;
+    },
+    start: (delivery) => void busy.add(delivery),
+    end(delivery, isDone) {
+      busy.delete(delivery);
+      if (!isDone) return;
+      const line = byResource.get(delivery.resourceId);
+      if (line?.[0] !== delivery) return;
+      line.shift();
+      size -= 1;
+      if (line.length === 0) byResource.delete(delivery.resourceId);
+    },
+    makeAllDue() {
+      for (const line of byResource.values()) for (const delivery of line) delivery.dueAtMs = 0;
+    },
+    clear() {
+      byResource.clear();
+      busy.clear();
+      size = 0;
+    },
+  };
+}

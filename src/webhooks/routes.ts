@@ -1,0 +1,243 @@
+import type { Database } from '../database/database.ts';
+import { typeFaults } from '../events/types.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import type { Command } from '../ledger/command.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import {
+  createEndpointCommand,
+  deleteEndpointCommand,
+  rotateSecretCommand,
+  updateEndpointCommand,
+} from './commands.ts';
+import { type Endpoint, isReadable, presentEndpoint, presentSecret, presentStanding } from './endpoint.ts';
+import { CREATED_WEBHOOK, DELETED_WEBHOOK, ROTATED_WEBHOOK, UPDATED_WEBHOOK, WEBHOOK } from './examples.ts';
+import {
+  CreateWebhookRequest,
+  UpdateWebhookRequest,
+  WebhookList,
+  WebhookShape,
+  WebhooksQuery,
+  WebhookWithSecretShape,
+} from './schema.ts';
+import type { Sealer } from './secrets.ts';
+import type { Sender } from './sender.ts';
+import { findAnyEndpoint, findStandings, listEndpoints } from './store.ts';
+import { type Reach, urlFault } from './url.ts';
+
+export type WebhookDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  /** Absent when the service has no key to keep secrets with. */
+  readonly sealer: Sealer | undefined;
+  readonly sender: Sender;
+  readonly reach: Reach;
+  /** The database's. */
+  readonly clock: Clock;
+  /** Something is to be delivered, or somebody changed where to. */
+  changed(customerId: string): void;
+};
+
+export const TAG = 'Webhooks';
+
+export function requireSealer(sealer: Sealer | undefined): Sealer {
+  if (sealer !== undefined) return sealer;
+  throw new Problem(
+    'forbidden',
+    'Webhooks are switched off: whoever runs this service has not set FERRY_SECRET_KEY.',
+  );
+}
+
+/** Said before anything is done: the owner can help himself, and a fault of ours would only be a riddle to him. */
+export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
+  if (isReadable(endpoint, sealer)) return;
+  throw new Problem(
+    'invalid-state',
+    'The service cannot read the secret of this endpoint any more, since its own key has changed: rotate the secret.',
+    { status: 'SECRET_UNREADABLE' },
+  );
+}
+
+/** One that is there and the customer's own. */
+export async function endpointOf(database: Database, customerId: string, id: string): Promise<Endpoint> {
+  const endpoint = await findAnyEndpoint(database, customerId, id);
+  if (endpoint === undefined || endpoint.deletedAtNs !== null) throw notFound('webhook', id);
+  return endpoint;
+}
+
+export async function submitChange(writePath: WritePath, command: Command<Endpoint>): Promise<Endpoint> {
+  const outcome = await writePath.submit(command);
+  if (outcome.replayed) throw new Error('a change has no idempotency key, and cannot be replayed');
+  return outcome.answer;
+}
+
+async function checkRequest(
+  request: { url?: string; event_types?: string[] },
+  { reach, sender }: WebhookDependencies,
+): Promise<void> {
+  const errors = typeFaults('/event_types', request.event_types);
+  const fault = request.url === undefined ? undefined : urlFault(request.url, reach);
+  if (fault !== undefined) errors.push({ pointer: '/url', message: fault });
+  if (errors.length > 0) throw invalidRequest(errors);
+  // A name may have another answer later: every connection is checked, this is only to say it early.
+  const hostFault = request.url === undefined ? undefined : await sender.hostFault(request.url);
+  if (hostFault !== undefined) throw invalidField('/url', `must name a public address: ${hostFault}`);
+}
+
+export function webhookRoutes(dependencies: WebhookDependencies): Route[] {
+  return [...readRoutes(dependencies), createRoute(dependencies), ...changeRoutes(dependencies)];
+}
+
+function createRoute(dependencies: WebhookDependencies): Route {
+  const { database, writePath } = dependencies;
+  return route({
+    method: 'POST',
+    path: '/v2/events/webhooks',
+    operationId: 'createWebhook',
+    tag: TAG,
+    summary: 'Create a webhook endpoint',
+    description:
+      'Events that happen from now on are sent to the URL, signed as the Standard Webhooks specification says with the `secret` of the answer. It is not shown again, except to a repetition of this very request under the same `ref_id`.',
+    scope: 'events:write_webhook',
+    body: CreateWebhookRequest,
+    example: {
+      url: 'https://example.com/ferry',
+      event_types: ['transfer.*'],
+      ref_id: 'transfers-to-example',
+    },
+    response: WebhookWithSecretShape,
+    problems: ['forbidden', 'already-exists', 'invalid-state'],
+    answer: CREATED_WEBHOOK,
+    async handle({ caller, body }) {
+      const sealer = requireSealer(dependencies.sealer);
+      await checkRequest(body, dependencies);
+      let found: Endpoint | undefined;
+      const { body: shown, ...rest } = await createOnce(writePath, {
+        command: createEndpointCommand(caller, body, sealer),
+        load: (id) => findAnyEndpoint(database, caller.customerId, id),
+        // Without the secret: a request that differs learns what exists, and no more.
+        present(endpoint) {
+          found = endpoint;
+          return presentEndpoint(endpoint);
+        },
+      });
+      requireReadable(found!, sealer);
+      return { ...rest, body: { ...shown, ...presentSecret(found!, sealer) } };
+    },
+  });
+}
+
+function readRoutes({ database }: WebhookDependencies): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/events/webhooks',
+      operationId: 'listWebhooks',
+      tag: TAG,
+      summary: 'List webhook endpoints',
+      scope: 'events:read_event',
+      query: WebhooksQuery,
+      response: WebhookList,
+      problems: [],
+      answer: { items: [WEBHOOK] },
+      async handle({ caller, query }) {
+        const page = readPage(query, 'webhooks');
+        const rows = await listEndpoints(database, caller.customerId, query, page);
+        const standings = await findStandings(
+          database,
+          rows.rows.map(({ id }) => id),
+        );
+        const present = (row: Endpoint) => ({
+          ...presentEndpoint(row),
+          ...presentStanding(standings.get(row.id)),
+        });
+        return { body: pageOf(rows, page, present) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/events/webhooks/{id}',
+      operationId: 'getWebhook',
+      tag: TAG,
+      summary: 'Get a webhook endpoint',
+      scope: 'events:read_event',
+      params: IdParams,
+      response: WebhookShape,
+      problems: ['not-found'],
+      answer: WEBHOOK,
+      async handle({ caller, params }) {
+        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const standings = await findStandings(database, [endpoint.id]);
+        return { body: { ...presentEndpoint(endpoint), ...presentStanding(standings.get(endpoint.id)) } };
+      },
+    }),
+  ];
+}
+
+function changeRoutes(dependencies: WebhookDependencies): Route[] {
+  const { database, writePath, changed } = dependencies;
+  const common = { tag: TAG, scope: 'events:write_webhook', params: IdParams } as const;
+  return [
+    route({
+      ...common,
+      method: 'PUT',
+      path: '/v2/events/webhooks/{id}',
+      operationId: 'updateWebhook',
+      summary: 'Change a webhook endpoint',
+      description:
+        'What is left out stays as it is. Disabled, it keeps its place; enabled again, all events since then are sent. Takes effect within two seconds on every node.',
+      body: UpdateWebhookRequest,
+      example: { event_types: ['transfer.*', 'settlement.*'], enabled: true },
+      response: WebhookShape,
+      problems: ['not-found'],
+      answer: UPDATED_WEBHOOK,
+      async handle({ caller, params, body }) {
+        await endpointOf(database, caller.customerId, params.id);
+        await checkRequest(body, dependencies);
+        const endpoint = await submitChange(writePath, updateEndpointCommand(caller, params.id, body));
+        changed(caller.customerId);
+        return { body: presentEndpoint(endpoint) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      path: '/v2/events/webhooks/{id}',
+      operationId: 'deleteWebhook',
+      summary: 'Delete a webhook endpoint',
+      description: 'Answers with the endpoint as it was, and deleted_at. Nothing is sent to it any more.',
+      response: WebhookShape,
+      problems: ['not-found'],
+      answer: DELETED_WEBHOOK,
+      async handle({ caller, params }) {
+        await endpointOf(database, caller.customerId, params.id);
+        const endpoint = await submitChange(writePath, deleteEndpointCommand(caller, params.id));
+        changed(caller.customerId);
+        return { body: presentEndpoint(endpoint) };
+      },
+    }),
+    route({
+      ...common,
+      method: 'POST',
+      path: '/v2/events/webhooks/{id}/rotate-secret',
+      operationId: 'rotateWebhookSecret',
+      summary: 'Rotate the secret of a webhook endpoint',
+      description:
+        'Answers with the new secret. For 24 hours the new and the old one both sign, so that receivers can change over at any time. Also the way to make an endpoint work again whose secret the service cannot read any more; then only the new one signs.',
+      response: WebhookWithSecretShape,
+      problems: ['not-found', 'forbidden'],
+      answer: ROTATED_WEBHOOK,
+      async handle({ caller, params }) {
+        const sealer = requireSealer(dependencies.sealer);
+        await endpointOf(database, caller.customerId, params.id);
+        const endpoint = await submitChange(writePath, rotateSecretCommand(caller, params.id, sealer));
+        changed(caller.customerId);
+        return { body: { ...presentEndpoint(endpoint), ...presentSecret(endpoint, sealer) } };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,169 @@
+import { plainArray, textArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
+import type { Queryable } from '../database/database.ts';
+import { createParameters, selectPage } from '../database/select.ts';
+import { LINE_MAX } from '../events/event.ts';
+import type { Found, Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Endpoint, Standing } from './endpoint.ts';
+
+export const ENDPOINT_COLUMNS = `w.id, w.customer_id as "customerId", w.url, w.event_types as "eventTypes",
+  w.description, w.ref_id as "refId", w.enabled, w.disabled_reason as "disabledReason", w.secret,
+  w.previous_secret as "previousSecret", w.previous_until_ns as "previousUntilNs",
+  w.created_at_ns as "createdAtNs", w.updated_at_ns as "updatedAtNs", w.deleted_at_ns as "deletedAtNs"`;
+
+/** Lists of types have no commas. */
+function typesText(endpoint: Endpoint): string {
+  return endpoint.eventTypes.join(',');
+}
+
+/** New endpoints. They begin at the end of the feed: with what becomes visible from then on. */
+export const newEndpoints: Table<Endpoint> = {
+  name: 'webhook_endpoints (new)',
+  write: (tx, rows) =>
+    tx.query(
+      `with made as (
+         insert into webhook_endpoints (id, customer_id, url, event_types, description, ref_id, enabled, secret,
+                                        created_at_ns, updated_at_ns)
+         select id, customer_id, url, string_to_array(event_types, ','), description, ref_id, true, secret,
+                created_at_ns, created_at_ns
+         from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[])
+              as row (id, customer_id, url, event_types, description, ref_id, secret, created_at_ns)
+         returning id, customer_id)
+       insert into webhook_progress (endpoint_id, customer_id, position, line)
+       select made.id, made.customer_id, s.position, ${LINE_MAX} from made, event_sequence s`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        plainArray(rows.map((row) => row.customerId)),
+        textArray(rows.map((row) => row.url)),
+        textArray(rows.map(typesText)),
+        textArray(rows.map((row) => row.description)),
+        textArray(rows.map((row) => row.refId)),
+        textArray(rows.map((row) => row.secret)),
+        plainArray(rows.map((row) => row.createdAtNs)),
+      ],
+    ),
+};
+
+/** How many endpoints a customer has. Two nodes may count at once: the bound is against carelessness, not exact. */
+export const endpointCounts: Table<number> = {
+  name: 'webhook_endpoints (counts)',
+  async load(tx, customerIds) {
+    const rows = await tx.query<{ customer_id: string; count: number }>(
+      `select customer_id, count(*)::integer as count from webhook_endpoints
+       where customer_id = any ($1::uuid[]) and deleted_at_ns is null group by customer_id`,
+      [plainArray(customerIds)],
+    );
+    return new Map(rows.map((row) => [row.customer_id, row.count]));
+  },
+  write: async () => undefined,
+};
+
+/**
+ * Endpoints that change, locked until commit. Whoever delivers to one finds a new generation and looks at it again;
+ * one that was enabled or moved elsewhere is tried at once.
+ */
+export const endpoints: Table<Endpoint> = {
+  name: 'webhook_endpoints',
+  async load(tx, ids) {
+    const rows = await tx.query<Endpoint>(
+      `select ${ENDPOINT_COLUMNS} from webhook_endpoints w where w.id = any ($1::uuid[]) order by w.id for update`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  write: (tx, rows) =>
+    tx.query(
+      `with changed as (
+         update webhook_endpoints w
+         set url = row.url, event_types = string_to_array(row.event_types, ','), description = row.description,
+             enabled = row.enabled, disabled_reason = row.disabled_reason, secret = row.secret,
+             previous_secret = row.previous_secret, previous_until_ns = row.previous_until_ns,
+             updated_at_ns = row.updated_at_ns, deleted_at_ns = row.deleted_at_ns
+         from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::text[], $7::text[], $8::text[],
+                     $9::bigint[], $10::bigint[], $11::bigint[])
+              as row (id, url, event_types, description, enabled, disabled_reason, secret, previous_secret,
+                      previous_until_ns, updated_at_ns, deleted_at_ns)
+         where w.id = row.id returning w.id, w.enabled)
+       update webhook_progress p
+       set generation = p.generation + 1,
+           failures = case when changed.enabled then 0 else p.failures end,
+           failing_since_ms = case when changed.enabled then null else p.failing_since_ms end,
+           probe_at_ms = case when changed.enabled then null else p.probe_at_ms end
+       from changed where p.endpoint_id = changed.id`,
+      [
+        plainArray(rows.map((row) => row.id)),
+        textArray(rows.map((row) => row.url)),
+        textArray(rows.map(typesText)),
+        textArray(rows.map((row) => row.description)),
+        textArray(rows.map((row) => String(row.enabled))),
+        textArray(rows.map((row) => row.disabledReason)),
+        textArray(rows.map((row) => row.secret)),
+        textArray(rows.map((row) => row.previousSecret)),
+        plainArray(rows.map((row) => row.previousUntilNs)),
+        plainArray(rows.map((row) => row.updatedAtNs)),
+        plainArray(rows.map((row) => row.deletedAtNs)),
+      ],
+    ),
+};
+
+/** Also one that was deleted, for replays of its creation. */
+export async function findAnyEndpoint(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Endpoint | undefined> {
+  const [endpoint] = await database.query<Endpoint>(
+    `select ${ENDPOINT_COLUMNS} from webhook_endpoints w where w.id = $1 and w.customer_id = $2`,
+    [id, customerId],
+  );
+  return endpoint;
+}
+
+/**
+ * Of those that fail. Next comes the probe, or else the delivery that is due first; one that is overdue comes now. A
+ * disabled endpoint is not tried.
+ */
+export async function findStandings(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<Map<string, Standing>> {
+  const rows = await database.query<Standing & { id: string }>(
+    `select p.endpoint_id as id, p.failing_since_ms as "failingSinceMs",
+            case when w.enabled and next.ms is not null then greatest(next.ms, ${CLOCK_NS} / 1000000) end as "nextTryMs"
+     from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id, lateral (
+       select coalesce(p.probe_at_ms, (select min(d.due_at_ms) from webhook_deliveries d
+                                       where d.endpoint_id = p.endpoint_id and d.status = 'PENDING')) as ms) as next
+     where p.endpoint_id = any ($1::uuid[]) and p.failing_since_ms is not null`,
+    [plainArray(ids)],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Secrets that are in use, the newest endpoints first. */
+export function sealedSecrets(database: Queryable, limit: number): Promise<{ id: string; secret: string }[]> {
+  return database.query(
+    `select id, secret from webhook_endpoints where secret is not null order by created_at_ns desc limit $1`,
+    [limit],
+  );
+}
+
+/** A customer has few, however many it has deleted. */
+export function listEndpoints(
+  database: Queryable,
+  customerId: string,
+  filters: { readonly ids?: readonly string[] },
+  page: Page,
+): Promise<Found<Endpoint>> {
+  const parameters = createParameters();
+  const { ids } = filters;
+  const own = `w.customer_id = ${parameters.add(customerId)} and w.deleted_at_ns is null`;
+  return selectPage(database, page, {
+    table: 'webhook_endpoints',
+    alias: 'w',
+    columns: ENDPOINT_COLUMNS,
+    parameters,
+    lanes: [{ where: own, few: true }],
+    filters: ids === undefined ? [] : [({ anyOf }) => anyOf('w.id', 'uuid', ids)],
+  });
+}

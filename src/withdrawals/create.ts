@@ -1,0 +1,122 @@
+import type { Charge, Given } from '../fees/charge.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import {
+  type Decision,
+  type Read,
+  read,
+  type Table,
+  type View,
+  type Write,
+  write,
+} from '../ledger/command.ts';
+import type { RailName } from '../rails/rail.ts';
+import { transferEvent } from '../transfers/event.ts';
+import { actorProblem, actorReads, ownProfileProblem, type TransferTables } from '../transfers/request.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import { firstWork, type Work } from './states.ts';
+
+export type WithdrawalTables = TransferTables & {
+  readonly newWork: Table<Work>;
+  /** Is there a way out over that rail? */
+  hasRail(rail: RailName): boolean;
+};
+
+/** What fiat and crypto withdrawals share: who may withdraw, and the hold. */
+export type WithdrawalRequest = {
+  readonly profile_id: string;
+  readonly identity_id?: string;
+  readonly account_id?: string;
+  readonly ref_id?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly memo?: string;
+};
+
+export function withdrawalReads(request: WithdrawalRequest, tables: TransferTables): Read[] {
+  return [read(tables.profiles, request.profile_id), ...actorReads(tables.actors, request, '')];
+}
+
+export function withdrawalFault(
+  caller: Caller,
+  request: WithdrawalRequest,
+  view: View,
+  tables: TransferTables,
+): Problem | undefined {
+  return (
+    ownProfileProblem(view, tables.profiles, request.profile_id, caller.customerId) ??
+    actorProblem(view, tables.actors, request, '', caller.customerId)
+  );
+}
+
+/** The request as it is compared: `"1.00"` is `"1"`. */
+export function normalised<Request extends object>(
+  request: Request,
+  given: Given,
+  format: (units: bigint) => string,
+): Request {
+  return { ...request, [given.field]: format(given.units) };
+}
+
+type Kind = Pick<Transfer, 'type' | 'asset' | 'balanceAsset' | 'balanceUnits' | 'secondaryStatus'>;
+
+/** A withdrawal at its start: accepted, its total held, not yet sent. */
+export function pendingWithdrawal(
+  id: string,
+  caller: Caller,
+  request: WithdrawalRequest,
+  charge: Charge,
+  kind: Kind,
+  now: Instant,
+): Transfer {
+  return {
+    ...kind,
+    id,
+    customerId: caller.customerId,
+    profileId: request.profile_id,
+    direction: 'DEBIT',
+    status: 'PENDING',
+    amountUnits: charge.amountUnits,
+    feeUnits: charge.feeUnits,
+    createdAtNs: now,
+    updatedAtNs: now,
+    identityId: request.identity_id ?? null,
+    accountId: request.account_id ?? null,
+    refId: request.ref_id ?? null,
+    metadata: request.metadata ?? null,
+    memo: request.memo ?? null,
+  };
+}
+
+/**
+ * What the balance loses is held until the rail has answered, and the work to be done is noted, in the transaction that
+ * creates the transfer.
+ */
+export function hold(
+  transfer: Transfer,
+  rail: RailName,
+  dueAtNs: Instant,
+  tables: WithdrawalTables,
+  writes: readonly Write[] = [],
+): Decision<Transfer> {
+  const { profileId } = transfer;
+  return {
+    accepted: true,
+    causeId: transfer.id,
+    postings: [
+      {
+        asset: transfer.balanceAsset,
+        units: transfer.balanceUnits,
+        from: { profileId, account: 'available' },
+        to: { profileId, account: 'held' },
+      },
+    ],
+    writes: [
+      write(tables.newTransfers, transfer.id, transfer),
+      write(tables.newWork, transfer.id, firstWork(transfer, rail, dueAtNs)),
+      transferEvent(transfer, tables.assets),
+      ...writes,
+    ],
+    answer: transfer,
+  };
+}

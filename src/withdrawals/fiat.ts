@@ -1,0 +1,103 @@
+import type { Static } from 'typebox';
+import { chargeOf, type Given, readGiven } from '../fees/charge.ts';
+import type { FeeSchedule } from '../fees/schedule.ts';
+import type { FiatAccount } from '../fiat-accounts/fiat-account.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { createFields } from '../kernel/fields.ts';
+import { newId } from '../kernel/id.ts';
+import { invalidField, notFound, Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import { type Command, read, refuse, type Table } from '../ledger/command.ts';
+import { FIAT_RAILS } from '../transfers/rails.ts';
+import { requireForThirdParty, transferKey } from '../transfers/request.ts';
+import type { FiatWithdrawalRequest } from '../transfers/schema.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import {
+  hold,
+  normalised,
+  pendingWithdrawal,
+  type WithdrawalTables,
+  withdrawalFault,
+  withdrawalReads,
+} from './create.ts';
+import { awaitingApproval, queued, type Words } from './words.ts';
+
+export type FiatWithdrawalTables = WithdrawalTables & {
+  readonly fiatAccounts: Table<FiatAccount>;
+  readonly schedule: FeeSchedule;
+};
+
+type Request = Static<typeof FiatWithdrawalRequest>;
+
+/** The only asset that leaves over a bank. */
+const USD = 'USD';
+
+/** What can be said about the request without looking at anything else. */
+function readRequest(caller: Caller, request: Request, assets: Assets): Given {
+  const fields = createFields(assets);
+  if (request.asset !== USD) fields.fault('/asset', `must be ${USD}, the only asset of fiat withdrawals`);
+  requireForThirdParty(fields, caller, request, ['identity_id', 'account_id']);
+  const given = readGiven(fields, request, USD);
+  fields.check();
+  return given!;
+}
+
+/** Another customer's is as if it were not there; a deleted or refused one of the caller's own is named. */
+function fiatAccountFault(
+  caller: Caller,
+  request: Request,
+  account: FiatAccount | undefined,
+): Problem | undefined {
+  if (account?.customerId !== caller.customerId) return notFound('fiat account', request.fiat_account_id);
+  if (account.deletedAtNs !== null) return invalidField('/fiat_account_id', 'names a deleted fiat account');
+  if (account.status === 'REJECTED') return invalidField('/fiat_account_id', 'names a rejected fiat account');
+  const { memoLengthMax } = FIAT_RAILS[account.kind];
+  if (request.memo !== undefined && Array.from(request.memo).length > memoLengthMax) {
+    return invalidField(
+      '/memo',
+      `must have at most ${memoLengthMax} characters for a ${account.kind} withdrawal`,
+    );
+  }
+  return undefined;
+}
+
+function waitsFor(account: FiatAccount): Words {
+  return account.status === 'PENDING' ? awaitingApproval(account) : queued(account.kind);
+}
+
+export function fiatWithdrawalCommand(
+  caller: Caller,
+  request: Request,
+  tables: FiatWithdrawalTables,
+): Command<Transfer> {
+  const { assets, fiatAccounts, schedule } = tables;
+  const given = readRequest(caller, request, assets);
+  const id = newId();
+  const canonical = normalised(request, given, (units) => assets.format(USD, units));
+  return {
+    key: transferKey(caller.customerId, 'FIAT_WITHDRAWAL', id, canonical),
+    balances: [{ profileId: request.profile_id, asset: USD }],
+    reads: [...withdrawalReads(request, tables), read(fiatAccounts, request.fiat_account_id)],
+    decide(view) {
+      const account = view.row(fiatAccounts, request.fiat_account_id);
+      const fault =
+        withdrawalFault(caller, request, view, tables) ?? fiatAccountFault(caller, request, account);
+      if (fault !== undefined) return refuse(fault);
+      if (!tables.hasRail(account!.kind)) {
+        const message = `is paid over ${account!.kind}, which has no configured rail on this service`;
+        return refuse(invalidField('/fiat_account_id', message));
+      }
+      const charge = chargeOf(given, schedule.fiat(account!.kind), USD, assets);
+      if (charge instanceof Problem) return refuse(charge);
+      const kind = {
+        type: FIAT_RAILS[account!.kind].type,
+        asset: USD,
+        balanceAsset: USD,
+        balanceUnits: charge.totalUnits,
+        secondaryStatus: waitsFor(account!),
+      };
+      const pending = pendingWithdrawal(id, caller, request, charge, kind, view.recordedAt);
+      return hold({ ...pending, fiatAccountId: account!.id }, account!.kind, view.now, tables);
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import type { Assets } from '../kernel/asset.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { notFound } from '../kernel/problem.ts';
+import {
+  type Command,
+  type Decision,
+  type Posting,
+  read,
+  refuse,
+  type Table,
+  write,
+} from '../ledger/command.ts';
+import type { OnChain, RailName } from '../rails/rail.ts';
+import { transferEvent } from '../transfers/event.ts';
+import { clearingAccount } from '../transfers/rails.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import type { Work, WorkWrite } from './states.ts';
+import { paid, refusedByRail, type Words } from './words.ts';
+
+/** How a withdrawal ends. */
+export type Ending =
+  | ({ readonly kind: 'completed'; readonly detail: string } & OnChain)
+  | {
+      readonly kind: 'failed';
+      readonly words: Words;
+      /** What the rail said, if it was the rail: the words also say what was returned. */
+      readonly reason?: string;
+      readonly statusDetails?: object;
+    };
+
+export function failedByRail(reason: string): Ending {
+  return { kind: 'failed', words: refusedByRail(reason), reason };
+}
+
+function statusAfter(ending: Ending): 'COMPLETED' | 'FAILED' {
+  return ending.kind === 'completed' ? 'COMPLETED' : 'FAILED';
+}
+
+export type Contradiction = {
+  readonly transferId: string;
+  readonly rail: string;
+  readonly reported: 'COMPLETED' | 'FAILED';
+  /** PENDING: the rail was not asked to pay it. */
+  readonly recorded: Transfer['status'];
+  readonly detail: string;
+  readonly atNs: Instant;
+};
+
+export type OutcomeTables = {
+  readonly assets: Assets;
+  readonly transfers: Table<Transfer>;
+  readonly works: Table<WorkWrite>;
+  readonly contradictions: Table<Contradiction>;
+};
+
+export type Ended = {
+  /**
+   * - `same`: it had ended like that before.
+   * - `contradiction`: it had ended otherwise, or that rail was not asked to pay it. Recorded for an operator.
+   * - `unconfirmed`: a notice does not end it, the rail has to be asked.
+   * - `stale`: the worker has lost its lease.
+   */
+  readonly effect: 'ended' | 'same' | 'contradiction' | 'unconfirmed' | 'stale';
+  readonly transfer: Transfer;
+};
+
+/**
+ * What was held goes out: the amount to the rail's clearing account, the fee to `fees`. With a conversion the held
+ * asset goes to `conversion`, and what was sent comes from there, so that the account shows what was exchanged.
+ */
+export function completionPostings(transfer: Transfer, rail: RailName): Posting[] {
+  const { asset, amountUnits, feeUnits, balanceAsset, balanceUnits, profileId } = transfer;
+  const held = { profileId, account: 'held' } as const;
+  const conversion = { account: 'conversion' } as const;
+  const converts = balanceAsset !== asset;
+  const from = converts ? conversion : held;
+  return [
+    ...(converts ? [{ asset: balanceAsset, units: balanceUnits, from: held, to: conversion }] : []),
+    { asset, units: amountUnits, from, to: clearingAccount(rail) },
+    ...(feeUnits > 0n ? [{ asset, units: feeUnits, from, to: { account: 'fees' } as const }] : []),
+  ];
+}
+
+/** All that was held returns, the fee too. */
+function returnPostings({ profileId, balanceAsset, balanceUnits }: Transfer): Posting[] {
+  const from = { profileId, account: 'held' } as const;
+  const to = { profileId, account: 'available' } as const;
+  return [{ asset: balanceAsset, units: balanceUnits, from, to }];
+}
+
+function endedTransfer(transfer: Transfer, ending: Ending, now: Instant): Transfer {
+  const updatedAtNs = now > transfer.updatedAtNs ? now : transfer.updatedAtNs + 1n;
+  if (ending.kind === 'failed') {
+    const { words: secondaryStatus, statusDetails = null } = ending;
+    return { ...transfer, status: 'FAILED', updatedAtNs, secondaryStatus, statusDetails };
+  }
+  return {
+    ...transfer,
+    status: 'COMPLETED',
+    updatedAtNs,
+    secondaryStatus: paid(ending.detail),
+    cryptoTxHash: ending.txHash ?? transfer.cryptoTxHash ?? null,
+    cryptoTxIndex: ending.txIndex ?? transfer.cryptoTxIndex ?? null,
+  };
+}
+
+function unchanged(transfer: Transfer, effect: Ended['effect']): Decision<Ended> {
+  return { accepted: true, causeId: transfer.id, postings: [], writes: [], answer: { effect, transfer } };
+}
+
+/** Nothing is posted; what the rail reported is kept for an operator. */
+function contradict(
+  transfer: Transfer,
+  { rail, ending }: Report,
+  now: Instant,
+  tables: OutcomeTables,
+): Decision<Ended> {
+  const { id: transferId, status: recorded } = transfer;
+  const reported = statusAfter(ending);
+  const detail = ending.kind === 'completed' ? ending.detail : (ending.reason ?? ending.words.detail);
+  const row: Contradiction = { transferId, rail, reported, recorded, detail, atNs: now };
+  const key = [transferId, rail, reported, recorded].join('/');
+  return {
+    accepted: true,
+    causeId: transferId,
+    postings: [],
+    writes: [write(tables.contradictions, key, row)],
+    answer: { effect: 'contradiction', transfer },
+  };
+}
+
+export type Report = {
+  readonly rail: string;
+  readonly ending: Ending;
+  /** The work as its worker knows it; absent for reports that do not come from a worker. */
+  readonly seenVersion?: bigint;
+  /** The rail reported it without being asked. */
+  readonly isNotice?: true;
+};
+
+/** What a report about a pending withdrawal does instead of ending it. */
+function obstacle(work: Work, { rail, isNotice }: Report): 'contradiction' | 'unconfirmed' | undefined {
+  if (work.rail !== rail) return 'contradiction';
+  if (isNotice !== true) return undefined;
+  // Every call of the rail is recorded before it is made: without an attempt there was none.
+  if (work.attempts === 0) return 'contradiction';
+  // With a second request, a notice may be about that one alone: a duplicate that was refused, while the first is paid.
+  return work.state === 'SUBMITTED' && work.attempts === 1 ? undefined : 'unconfirmed';
+}
+
+/** Ends a withdrawal once: by the first report of a worker, of the rail's notice, or of the user of the sandbox. */
+export function endCommand(
+  /** As it was seen: only what never changes is taken from it. */
+  seen: Pick<Transfer, 'id' | 'profileId' | 'balanceAsset'>,
+  report: Report,
+  tables: OutcomeTables,
+): Command<Ended> {
+  const { id, profileId, balanceAsset } = seen;
+  const { ending, seenVersion } = report;
+  return {
+    balances: [{ profileId, asset: balanceAsset }],
+    reads: [read(tables.transfers, id), read(tables.works, id)],
+    decide(view) {
+      const transfer = view.row(tables.transfers, id);
+      if (transfer === undefined) return refuse(notFound('transfer', id));
+      if (transfer.status === statusAfter(ending)) return unchanged(transfer, 'same');
+      if (transfer.status !== 'PENDING') return contradict(transfer, report, view.recordedAt, tables);
+      const work = view.row(tables.works, id);
+      if (work === undefined || work.done === true)
+        throw new Error(`the pending withdrawal ${id} has no work`);
+      if (seenVersion !== undefined && work.version !== seenVersion) return unchanged(transfer, 'stale');
+      const hindered = obstacle(work, report);
+      if (hindered === 'contradiction') return contradict(transfer, report, view.recordedAt, tables);
+      if (hindered === 'unconfirmed') return unchanged(transfer, 'unconfirmed');
+      const next = endedTransfer(transfer, ending, view.recordedAt);
+      return {
+        accepted: true,
+        causeId: id,
+        postings:
+          ending.kind === 'completed'
+            ? completionPostings(transfer, work.rail as RailName)
+            : returnPostings(transfer),
+        writes: [
+          write(tables.transfers, id, next),
+          write(tables.works, id, { ...work, done: true }),
+          transferEvent(next, tables.assets),
+        ],
+        answer: { effect: 'ended', transfer: next },
+      };
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { plainArray, textArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import { createParameters, selectPage } from '../database/select.ts';
+import type { Found, Page } from '../kernel/paging.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Contradiction } from './outcome.ts';
+import type { RentPaid } from './transitions.ts';
+
+/** Recorded once: the same contradiction reported again changes nothing. */
+export const contradictions: Table<Contradiction> = {
+  name: 'rail_contradictions',
+  write: (tx, rows) =>
+    tx.query(
+      `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)
+       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
+       on conflict do nothing`,
+      [
+        plainArray(rows.map((row) => row.transferId)),
+        textArray(rows.map((row) => row.rail)),
+        textArray(rows.map((row) => row.reported)),
+        textArray(rows.map((row) => row.recorded)),
+        textArray(rows.map((row) => row.detail)),
+        plainArray(rows.map((row) => row.atNs)),
+      ],
+    ),
+};
+
+export type ListedContradiction = Contradiction & { readonly id: string; readonly createdAtNs: bigint };
+
+/** One page, of all customers: for operators. */
+export function listContradictions(database: Queryable, page: Page): Promise<Found<ListedContradiction>> {
+  const table = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c)`;
+  const columns = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
+    c.detail, c.at_ns as "atNs"`;
+  const parameters = createParameters();
+  const lanes = [{ where: 'true' }];
+  return selectPage(database, page, { table, alias: 'c', columns, parameters, lanes, filters: [] });
+}
+
+function keyParts(key: string): { day: string; destination: string } {
+  const slash = key.indexOf('/');
+  return { day: key.slice(0, slash), destination: key.slice(slash + 1) };
+}
+
+/**
+ * What was paid for a destination on a day. Looking at it makes the row and locks it, so that two nodes never both
+ * find room for the last one.
+ */
+export const rents: Table<RentPaid> = {
+  name: 'rent_paid',
+  async load(tx, keys) {
+    const parts = [...keys].sort().map(keyParts);
+    const rows = await tx.query<{ day: number; destination: string; lamports: bigint }>(
+      `insert into rent_paid (day, destination, lamports)
+       select day, destination, 0 from unnest($1::integer[], $2::text[]) as wanted (day, destination)
+       on conflict (destination, day) do update set lamports = rent_paid.lamports
+       returning day, destination, lamports`,
+      [plainArray(parts.map((one) => one.day)), textArray(parts.map((one) => one.destination))],
+    );
+    return new Map(
+      rows.map(({ day, destination, lamports }) => {
+        const key = `${day}/${destination}`;
+        return [key, { key, lamports }];
+      }),
+    );
+  },
+  write: (tx, rows) =>
+    tx.query(
+      `update rent_paid r set lamports = changed.lamports
+       from unnest($1::integer[], $2::text[], $3::numeric[]) as changed (day, destination, lamports)
+       where r.day = changed.day and r.destination = changed.destination`,
+      [
+        plainArray(rows.map((row) => keyParts(row.key).day)),
+        textArray(rows.map((row) => keyParts(row.key).destination)),
+        plainArray(rows.map((row) => row.lamports)),
+      ],
+    ),
+};

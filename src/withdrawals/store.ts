@@ -1,0 +1,217 @@
+import { plainArray, textArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { INSTANT_MAX, type Instant } from '../kernel/instant.ts';
+import type { Table } from '../ledger/command.ts';
+import type { Payment } from '../rails/rail.ts';
+import { TRANSFER_COLUMNS } from '../transfers/store.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import type { Claimed, Work, WorkWrite } from './states.ts';
+
+/** Units are text inside JSON, which has no integers of that size. */
+type StoredPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
+type StoredWork = Omit<Work, 'payment'> & { readonly payment: StoredPayment | null };
+
+function fromStored({ payment, ...work }: StoredWork): Work {
+  return { ...work, payment: payment && { ...payment, amountUnits: BigInt(payment.amountUnits) } };
+}
+
+function paymentText({ payment }: Work): string | null {
+  return payment && JSON.stringify({ ...payment, amountUnits: payment.amountUnits.toString() });
+}
+
+const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as "dueAtNs", w.version, w.attempts,
+  w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId"`;
+
+/** Work of withdrawals that are new, in the transaction that makes them. */
+export const newWork: Table<Work> = {
+  name: 'withdrawal_work',
+  write: (tx, rows) =>
+    tx.query(
+      `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id)
+       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[])`,
+      [
+        plainArray(rows.map((row) => row.transferId)),
+        textArray(rows.map((row) => row.rail)),
+        textArray(rows.map((row) => row.state)),
+        plainArray(rows.map((row) => row.dueAtNs)),
+        plainArray(rows.map((row) => row.fiatAccountId)),
+      ],
+    ),
+};
+
+/** Work that goes on. Whoever names a row in its reads has it to itself until commit. */
+export const works: Table<WorkWrite> = {
+  name: 'withdrawal_work',
+  async load(tx, ids) {
+    const rows = await tx.query<StoredWork>(
+      `select ${COLUMNS} from withdrawal_work w where w.transfer_id = any ($1::uuid[]) order by w.transfer_id for update`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.transferId, fromStored(row)]));
+  },
+  async write(tx, rows) {
+    const done = rows.filter((row) => row.done === true);
+    const going = rows.filter((row) => row.done !== true);
+    await Promise.all([
+      done.length > 0 &&
+        tx.query('delete from withdrawal_work where transfer_id = any ($1::uuid[])', [
+          plainArray(done.map((row) => row.transferId)),
+        ]),
+      going.length > 0 &&
+        tx.query(
+          `update withdrawal_work w
+           set state = changed.state, due_at_ns = changed.due_at_ns, version = w.version + 1,
+               attempts = changed.attempts, failures = changed.failures, intent_at_ns = changed.intent_at_ns,
+               payment = changed.payment::jsonb
+           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[])
+                as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment)
+           where w.transfer_id = changed.transfer_id`,
+          [
+            plainArray(going.map((row) => row.transferId)),
+            textArray(going.map((row) => row.state)),
+            plainArray(going.map((row) => row.dueAtNs)),
+            plainArray(going.map((row) => row.attempts)),
+            plainArray(going.map((row) => row.failures)),
+            plainArray(going.map((row) => row.intentAtNs)),
+            textArray(going.map(paymentText)),
+          ],
+        ),
+    ]);
+  },
+};
+
+/** A lane per rail: so many of its rows, and no more, whatever the others have. */
+export type Lane = { readonly rail: string; readonly free: number };
+
+/** The database's clock, shifted where a test says so. All nodes agree on what is due. */
+const NOW_NS = `${CLOCK_NS} + $1::bigint`;
+
+/**
+ * Rows that are due, the longest due first, rail by rail; those that another node is claiming are left to it. Each
+ * rail costs one descent of the index and the rows it gives, however many wait. The ids go through an array, so that
+ * no plan for the update can read the whole table.
+ */
+export const CLAIM_DUE = `with clock as materialized (select ${NOW_NS} as now_ns),
+  due as materialized (
+    select picked.transfer_id
+    from clock cross join unnest($2::text[], $3::integer[]) as lane (rail, free)
+    cross join lateral (
+      select d.transfer_id from withdrawal_work d
+      where d.rail = lane.rail and d.due_at_ns <= clock.now_ns
+      order by d.due_at_ns limit lane.free for update skip locked) as picked)
+  update withdrawal_work w set due_at_ns = clock.now_ns + $4::bigint, version = w.version + 1
+  from clock where w.transfer_id = any (array (select transfer_id from due))
+  returning ${COLUMNS}, clock.now_ns as "nowNs"`;
+
+/** Takes what is due, for as long as the lease lasts. */
+export async function claimDue(
+  database: Queryable,
+  lanes: readonly Lane[],
+  offsetNs: bigint,
+  leaseNs: bigint,
+): Promise<Claimed[]> {
+  const rows = await database.query<StoredWork & { nowNs: Instant }>(CLAIM_DUE, [
+    offsetNs,
+    textArray(lanes.map((lane) => lane.rail)),
+    plainArray(lanes.map((lane) => lane.free)),
+    leaseNs,
+  ]);
+  if (rows.length === 0) return [];
+  const transfers = await database.query<Transfer>(
+    `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[])`,
+    [plainArray(rows.map((row) => row.transferId))],
+  );
+  const byId = new Map(transfers.map((transfer) => [transfer.id, transfer]));
+  return rows.map(({ nowNs, ...row }) => ({
+    nowNs,
+    work: fromStored(row),
+    transfer: byId.get(row.transferId)!,
+  }));
+}
+
+/**
+ * A time that is further ahead than it can have been set was set by a clock that was ahead: that of a database server
+ * that failed since, or one that was set back. Nobody looks at such a row for as long as the clock went back, so it
+ * is made due: at once where the rail has not been called or the last call was in the future, otherwise when payments
+ * are asked about at the latest. Asking too often changes nothing; a worker that still has the row in hand loses it.
+ */
+export async function pullBack(
+  database: Queryable,
+  rails: readonly string[],
+  offsetNs: bigint,
+  { soonNs, askNs, rowsMax }: { soonNs: bigint; askNs: bigint; rowsMax: number },
+): Promise<number> {
+  const rows = await database.query(
+    `with clock as materialized (select ${NOW_NS} as now_ns),
+       ahead as materialized (
+         select w.transfer_id, w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns as is_due
+         from clock join withdrawal_work w
+           on w.rail = any ($2::text[]) and w.due_at_ns > clock.now_ns + $3::bigint and w.due_at_ns < ${INSTANT_MAX}
+         where w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns
+            or w.due_at_ns > clock.now_ns + $4::bigint
+         limit $5 for update of w skip locked)
+     update withdrawal_work w
+     set due_at_ns = clock.now_ns + case when ahead.is_due then 0 else $4::bigint end, version = w.version + 1
+     from clock, ahead where w.transfer_id = ahead.transfer_id
+     returning w.transfer_id`,
+    [offsetNs, textArray(rails), soonNs, askNs, rowsMax],
+  );
+  return rows.length;
+}
+
+/** Fiat accounts whose withdrawals are to be looked at: written with the review or the deletion itself. */
+export const withdrawalWakes: Table<{ readonly fiatAccountId: string }> = {
+  name: 'withdrawal_wakes',
+  // DO UPDATE and not DO NOTHING: it waits for a worker that is about to remove the row, and then makes a new one.
+  write: (tx, rows) =>
+    tx.query(
+      `insert into withdrawal_wakes (fiat_account_id) select * from unnest($1::uuid[]) as changed (id) order by id
+       on conflict (fiat_account_id) do update set fiat_account_id = excluded.fiat_account_id`,
+      [plainArray(rows.map((row) => row.fiatAccountId))],
+    ),
+};
+
+/**
+ * Makes the withdrawals of reviewed accounts due, a bounded number at a time, so that an account with a hundred
+ * thousand of them holds nobody up. Rows in use are left for the next time; the wake stays until none is left. Says how
+ * many it moved.
+ */
+export async function wakeWithdrawals(
+  database: Database,
+  offsetNs: bigint,
+  rowsMax: number,
+): Promise<number> {
+  // Nearly always there is none, and a transaction would be three round trips.
+  if ((await database.query('select 1 from withdrawal_wakes limit 1')).length === 0) return 0;
+  return database.transaction(async (tx) => {
+    const wakes = await tx.query<{ id: string }>(
+      'select fiat_account_id as id from withdrawal_wakes limit 10 for update skip locked',
+    );
+    if (wakes.length === 0) return 0;
+    const ids = plainArray(wakes.map((wake) => wake.id));
+    const waiting = `w.fiat_account_id = any ($2::uuid[]) and w.state = 'QUEUED' and w.due_at_ns > ${NOW_NS}`;
+    const woken = await tx.query(
+      `update withdrawal_work set due_at_ns = ${NOW_NS}, version = version + 1
+       where transfer_id = any (array (
+         select w.transfer_id from withdrawal_work w where ${waiting} limit $3 for update skip locked))
+       returning transfer_id`,
+      [offsetNs, ids, rowsMax],
+    );
+    await tx.query(
+      `delete from withdrawal_wakes k where k.fiat_account_id = any ($2::uuid[])
+         and not exists (select from withdrawal_work w where ${waiting} and w.fiat_account_id = k.fiat_account_id)`,
+      [offsetNs, ids],
+    );
+    return woken.length;
+  });
+}
+
+/** The rail of a withdrawal that is not final yet. */
+export async function railOf(database: Queryable, transferId: string): Promise<string | undefined> {
+  const [row] = await database.query<{ rail: string }>(
+    'select rail from withdrawal_work where transfer_id = $1',
+    [transferId],
+  );
+  return row?.rail;
+}

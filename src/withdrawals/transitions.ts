@@ -1,0 +1,213 @@
+import type { FiatAccount } from '../fiat-accounts/fiat-account.ts';
+import type { Assets } from '../kernel/asset.ts';
+import { INSTANT_MAX, type Instant, NS_PER_MS, NS_PER_SECOND } from '../kernel/instant.ts';
+import {
+  type Command,
+  type Decision,
+  read,
+  type Table,
+  type View,
+  type Write,
+  write,
+} from '../ledger/command.ts';
+import type { OnChain, Payment } from '../rails/rail.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import type { Ending, OutcomeTables } from './outcome.ts';
+import type { Claimed, Work, WorkState, WorkWrite } from './states.ts';
+import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words } from './words.ts';
+
+/** Rent paid for one destination on one day. */
+export type RentPaid = { readonly key: string; readonly lamports: bigint };
+
+export type ProgressTables = OutcomeTables & {
+  readonly fiatAccounts: Table<FiatAccount>;
+  readonly rents: Table<RentPaid>;
+  /** Rent for new token accounts that one destination may cost in a day. */
+  readonly rentLamportsPerDayMax: bigint;
+};
+
+/** The withdrawal as its worker knows it, and how far its clock is ahead of the database's: not at all, but in tests. */
+export type Seen = Claimed & { readonly offsetNs: bigint };
+
+export function rentKey(destination: string, now: Instant): string {
+  return `${now / (86_400n * NS_PER_SECOND)}/${destination}`;
+}
+
+/** What the rail is asked to pay; undefined while the fiat account is not there. */
+export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, assets: Assets): Payment {
+  const { id, asset, amountUnits, memo, destinationAddress } = transfer;
+  return {
+    key: id,
+    asset,
+    amountUnits,
+    amount: assets.format(asset, amountUnits),
+    memo: memo ?? null,
+    destination:
+      account === undefined
+        ? { address: destinationAddress! }
+        : { instructions: account.fiatNetworkInstructions, owner: account.fiatAccountOwner },
+  };
+}
+
+/** The transfer with other words, if they are other ones: then it has changed, and its time says so. */
+function reworded(
+  transfer: Transfer,
+  words: Words,
+  now: Instant,
+  onChain: OnChain = {},
+): Transfer | undefined {
+  const { secondaryStatus: old, cryptoTxHash } = transfer;
+  const txHash = onChain.txHash ?? cryptoTxHash ?? null;
+  if (old?.name === words.name && old.detail === words.detail && txHash === (cryptoTxHash ?? null))
+    return undefined;
+  return {
+    ...transfer,
+    secondaryStatus: words,
+    cryptoTxHash: txHash,
+    cryptoTxIndex: onChain.txIndex ?? transfer.cryptoTxIndex ?? null,
+    updatedAtNs: now > transfer.updatedAtNs ? now : transfer.updatedAtNs + 1n,
+  };
+}
+
+type Current = { readonly transfer: Transfer; readonly work: WorkWrite };
+
+/** The withdrawal if it is still this worker's to move. */
+function current(seen: Seen, view: View, tables: ProgressTables): Current | undefined {
+  const transfer = view.row(tables.transfers, seen.transfer.id);
+  const work = view.row(tables.works, seen.transfer.id);
+  if (transfer?.status !== 'PENDING' || work === undefined || work.done === true) return undefined;
+  return work.version === seen.work.version ? { transfer, work } : undefined;
+}
+
+function accept<Answer>(seen: Seen, writes: readonly Write[], answer: Answer): Decision<Answer> {
+  return { accepted: true, causeId: seen.transfer.id, postings: [], writes, answer };
+}
+
+function moved(
+  { transfer, work }: Current,
+  change: Partial<Work>,
+  words: Words,
+  now: Instant,
+  tables: ProgressTables,
+  onChain?: OnChain,
+): Write[] {
+  const next = reworded(transfer, words, now, onChain);
+  return [
+    write(tables.works, work.transferId, { ...work, ...change }),
+    ...(next === undefined ? [] : [write(tables.transfers, next.id, next)]),
+  ];
+}
+
+export type Intended =
+  /** Recorded: the rail may be called now, with this payment and under this version. */
+  | { readonly kind: 'submit'; readonly work: Work; readonly payment: Payment }
+  /** It must not go out at all. */
+  | { readonly kind: 'end'; readonly ending: Ending }
+  | { readonly kind: 'waits' | 'stale' };
+
+function accountFault(account: FiatAccount | undefined, id: string): Ending | undefined {
+  if (account === undefined || account.deletedAtNs !== null) {
+    return { kind: 'failed', words: accountEnded(id, 'deleted') };
+  }
+  return account.status === 'REJECTED' ? { kind: 'failed', words: accountEnded(id, 'rejected') } : undefined;
+}
+
+function rentFault(transfer: Transfer): Ending {
+  const max_rent_exceeded = {
+    message: 'transfer cancelled due to suspected system abuse',
+    destination_address: transfer.destinationAddress,
+  };
+  return { kind: 'failed', words: RENT_EXCEEDED, statusDetails: { max_rent_exceeded } };
+}
+
+/**
+ * Records that the rail is about to be called. From here on the payment is fixed: whoever comes back to it after a
+ * crash asks about exactly this one, and asks for exactly this one again.
+ */
+export function intendCommand(
+  seen: Seen,
+  given: { readonly rentLamports: bigint; readonly leaseMs: number },
+  tables: ProgressTables,
+): Command<Intended> {
+  const { transfer: known, offsetNs } = seen;
+  const { fiatAccountId } = known;
+  const rents = given.rentLamports > 0n;
+  const rent = rentKey(known.destinationAddress ?? '', seen.nowNs);
+  return {
+    balances: [],
+    reads: [
+      read(tables.transfers, known.id),
+      read(tables.works, known.id),
+      ...(fiatAccountId ? [read(tables.fiatAccounts, fiatAccountId)] : []),
+      ...(rents ? [read(tables.rents, rent)] : []),
+    ],
+    decide(view) {
+      const found = current(seen, view, tables);
+      if (found === undefined) return accept(seen, [], { kind: 'stale' });
+      const { transfer, work } = found;
+      const now = view.now + offsetNs;
+      const account = fiatAccountId ? view.row(tables.fiatAccounts, fiatAccountId) : undefined;
+      // Asked to pay before, perhaps: it can only be asked for the same again.
+      if (work.payment === null && fiatAccountId) {
+        const ending = accountFault(account, fiatAccountId);
+        if (ending !== undefined) return accept(seen, [], { kind: 'end', ending });
+        if (account!.status === 'PENDING') {
+          const words = awaitingApproval(account!);
+          return accept(seen, moved(found, { dueAtNs: INSTANT_MAX }, words, view.recordedAt, tables), {
+            kind: 'waits',
+          });
+        }
+      }
+      const spent = rents ? view.row(tables.rents, rent)!.lamports + given.rentLamports : 0n;
+      if (spent > tables.rentLamportsPerDayMax) {
+        return accept(seen, [], { kind: 'end', ending: rentFault(transfer) });
+      }
+      const payment = work.payment ?? paymentOf(transfer, account, tables.assets);
+      const next: Work = {
+        ...work,
+        state: 'SUBMITTING',
+        attempts: work.attempts + 1,
+        intentAtNs: now,
+        payment,
+        dueAtNs: now + BigInt(given.leaseMs) * NS_PER_MS,
+      };
+      const writes = [
+        ...moved(found, next, submitting(work.rail), view.recordedAt, tables),
+        ...(rents ? [write(tables.rents, rent, { key: rent, lamports: spent })] : []),
+      ];
+      return accept(seen, writes, { kind: 'submit', work: { ...next, version: next.version + 1n }, payment });
+    },
+  };
+}
+
+export type Step = {
+  readonly state: WorkState;
+  readonly delayMs: number;
+  readonly failures: number;
+  readonly words: Words;
+  readonly onChain?: OnChain;
+  /** The rail took nothing on, for certain: the payment is put together anew, by what the fiat account is then. */
+  readonly forgetsPayment?: boolean;
+};
+
+/** A step on the way that ends nothing: what is known now, and when to look again. */
+export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Command<Work | 'stale'> {
+  const { id } = seen.transfer;
+  return {
+    balances: [],
+    reads: [read(tables.transfers, id), read(tables.works, id)],
+    decide(view) {
+      const found = current(seen, view, tables);
+      if (found === undefined) return accept(seen, [], 'stale');
+      const next: Work = {
+        ...found.work,
+        state: step.state,
+        failures: step.failures,
+        dueAtNs: view.now + seen.offsetNs + BigInt(Math.ceil(step.delayMs * 1_000)) * 1_000n,
+        ...(step.forgetsPayment === true && { payment: null }),
+      };
+      const writes = moved(found, next, step.words, view.recordedAt, tables, step.onChain);
+      return accept<Work | 'stale'>(seen, writes, { ...next, version: next.version + 1n });
+    },
+  };
+}
