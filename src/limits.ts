@@ -4,26 +4,26 @@ export const LIMITS = {
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
   batchCommandsMax: 512,
-  /** Batches under way at once: while the database works on one, the next one is prepared. */
+  /** Batches of the pessimistic lane in flight: while the database works on one, the next one is prepared. */
   batchesMax: 2,
-  /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
+  /** Minimum number of queued commands for a second batch: its fixed cost is shared by its commands. */
   secondBatchCommandsMin: 128,
-  /** Batches that go ahead under way at once: more than two, so that the database has work while the node answers many. */
+  /** Batches of the optimistic lane in flight: more than two, so that the database has work while the node answers many. */
   flightsMax: 4,
-  /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */
+  /** Minimum size of the last batch at which the next one waits for more commands to arrive. */
   gatherCommandsMin: 4,
-  /** How long at most, since the last batch: what it costs by itself is a third of what a few commands cost. */
+  /** How long it waits since the last batch ended: the fixed cost of a batch is a third of what a few commands cost. */
   gatherMs: 1,
-  /** How long the connection of the batches that go ahead is kept when there are none. */
-  aheadIdleMs: 100,
-  /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */
-  aheadPauseMs: 10,
-  aheadPauseMaxMs: 5_000,
-  /** Balances of one asset, and rows of one table, that a node remembers: about 200 bytes each. */
-  rememberedBalancesMax: 50_000,
-  rememberedRowsMax: 50_000,
-  /** Keys that a node remembers: four bytes each. A prime, so that all digits of a hash count. */
-  rememberedKeysMax: 131_071,
+  /** How long the optimistic lane keeps its connection without a batch. */
+  optimisticIdleMs: 100,
+  /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */
+  optimisticBackOffMs: 10,
+  optimisticBackOffMaxMs: 5_000,
+  /** Balances of one asset, and rows of one table, in a node's cache: about 200 bytes each. */
+  cachedBalancesMax: 50_000,
+  cachedRowsMax: 50_000,
+  /** Idempotency keys in a node's cache: four bytes each. A prime, so that all bits of a hash count. */
+  cachedKeysMax: 131_071,
   /** Balance rows that one batch locks; a settlement with many legs fills a batch by itself. */
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
@@ -35,10 +35,12 @@ export const LIMITS = {
    * must not stop money; one that was wrong by days must not spread to every balance that trades with this one.
    */
   instantAheadMaxMs: 24 * 3_600_000,
-  /** Times a batch is started anew after a deadlock or a missing balance row before its commands are refused. */
+  /** How often a batch is tried, after deadlocks and missing balance rows, before its commands are refused. */
   batchAttemptsMax: 5,
-  /** How long callers are kept waiting for the outcome of a commit that was cut off, before they get a 503. */
+  /** How long callers wait for the outcome of a commit that was cut off before they get a 503. */
   commitInDoubtMs: 8_000,
+  /** How often the database is asked meanwhile. */
+  commitInDoubtLookMs: 100,
   /** One wait for the standby's confirmation; after it the server is asked on a new connection, in case it is gone. */
   confirmationMs: 60_000,
   /** A standby that has not confirmed for so long is down: new commands are refused at once instead of waiting as well. */

@@ -130,7 +130,7 @@ export async function assemble(parts: {
         metrics.writePath.trouble(what);
         const facts = { err: error, what };
         // A stale cache is normal where nodes share balances, and a lost connection is replaced: neither needs anybody.
-        if (what === 'not-as-remembered') logger.debug(facts, 'a batch is decided again on locked balances');
+        if (what === 'stale-cache') logger.debug(facts, 'a batch is decided again on locked balances');
         else if (what === 'connection-lost') logger.info(facts, 'a batch is retried on another connection');
         // A commit in doubt is always worth a line, even during an outage of the database.
         else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');

@@ -40,8 +40,8 @@ export type Table<Row> = {
   readonly sendsAtOnce?: true;
   /** Every write is a row of its own: none takes the place of another, and no command of the batch looks at it. */
   readonly isLog?: true;
-  /** Whether commands may be decided on this row later on, if `confirm` says by then that it is still so. */
-  canRemember?(row: Row): boolean;
+  /** Whether the row may be cached for later commands, which `confirm` it in their transaction. */
+  canCache?(row: Row): boolean;
   /** Fails the transaction unless all rows with these keys are still as they were when they were loaded. */
   confirm?(tx: Transaction, keys: readonly string[]): Promise<unknown>;
 };
@@ -94,10 +94,10 @@ export type Command<Answer> = {
   readonly balances: readonly BalanceKey[];
   readonly reads?: readonly Read[];
   /**
-   * May be decided on what the node remembers, to be confirmed by the transaction, and at the time it is now as far as
-   * the node knows: not for those who must know what time it is when everybody else is locked out.
+   * May be decided on cached balances, which the transaction confirms, and at the time as far as the node knows it. Not for
+   * commands that need the exact time at which everybody else is locked out, such as those with windows.
    */
-  readonly ahead?: true;
+  readonly optimistic?: true;
   /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is started anew. */
   decide(view: View): Decision<Answer>;
 };

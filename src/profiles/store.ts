@@ -23,7 +23,7 @@ export const profileTable: Table<ProfileFacts> = {
     return new Map(rows.map((row) => [row.id, row]));
   },
   // Nothing else of it can change, and none is ever deleted.
-  canRemember: (profile) => profile.status === 'ACTIVE',
+  canCache: (profile) => profile.status === 'ACTIVE',
   confirm: (tx, ids) =>
     tx.query(
       `select confirm(not exists (select from profiles where id = any ($1::uuid[]) and status <> 'ACTIVE'), 'a profile')`,

@@ -1,12 +1,12 @@
-import type { Connection, Database, Queryable } from '../database/database.ts';
-import { DatabaseAway, NoAnswer } from '../database/failure.ts';
-import type { Assets } from '../kernel/asset.ts';
-import type { Instant } from '../kernel/instant.ts';
-import { LIMITS } from '../limits.ts';
-import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from './book.ts';
-import type { BalanceKey, Command, IdempotencyKey, Table } from './command.ts';
-import { createDecider, type Decided, type Rows, type Verdict } from './decide.ts';
-import * as store from './store.ts';
+import type { Connection, Database, Queryable } from '../../database/database.ts';
+import { DatabaseAway, NoAnswer } from '../../database/failure.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import type { Instant } from '../../kernel/instant.ts';
+import { LIMITS } from '../../limits.ts';
+import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from '../book.ts';
+import type { BalanceKey, Command, IdempotencyKey, Table } from '../command.ts';
+import { createDecider, type Decided, type Rows, type Verdict } from '../decide.ts';
+import * as store from '../store.ts';
 
 /** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
 export class BatchFailure extends Error {

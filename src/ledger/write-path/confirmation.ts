@@ -1,7 +1,7 @@
-import type { Database } from '../database/database.ts';
-import { DatabaseAway } from '../database/failure.ts';
-import { LIMITS } from '../limits.ts';
-import { timelineOfPrimary, writeMarker } from './store.ts';
+import type { Database } from '../../database/database.ts';
+import { DatabaseAway } from '../../database/failure.ts';
+import { LIMITS } from '../../limits.ts';
+import { timelineOfPrimary, writeMarker } from '../store.ts';
 
 /**
  * Proof that the synchronous standby has what was found in the database. PostgreSQL makes a commit visible whose wait for
