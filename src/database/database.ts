@@ -183,6 +183,10 @@ const lost = new WeakSet<pg.ClientBase>();
 /** When each was made. */
 const connectedMs = new WeakMap<pg.ClientBase, number>();
 
+function destroy(client: pg.ClientBase): void {
+  (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+}
+
 /** Nobody waits for ever for a server that accepts a connection and then says nothing. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
   const ask = async (text: string): Promise<object[]> => {
@@ -193,8 +197,7 @@ async function admitted(client: pg.ClientBase, admission: Admission): Promise<vo
     await admission.admit(ask);
   } catch (error) {
     // An orderly end would wait for the server once more.
-    if (!(error instanceof DatabaseAway))
-      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    if (!(error instanceof DatabaseAway)) destroy(client);
     throw error;
   }
 }
@@ -294,12 +297,13 @@ export function connectDatabase(
     };
   }
 
-  /** Ends connections in use, with what they are doing. */
-  function cut(concerned: (client: pg.PoolClient) => boolean): void {
+  /** Ends connections in use. The driver lets a statement under way finish first; a process that stops cannot wait. */
+  function cut(concerned: (client: pg.PoolClient) => boolean, atOnce: boolean): void {
     for (const client of inUse) {
       if (!concerned(client)) continue;
       inUse.delete(client);
       client.release(true);
+      if (atOnce) destroy(client);
     }
   }
 
@@ -351,7 +355,7 @@ export function connectDatabase(
           (client) => client.release(!isTrusted(client)),
           () => undefined,
         );
-      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client)).unref();
+      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client), false).unref();
     },
     async tryConnection() {
       (await connect()).release();
@@ -359,7 +363,7 @@ export function connectDatabase(
     async close() {
       const ended = pool.end();
       // The pool would wait for ever for a connection that is not given back.
-      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true);
+      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true, true);
       await ended;
       clearTimeout(timer);
     },

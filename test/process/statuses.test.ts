@@ -84,7 +84,7 @@ describe('a disabled profile', () => {
         }
       }),
     );
-    await expect.poll(() => done).toBeGreaterThan(100);
+    await expect.poll(() => done, { timeout: 30_000 }).toBeGreaterThan(100);
     await set('profile', 'disable', own());
     const balance = () =>
       test.database.query<{ available: bigint }>(
