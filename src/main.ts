@@ -81,8 +81,10 @@ export type Service = {
 };
 
 /** Resolves when the work has ended, or the time is over. */
-function atMost(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
-  return Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work, sleep(milliseconds, undefined, { signal: ended.signal })]);
+  ended.abort();
 }
 
 export async function assemble(parts: {

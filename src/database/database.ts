@@ -9,6 +9,7 @@ import {
   connectedMs,
   createPool,
   type DatabaseAddress,
+  destroy,
   lost,
   PLANNER,
   type PoolOptions,
@@ -47,7 +48,7 @@ export type Connection = Transaction & {
   commit(): Promise<void>;
   /** A connection that is inside a transaction, or broken, is closed instead of being used again. */
   release(): void;
-  /** Closes it for good, with all locks and settings of its session. */
+  /** Closes it for good, with all locks and settings of its session; inside a transaction at once, whatever is running. */
   discard(): void;
 };
 
@@ -141,6 +142,10 @@ function queryableOn(client: pg.PoolClient, patient: boolean, silent: () => void
   };
 }
 
+function isOutsideTransaction(client: pg.PoolClient): boolean {
+  return (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
+}
+
 export function connectDatabase(
   address: DatabaseAddress,
   connectionsMax: number = LIMITS.databaseConnectionsMax,
@@ -196,22 +201,23 @@ export function connectDatabase(
       },
       release() {
         if (!inUse.delete(client)) return;
-        const clean =
-          (client as unknown as { getTransactionStatus(): string | null }).getTransactionStatus() === 'I';
-        client.release(!clean || lost.has(client) || !isTrusted(client));
+        client.release(!isOutsideTransaction(client) || lost.has(client) || !isTrusted(client));
       },
       discard() {
-        if (inUse.delete(client)) client.release(true);
+        if (!inUse.delete(client)) return;
+        client.release(true);
+        if (!isOutsideTransaction(client)) destroy(client);
       },
     };
   }
 
-  /** Ends connections in use, with what they are doing. */
-  function cut(concerned: (client: pg.PoolClient) => boolean): void {
+  /** Ends connections in use. The driver lets a statement under way finish first; a process that stops cannot wait. */
+  function cut(concerned: (client: pg.PoolClient) => boolean, atOnce: boolean): void {
     for (const client of inUse) {
       if (!concerned(client)) continue;
       inUse.delete(client);
       client.release(true);
+      if (atOnce) destroy(client);
     }
   }
 
@@ -263,7 +269,7 @@ export function connectDatabase(
           (client) => client.release(!isTrusted(client)),
           () => undefined,
         );
-      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client)).unref();
+      setTimeout(cut, LIMITS.databaseCloseMs, (client: pg.PoolClient) => !isTrusted(client), false).unref();
     },
     async tryConnection() {
       (await connect()).release();
@@ -271,7 +277,7 @@ export function connectDatabase(
     async close() {
       const ended = pool.end();
       // The pool would wait for ever for a connection that is not given back.
-      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true);
+      const timer = setTimeout(cut, LIMITS.databaseCloseMs, () => true, true);
       await ended;
       clearTimeout(timer);
     },

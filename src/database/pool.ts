@@ -70,6 +70,11 @@ export const connectedMs = new WeakMap<pg.ClientBase, number>();
  */
 const SYNCHRONOUS_REPLICATION = 'syncrep.c';
 
+/** Ends a connection at once: an orderly end would wait for the statement that is running. */
+export function destroy(client: pg.ClientBase): void {
+  (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+}
+
 /** Nobody waits for ever for a server that accepts a connection and then says nothing. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
   const ask = async (text: string): Promise<object[]> => {
@@ -80,8 +85,7 @@ async function admitted(client: pg.ClientBase, admission: Admission): Promise<vo
     await admission.admit(ask);
   } catch (error) {
     // An orderly end would wait for the server once more.
-    if (!(error instanceof DatabaseAway))
-      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    if (!(error instanceof DatabaseAway)) destroy(client);
     throw error;
   }
 }

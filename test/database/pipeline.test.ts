@@ -145,3 +145,11 @@ it('keeps nothing of a flight that has landed', async () => {
   }
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((flights * bytes) / 4);
 });
+
+it('a pool that closes does not wait for the end of a statement that takes long', async () => {
+  const closing = connectDatabase(test.address, 1);
+  const busy = await closing.reserve();
+  const slow = busy.query('select pg_sleep(8)').catch((error: unknown) => error);
+  await closing.close();
+  expect(await slow).toBeInstanceOf(DatabaseAway);
+});
