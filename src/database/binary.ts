@@ -210,6 +210,17 @@ export function binaryArray(type: ElementType, values: readonly BinaryValue[]): 
   return Buffer.from(bytes.subarray(0, offset));
 }
 
+/**
+ * The array parameters of a set-wise statement, in the order of its parameters. A function per column, because a property
+ * that is looked up by name costs 20 ns more per value.
+ */
+export function binaryColumns<Row>(
+  columns: readonly (readonly [type: ElementType, value: (row: Row) => BinaryValue])[],
+) {
+  return (rows: readonly Row[]): Buffer[] =>
+    columns.map(([type, value]) => binaryArray(type, rows.map(value)));
+}
+
 export type BinaryColumn<Row> = {
   readonly name: string;
   readonly type: BinaryType;

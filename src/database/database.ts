@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import type { CopyMessages } from './binary.ts';
-import { DatabaseAway } from './failure.ts';
+import { DatabaseUnavailable } from './failure.ts';
 import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
 import {
   type Admission,
@@ -88,11 +88,11 @@ const ENDS_CONNECTION = /^(08|28|3D|53300|57P0|25P0[34])/;
  * itself throws. Anything else means that the connection is lost.
  */
 function translate(error: unknown): unknown {
-  if (error instanceof DatabaseAway) return error;
+  if (error instanceof DatabaseUnavailable) return error;
   if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return error;
   const isFaultOfValue =
     error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
-  return isFaultOfValue ? error : new DatabaseAway(error);
+  return isFaultOfValue ? error : new DatabaseUnavailable(error);
 }
 
 type WithTypes = pg.PoolClient & {
@@ -194,10 +194,11 @@ export function connectDatabase(
         const commit = { text: 'commit', query_timeout };
         const { command } = await client.query(commit as pg.QueryConfig).catch((error: unknown) => {
           // Whatever is not an answer of the server leaves it open whether it committed.
-          throw error instanceof pg.DatabaseError ? translate(error) : new DatabaseAway(error);
+          throw error instanceof pg.DatabaseError ? translate(error) : new DatabaseUnavailable(error);
         });
         if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
-        if (lost.has(client)) throw new DatabaseAway(new Error('the standby has not confirmed the commit'));
+        if (lost.has(client))
+          throw new DatabaseUnavailable(new Error('the standby has not confirmed the commit'));
       },
       release() {
         if (!inUse.delete(client)) return;

@@ -1,5 +1,5 @@
 import type { Connection, Database, Queryable } from '../../database/database.ts';
-import { DatabaseAway, NoAnswer } from '../../database/failure.ts';
+import { DatabaseUnavailable, NoAnswer } from '../../database/failure.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import type { Instant } from '../../kernel/instant.ts';
 import { LIMITS } from '../../limits.ts';
@@ -244,8 +244,8 @@ export async function runBatch(
       () => false,
     );
     if (error instanceof MissingBalances) throw error;
-    if (answers && !(error instanceof DatabaseAway)) throw new BatchFailure(error);
-    const lost = new DatabaseAway(error);
+    if (answers && !(error instanceof DatabaseUnavailable)) throw new BatchFailure(error);
+    const lost = new DatabaseUnavailable(error);
     // A server that did not answer once would be waited for as long again.
     throw new BatchFailure(lost, inDoubt, inDoubt === undefined && !(lost.cause instanceof NoAnswer));
   } finally {
