@@ -53,7 +53,7 @@ export function createConfirmation(database: Database): Confirmation {
 
   return {
     confirm() {
-      // One that is under way may have begun before the rows were there: whoever comes meanwhile shares the next one.
+      // The one in flight may have begun before the rows were there, so callers share the next one.
       if (next === undefined) {
         next = running.then(run, run);
         running = next;

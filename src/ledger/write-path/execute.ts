@@ -72,7 +72,7 @@ export function createExecutor({
     if (instant > lastInstant) lastInstant = instant;
   }
 
-  /** Never throws: what is committed must not reach the code that runs failed batches again. */
+  /** Never throws: a committed batch must not reach the code that retries failed ones. */
   function finish(
     batch: readonly Waiting[],
     { verdicts, changed, lastInstant: last, seen }: BatchResult,
