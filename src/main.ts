@@ -42,7 +42,7 @@ import { rollUpSystemBalances } from './ledger/balances.ts';
 import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
-import { newProfiles, profileTable } from './profiles/store.ts';
+import { disabledProfiles, heldProfiles, newProfiles, profileTable } from './profiles/store.ts';
 import { createRails, type Rails } from './rails/rail.ts';
 import { createSimulatedRails } from './rails/simulated.ts';
 import { sandboxArrivalRoutes } from './sandbox/arrivals.ts';
@@ -169,7 +169,8 @@ export async function assemble(parts: {
   const settlement = createSettlementWorker({
     database,
     writePath,
-    tables: { assets, settlements, waits: waitTable },
+    tables: { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable },
+    disabledProfiles,
     clock,
     failed: (error, what) => log.warn({ err: error }, what),
   });
@@ -227,7 +228,7 @@ export async function assemble(parts: {
     ...fiatAccountRoutes({ ...shared, withdrawalWakes, approvesAutomatically: config.mode === 'sandbox' }),
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
-    ...settlementRoutes({ ...shared, affirmed: settlement.affirmed }),
+    ...settlementRoutes({ ...shared, disabledProfiles, affirmed: settlement.affirmed }),
     ...eventRoutes({ database, news }),
     ...webhookRoutes(webhooks),
     ...deliveryRoutes(webhooks),

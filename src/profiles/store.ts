@@ -31,6 +31,33 @@ export const profileTable: Table<ProfileFacts> = {
     ),
 };
 
+/**
+ * The same rows, locked against a change of status until commit: what a transaction writes because of a status is found
+ * by the one that changes it.
+ */
+export const heldProfiles: Table<ProfileFacts> = {
+  name: 'profiles (held)',
+  async load(tx, ids) {
+    const rows = await tx.query<ProfileFacts>(
+      `select id, customer_id as "customerId", status from profiles where id = any ($1::uuid[]) order by id for share`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+};
+
+/** Of these, the ones that are disabled. */
+export async function disabledProfiles(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.query<{ id: string }>(
+    `select id from profiles where id = any ($1::uuid[]) and status = 'DISABLED'`,
+    [plainArray(ids)],
+  );
+  return new Set(rows.map((row) => row.id));
+}
+
 const UUID_LENGTH = 36;
 
 /**

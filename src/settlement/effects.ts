@@ -57,6 +57,12 @@ export function awaitingFunds(
   return full.length > 0 ? { name: 'AWAITING_ROOM', detail: full.join(' ') } : undefined;
 }
 
+/** A profile is disabled. Both parties read this, and neither learns whether it is the other's. */
+export const AWAITING_PARTY: SecondaryStatus = {
+  name: 'AWAITING_PARTY',
+  detail: 'A party to the transaction cannot settle at the moment.',
+};
+
 /** Nothing is lacking: it is about to settle. */
 export const COVERED: SecondaryStatus = {
   name: 'AWAITING_SETTLEMENT',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
@@ -8,18 +8,19 @@ import { balanceKeyText } from '../ledger/book.ts';
 import type { BalanceKey, Command } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
-import { type BalanceEffect, effectsOf } from './effects.ts';
+import { AWAITING_PARTY, type BalanceEffect, effectsOf } from './effects.ts';
 import * as store from './engine-store.ts';
 import { choose } from './netting.ts';
 import {
   awaitFundsCommand,
+  awaitPartyCommand,
   byAge,
   type EngineTables,
   expireCommand,
   settleCommand,
   waitsOf,
 } from './settle.ts';
-import type { Settlement } from './transaction.ts';
+import { partiesOf, type Settlement } from './transaction.ts';
 
 /**
  * Tries transactions: looks at them and at those around them without locking anything, plans, and makes commands of
@@ -36,6 +37,7 @@ export type Engine = {
 };
 
 type Available = (key: string) => bigint;
+type NamedBalance = BalanceKey & { readonly key: string };
 type Look = {
   readonly settled: number;
   /** Began to wait. */
@@ -57,8 +59,12 @@ export type Aside = {
   has(id: string): boolean;
 };
 
+/** Of these profiles, the ones that are disabled. */
+export type DisabledProfiles = (database: Queryable, ids: readonly string[]) => Promise<ReadonlySet<string>>;
+
 export type EngineDependencies = {
   readonly database: Database;
+  readonly disabledProfiles: DisabledProfiles;
   readonly writePath: WritePath;
   readonly tables: EngineTables;
   readonly clock: Clock;
@@ -177,15 +183,31 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     return marked.length;
   }
 
-  /** One plan on what is there now, carried out. */
-  async function carryOut(together: readonly Settlement[]): Promise<{
+  /** A profile is disabled: they are in no plan, and their records say so from the first time on. */
+  async function leaveBlocked(blocked: readonly Settlement[]): Promise<number> {
+    const news = blocked.filter((one) => one.secondaryStatus?.name !== AWAITING_PARTY.name);
+    const groups = chunksOf(news, LIMITS.settlementChunkMax);
+    return (await submitEach(groups, (some) => awaitPartyCommand(some, tables))).length;
+  }
+
+  /** One plan on what is there now, carried out. The balance that has grown is read as well, whoever moves it. */
+  async function carryOut(
+    together: readonly Settlement[],
+    grown: readonly NamedBalance[],
+  ): Promise<{
     settled: number;
     overtaken: boolean;
     left: readonly Settlement[];
+    blocked: readonly Settlement[];
     available: Available;
   }> {
-    const candidates = together.map((item) => ({ item, effects: effectsOf(item) }));
-    const touched = distinct(candidates.flatMap(({ effects }) => effects));
+    const disabled = await dependencies.disabledProfiles(database, [...new Set(together.flatMap(partiesOf))]);
+    const isBlocked = (one: Settlement): boolean => partiesOf(one).some((id) => disabled.has(id));
+    const blocked = together.filter(isBlocked);
+    const candidates = together
+      .filter((one) => !isBlocked(one))
+      .map((item) => ({ item, effects: effectsOf(item) }));
+    const touched = distinct([...grown, ...together.flatMap(effectsOf)]);
     const taken = distinct(candidates.flatMap(({ effects }) => takenBy(effects)));
     // Watched before the balances are read: what grows after that is told, and looked at again.
     watch.add(taken);
@@ -193,21 +215,21 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     const { steps, left, available } = choose(candidates, (key) => balances.get(key) ?? 0n);
     const planned = steps.reduce((sum, step) => sum + step.length, 0);
     const { length: settled } = await submitEach(groupsOf(steps), (some) => settleCommand(some, tables));
-    if (settled < planned) return { settled, overtaken: true, left, available };
+    if (settled < planned) return { settled, overtaken: true, left, blocked, available };
     const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
     watch.remove(taken.filter(({ key }) => !needed.has(key)));
-    return { settled, overtaken: false, left, available };
+    return { settled, overtaken: false, left, blocked, available };
   }
 
-  async function look(seeds: readonly Settlement[]): Promise<Look> {
+  async function look(seeds: readonly Settlement[], grown: readonly NamedBalance[] = []): Promise<Look> {
     const tryable = seeds.filter(({ id }) => !aside.has(id));
     let together = await gather(tryable);
     let settled = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const { overtaken, left, available, ...done } = await carryOut(together);
+      const { overtaken, left, blocked, available, ...done } = await carryOut(together, grown);
       settled += done.settled;
       if (!overtaken) {
-        const marked = await leaveWaiting(left, available);
+        const marked = (await leaveWaiting(left, available)) + (await leaveBlocked(blocked));
         return { settled, marked, complete: tryable.length === seeds.length, available };
       }
       if (attempt === LIMITS.settlementPlansMax) return { settled, marked: 0, complete: false, available };
@@ -233,7 +255,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         await store.waitSeen(database, { ...grown, available: seen }, any);
         return settled;
       }
-      const result = await look(page);
+      const result = await look(page, [{ ...grown, key }]);
       settled += result.settled;
       if (!result.complete) return settled;
       // A debit may have come in between: then they were tried with less than had been seen.

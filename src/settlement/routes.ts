@@ -7,6 +7,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
+import type { DisabledProfiles } from './engine.ts';
 import { AFFIRMED_SETTLEMENT, CANCELLED_SETTLEMENT, SETTLEMENT } from './examples.ts';
 import { explained } from './explain.ts';
 import { listSettlements } from './list-store.ts';
@@ -22,12 +23,13 @@ import { presentSettlement, type Settlement } from './transaction.ts';
 export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
   readonly database: Database;
   readonly writePath: WritePath;
+  readonly disabledProfiles: DisabledProfiles;
   /** Whoever settles is told what may have become possible. */
   readonly affirmed: (settlement: Settlement) => void;
 };
 
 export function settlementRoutes(dependencies: SettlementDependencies): Route[] {
-  const { database, writePath, assets, profiles, affirmed } = dependencies;
+  const { database, writePath, assets, profiles, disabledProfiles, affirmed } = dependencies;
   const tables: SettlementTables = { assets, profiles, newSettlements, settlements };
   return [
     route({
@@ -75,7 +77,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       async handle({ caller, query }) {
         const page = readPage(query, 'settlement-transactions');
         const found = await listSettlements(database, caller.customerId, query, page);
-        const now = { ...found, rows: await explained(database, assets, found.rows) };
+        const now = { ...found, rows: await explained(database, assets, disabledProfiles, found.rows) };
         return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),
@@ -95,7 +97,7 @@ export function settlementRoutes(dependencies: SettlementDependencies): Route[] 
       async handle({ caller, params }) {
         const settlement = await findSettlement(database, caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
-        const [now] = await explained(database, assets, [settlement]);
+        const [now] = await explained(database, assets, disabledProfiles, [settlement]);
         return { body: presentSettlement(now!, assets) };
       },
     }),

@@ -37,6 +37,10 @@ export type Settlement = {
   readonly updatedAtNs: Instant;
 };
 
+export function partiesOf({ sourceProfileId, targetProfileId }: Settlement): [string, string] {
+  return [sourceProfileId, targetProfileId];
+}
+
 /** As both parties see it: one record, the same for each of them. */
 export function presentSettlement(
   settlement: Settlement,

@@ -5,7 +5,7 @@ import { balanceKeyText } from '../ledger/book.ts';
 import type { BalanceKey } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
-import { createEngine } from './engine.ts';
+import { createEngine, type DisabledProfiles } from './engine.ts';
 import * as store from './engine-store.ts';
 import { createPacer, createWakeup } from './pace.ts';
 import type { EngineTables } from './settle.ts';
@@ -35,6 +35,7 @@ export type SettlementWorkerDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly tables: EngineTables;
+  readonly disabledProfiles: DisabledProfiles;
   readonly clock: Clock;
   readonly failed: (error: unknown, what: string) => void;
 };
