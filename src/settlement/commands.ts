@@ -169,12 +169,12 @@ export function moveSettlementCommand(
       const settlement = view.row(settlements, id);
       const notYours = callerFault(settlement, id, move, caller.customerId);
       if (notYours !== undefined) return refuse(notYours);
-      // Nothing new is agreed with a disabled profile. Cancelling stays allowed.
+      // Nothing new is agreed with a disabled profile; the caller's own is named first. Cancelling stays allowed.
       const disabled =
         move === 'cancel'
           ? undefined
-          : (disabledFault(view.row(profiles, sourceProfileId)!) ??
-            disabledFault(view.row(profiles, targetProfileId)!));
+          : (disabledFault(view.row(profiles, targetProfileId)!) ??
+            disabledFault(view.row(profiles, sourceProfileId)!));
       const fault = disabled ?? moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
       const next = moved(settlement!, move, view.recordedAt);
