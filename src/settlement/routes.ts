@@ -7,10 +7,11 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
-import type { DisabledProfiles } from './engine.ts';
+import type { DisabledProfiles } from './engine/engine.ts';
 import { AFFIRMED_SETTLEMENT, CANCELLED_SETTLEMENT, SETTLEMENT } from './examples.ts';
 import { explained } from './explain.ts';
 import { listSettlements } from './list-store.ts';
+import { presentSettlement } from './present.ts';
 import {
   SettlementTransactionList,
   SettlementTransactionQuery,
@@ -18,7 +19,7 @@ import {
   SettlementTransactionShape,
 } from './schema.ts';
 import { findSettlement, newSettlements, settlements } from './store.ts';
-import { presentSettlement, type Settlement } from './transaction.ts';
+import type { Settlement } from './transaction.ts';
 
 export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles'> & {
   readonly database: Database;

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Queryable } from '../database/database.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
-import { Problem } from '../kernel/problem.ts';
-import { availableOf } from '../ledger/balances.ts';
-import { balanceKeyText } from '../ledger/book.ts';
-import type { BalanceKey, Command } from '../ledger/command.ts';
-import type { WritePath } from '../ledger/write-path.ts';
-import { LIMITS } from '../limits.ts';
-import { AWAITING_PARTY, type BalanceEffect, effectsOf } from './effects.ts';
-import * as store from './engine-store.ts';
-import { choose } from './netting.ts';
+import type { Database, Queryable } from '../../database/database.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Instant, NS_PER_MS } from '../../kernel/instant.ts';
+import { Problem } from '../../kernel/problem.ts';
+import { availableOf } from '../../ledger/balances.ts';
+import { balanceKeyText } from '../../ledger/book.ts';
+import type { BalanceKey, Command } from '../../ledger/command.ts';
+import type { WritePath } from '../../ledger/write-path.ts';
+import { LIMITS } from '../../limits.ts';
+import { AWAITING_PARTY, type BalanceEffect, effectsOf } from '../effects.ts';
+import * as store from '../engine-store.ts';
+import { partiesOf, type Settlement } from '../transaction.ts';
 import {
   awaitFundsCommand,
   awaitPartyCommand,
@@ -19,8 +19,10 @@ import {
   expireCommand,
   settleCommand,
   waitsOf,
-} from './settle.ts';
-import { partiesOf, type Settlement } from './transaction.ts';
+} from './commands.ts';
+import { choose } from './netting.ts';
+import type { SetAside } from './set-aside.ts';
+import type { Watch } from './watch.ts';
 
 /**
  * Tries transactions: looks at them and at those around them without locking anything, plans, and makes commands of
@@ -31,8 +33,8 @@ export type Engine = {
   /** Says how many transactions changed: settled, or began to wait. */
   tryThese(seeds: readonly Settlement[]): Promise<number>;
   tryIds(ids: readonly string[]): Promise<number>;
-  /** Everything that waits for a balance that has grown. Says how many settled. */
-  tryWaiting(grown: store.Grown): Promise<number>;
+  /** Everything that waits for balances that have grown. Says how many settled. */
+  tryGrown(balances: readonly store.Grown[]): Promise<number>;
   expire(ended: readonly Settlement[]): Promise<number>;
 };
 
@@ -47,18 +49,6 @@ type Look = {
   readonly available: Available;
 };
 
-export type Watch = {
-  /** From now on changes of these balances are told. */
-  add(keys: readonly BalanceKey[]): void;
-  remove(keys: readonly BalanceKey[]): void;
-};
-
-/** Transactions that could not be tried: a fault of ours, or a balance that somebody holds on to. */
-export type Aside = {
-  add(many: readonly Settlement[], error: unknown, forMs: number): void;
-  has(id: string): boolean;
-};
-
 /** Of these profiles, the ones that are disabled. */
 export type DisabledProfiles = (database: Queryable, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
@@ -69,7 +59,7 @@ export type EngineDependencies = {
   readonly tables: EngineTables;
   readonly clock: Clock;
   readonly watch: Watch;
-  readonly aside: Aside;
+  readonly setAside: Pick<SetAside, 'add' | 'has'>;
 };
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
@@ -105,7 +95,7 @@ function isUrgent(group: readonly Settlement[], now: Instant): boolean {
 }
 
 export function createEngine(dependencies: EngineDependencies): Engine {
-  const { database, writePath, tables, clock, watch, aside } = dependencies;
+  const { database, writePath, tables, clock, watch, setAside } = dependencies;
   /** A command that is refused or throws is taken apart, so that one transaction cannot hold up others. */
   async function submit(
     many: readonly Settlement[],
@@ -119,7 +109,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         // Either the database is away, and nothing can be done; or somebody holds on to a balance. Taking the command
         // apart would make each batch wait for that lock anew.
         await store.checkThere(database);
-        aside.add(many, error, LIMITS.settlementBusyMs);
+        setAside.add(many, error, LIMITS.settlementBusyMs);
         return [];
       }
       if (many.length > 1) {
@@ -127,7 +117,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
         for (const one of many) done.push(...(await submit([one], commandOf)));
         return done;
       }
-      aside.add(many, error, LIMITS.settlementSetAsideMs);
+      setAside.add(many, error, LIMITS.settlementSetAsideMs);
       return [];
     }
   }
@@ -160,7 +150,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       for (const id of profileIds) asked.add(id);
       const around = await store.waitingAround(database, profileIds, LIMITS.settlementPageMax);
       for (const one of around.sort(byAge)) {
-        if (found.has(one.id) || aside.has(one.id)) continue;
+        if (found.has(one.id) || setAside.has(one.id)) continue;
         legs += one.legs.length;
         if (found.size >= LIMITS.settlementSetMax || legs > LIMITS.settlementSetLegsMax) {
           return [...found.values()].sort(byAge);
@@ -222,7 +212,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   }
 
   async function look(seeds: readonly Settlement[], grown: readonly NamedBalance[] = []): Promise<Look> {
-    const tryable = seeds.filter(({ id }) => !aside.has(id));
+    const tryable = seeds.filter(({ id }) => !setAside.has(id));
     let together = await gather(tryable);
     let settled = 0;
     for (let attempt = 1; ; attempt += 1) {
@@ -234,7 +224,9 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       }
       if (attempt === LIMITS.settlementPlansMax) return { settled, marked: 0, complete: false, available };
       const ids = together.map(({ id }) => id);
-      together = (await store.openSettlements(database, ids)).filter(({ id }) => !aside.has(id)).sort(byAge);
+      together = (await store.openSettlements(database, ids))
+        .filter(({ id }) => !setAside.has(id))
+        .sort(byAge);
     }
   }
 
@@ -267,7 +259,11 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   return {
     tryThese,
     tryIds: async (ids) => tryThese(await store.openSettlements(database, ids)),
-    tryWaiting,
+    async tryGrown(balances) {
+      let settled = 0;
+      for (const grown of balances) settled += await tryWaiting(grown);
+      return settled;
+    },
     async expire(ended) {
       const groups = chunksOf(ended, LIMITS.settlementChunkMax);
       return (await submitEach(groups, (some) => expireCommand(some, tables))).length;
