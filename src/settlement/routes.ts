@@ -7,7 +7,7 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createSettlementCommand, moveSettlementCommand, type SettlementTables } from './commands.ts';
-import type { DisabledProfiles } from './engine/engine.ts';
+import type { DisabledProfiles } from './engine/plan.ts';
 import { AFFIRMED_SETTLEMENT, CANCELLED_SETTLEMENT, SETTLEMENT } from './examples.ts';
 import { explained } from './explain.ts';
 import { listSettlements } from './list-store.ts';
