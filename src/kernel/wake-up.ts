@@ -16,7 +16,7 @@ export function createWakeUp(): WakeUp {
     async sleep(milliseconds) {
       if (!isPending) {
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, milliseconds);
+          const timer = setTimeout(resolve, Math.max(milliseconds, 0));
           // Background work never keeps the process alive.
           timer.unref();
           end = () => {
