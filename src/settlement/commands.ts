@@ -8,6 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts'
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
+import { presentSettlement } from './present.ts';
 import {
   type AskedWindow,
   callerFault,
@@ -19,7 +20,7 @@ import {
   windowOf,
 } from './rules.ts';
 import type { SettlementTransactionRequest } from './schema.ts';
-import { type Leg, presentSettlement, type Settlement } from './transaction.ts';
+import type { Leg, Settlement } from './transaction.ts';
 
 export type SettlementTables = {
   readonly assets: Assets;

@@ -24,8 +24,8 @@ export async function resign(connection: Queryable): Promise<void> {
   await connection.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
 }
 
-/** Fails when the database is away. */
-export async function checkThere(database: Queryable): Promise<void> {
+/** Throws when the database is unavailable. */
+export async function checkReachable(database: Queryable): Promise<void> {
   await database.query('select 1');
 }
 
