@@ -1,8 +1,7 @@
 // Several statements in one flight: sent in one piece, answered in one piece, and what follows a failed one is skipped.
 import pg from 'pg';
-import type { CopyMessages } from './binary.ts';
-import type { Parameter } from './database.ts';
 import { DatabaseUnavailable, NoAnswer } from './failure.ts';
+import type { CopyMessages, Parameter } from './queryable.ts';
 
 /**
  * The driver ends each statement with a message that makes the server answer at once. A batch of the ledger has twelve
