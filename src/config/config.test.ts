@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../networks/default-assets.ts';
 import { ConfigError, readConfig } from './config.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ferry-config-'));

@@ -1,7 +1,7 @@
 import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import type { FeeTable } from '../fees/schedule.ts';
-import { CRYPTO_NETWORKS } from '../kernel/address.ts';
 import type { Asset } from '../kernel/asset.ts';
+import type { Networks } from '../networks/register.ts';
 
 /**
  * The JSON file that FERRY_CONFIG names, for what does not fit into a variable. Everything in it is looked at before
@@ -43,15 +43,19 @@ function textAt(value: unknown, place: string): string {
   return value;
 }
 
-function networksAt(value: unknown, place: string): Readonly<Record<string, string>> {
+function networksAt(
+  value: unknown,
+  place: string,
+  { cryptoNetworks }: Networks,
+): Readonly<Record<string, string>> {
   const networks = objectAt(value, place);
-  checkNames(networks, `${place}.`, CRYPTO_NETWORKS);
+  checkNames(networks, `${place}.`, cryptoNetworks);
   return Object.fromEntries(
     Object.entries(networks).map(([name, contract]) => [name, textAt(contract, `${place}.${name}`)]),
   );
 }
 
-function readAsset(value: unknown, place: string): Asset {
+function readAsset(value: unknown, place: string, register: Networks): Asset {
   const entries = objectAt(value, place);
   checkNames(entries, `${place}.`, ASSET_NAMES);
   // Without networks it only moves inside, as fiat money does.
@@ -67,7 +71,7 @@ function readAsset(value: unknown, place: string): Asset {
     code: textAt(code, `${place}.code`),
     decimals,
     kind: known,
-    networks: networksAt(networks, `${place}.networks`),
+    networks: networksAt(networks, `${place}.networks`, register),
     ...(minted === undefined ? {} : { operatorMinted: minted }),
   };
   if (known === 'FIAT' && Object.keys(asset.networks).length > 0) {
@@ -76,9 +80,9 @@ function readAsset(value: unknown, place: string): Asset {
   return asset;
 }
 
-function readAssets(value: unknown): readonly Asset[] {
+function readAssets(value: unknown, register: Networks): readonly Asset[] {
   if (!Array.isArray(value)) throw new Error('assets must be a list of objects');
-  return value.map((one, index) => readAsset(one, `assets[${index}]`));
+  return value.map((one, index) => readAsset(one, `assets[${index}]`, register));
 }
 
 function readExternalIssuer(value: unknown): ExternalIssuer {
@@ -103,12 +107,12 @@ function readRentBound(value: unknown): bigint {
   throw new Error('rent_lamports_per_day_max must be a text of digits');
 }
 
-export function readConfigFile(content: unknown): ConfigFile {
+export function readConfigFile(content: unknown, register: Networks): ConfigFile {
   const entries = objectAt(content, 'the file');
   checkNames(entries, '', FILE_NAMES);
   const { assets, fees, prices, external_issuer: issuer, rent_lamports_per_day_max: rent } = entries;
   return {
-    ...(assets === undefined ? {} : { assets: readAssets(assets) }),
+    ...(assets === undefined ? {} : { assets: readAssets(assets, register) }),
     ...(fees === undefined ? {} : { fees: objectAt(fees, 'fees') }),
     ...(prices === undefined ? {} : { prices: objectAt(prices, 'prices') }),
     ...(issuer === undefined ? {} : { externalIssuer: readExternalIssuer(issuer) }),

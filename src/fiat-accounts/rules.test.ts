@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countryCode, isBicCountry } from './countries.ts';
+import { countryCode } from './countries.ts';
 import { type FiatAccount, masked, type RoutingDetails } from './fiat-account.ts';
 import { abaChecks, automaticReview, findingsOf, transitionFault } from './rules.ts';
 
@@ -129,7 +129,6 @@ it('only a PENDING account is reviewed, and any can become PENDING again', () =>
 it('countries are known by either code', () => {
   expect([countryCode('us'), countryCode('USA'), countryCode(' gb ')]).toEqual(['US', 'US', 'GB']);
   expect([countryCode('UK'), countryCode('XK'), countryCode('')]).toEqual([undefined, undefined, undefined]);
-  expect([isBicCountry('XK'), isBicCountry('ZZ')]).toEqual([true, false]);
 });
 
 it('a mask never shows a whole number', () => {
