@@ -97,7 +97,7 @@ export async function assemble(parts: {
   rails?: Rails;
 }): Promise<Service> {
   const { config, database, writeDatabase = database, logger } = parts;
-  const { assets } = config;
+  const { assets, networks } = config;
   const metrics = createMetrics();
   // For all that goes on in the background, and fails in each round while the database is away.
   const log = createOutageLog(database, logger);
@@ -195,10 +195,11 @@ export async function assemble(parts: {
     log,
     simulates,
   });
-  const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
+  const shared = { database, writePath, assets, networks, profiles: profileTable, actors: actorTable };
   const simulated =
     config.mode === 'sandbox'
       ? createSimulatedRails({
+          networks,
           journal: createJournal(database),
           now: clock.now,
           speed: config.sandboxSpeed,
@@ -231,7 +232,7 @@ export async function assemble(parts: {
     ...operatorTransferRoutes(shared),
     ...depositRoutes(arrivalTables),
     ...sandboxDepositRoutes({ ...transfers, newTransfers }),
-    ...sandboxArrivalRoutes({ arrivals, assets }),
+    ...sandboxArrivalRoutes({ arrivals, assets, networks }),
     ...(simulated === undefined
       ? []
       : sandboxOutcomeRoutes({ ...shared, rails: simulated, tables: payouts, findTransfer, railOf })),

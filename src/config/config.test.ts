@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Environment, PRODUCTION, refusal } from '../../test/support/config.ts';
-import { DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../networks/default-assets.ts';
 import { readConfig } from './config.ts';
 
 describe('an empty environment', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createConfigFiles, PRODUCTION, refusal } from '../../test/support/config.ts';
-import { DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../networks/default-assets.ts';
 import { readConfig } from './config.ts';
 
 const { directory, withFile, remove } = createConfigFiles();

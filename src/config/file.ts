@@ -1,7 +1,8 @@
 import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import type { FeeTable } from '../fees/schedule.ts';
 import type { Asset } from '../kernel/asset.ts';
-import { type ConfigFileContent, ConfigFileSchema } from './schema.ts';
+import type { Networks } from '../networks/register.ts';
+import { type ConfigFileContent, configFileSchema } from './schema.ts';
 import { shapeFault, shown } from './validate.ts';
 
 /**
@@ -45,8 +46,8 @@ function readExternalIssuer(entry: Content['external_issuer']): ExternalIssuer {
   return { issuer, jwksUrl, audience, customerClaim };
 }
 
-export function readConfigFile(content: unknown): ConfigFile {
-  const fault = shapeFault(ConfigFileSchema, content);
+export function readConfigFile(content: unknown, networks: Networks): ConfigFile {
+  const fault = shapeFault(configFileSchema(networks), content);
   if (fault !== undefined) throw new Error(fault);
   const {
     assets,

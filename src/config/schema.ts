@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { CRYPTO_NETWORKS } from '../kernel/address.ts';
 import { DECIMALS_MAX } from '../kernel/amount.ts';
+import type { Networks } from '../networks/register.ts';
 
 /**
  * The shape of the JSON file that FERRY_CONFIG names. Objects are closed, because an ignored typo would be a fee or an
@@ -20,28 +20,30 @@ function MapOf<Value extends TSchema>(value: Value) {
   );
 }
 
-const Networks = Type.Unsafe<Readonly<Record<string, string>>>(
-  Type.Object(Object.fromEntries(CRYPTO_NETWORKS.map((network) => [network, Type.Optional(Name)])), closed),
-);
+const networksOf = ({ cryptoNetworks }: Networks) =>
+  Type.Unsafe<Readonly<Record<string, string>>>(
+    Type.Object(Object.fromEntries(cryptoNetworks.map((network) => [network, Type.Optional(Name)])), closed),
+  );
 
-const Asset = Type.Object(
-  {
-    code: Type.String({
-      pattern: '^[A-Z][A-Z0-9]{1,11}$',
-      expected: '2 to 12 capital letters or digits that start with a letter',
-    }),
-    decimals: Type.Integer({
-      minimum: 0,
-      maximum: DECIMALS_MAX,
-      expected: `an integer from 0 to ${DECIMALS_MAX}`,
-    }),
-    kind: Type.Enum(['FIAT', 'CRYPTO', 'STABLECOIN']),
-    /** Network name to contract or mint address. Absent: the asset only moves inside the service. */
-    networks: Type.Optional(Networks),
-    operator_minted: Type.Optional(Type.Boolean()),
-  },
-  closed,
-);
+const assetOf = (networks: Networks) =>
+  Type.Object(
+    {
+      code: Type.String({
+        pattern: '^[A-Z][A-Z0-9]{1,11}$',
+        expected: '2 to 12 capital letters or digits that start with a letter',
+      }),
+      decimals: Type.Integer({
+        minimum: 0,
+        maximum: DECIMALS_MAX,
+        expected: `an integer from 0 to ${DECIMALS_MAX}`,
+      }),
+      kind: Type.Enum(['FIAT', 'CRYPTO', 'STABLECOIN']),
+      /** Network name to contract or mint address. Absent: the asset only moves inside the service. */
+      networks: Type.Optional(networksOf(networks)),
+      operator_minted: Type.Optional(Type.Boolean()),
+    },
+    closed,
+  );
 
 const CryptoFees = MapOf(MapOf(Decimal));
 
@@ -70,18 +72,20 @@ const Fees = Type.Object(
 
 const Issuer = Type.Object({ issuer: Name, jwks_url: Name, audience: Name, customer_claim: Name }, closed);
 
-export const ConfigFileSchema = Type.Object(
-  {
-    assets: Type.Optional(Type.Array(Asset)),
-    fees: Type.Optional(Fees),
-    prices: Type.Optional(MapOf(Decimal)),
-    external_issuer: Type.Optional(Issuer),
-    /** A string, because a JSON number of that size may be rounded. */
-    rent_lamports_per_day_max: Type.Optional(
-      Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),
-    ),
-  },
-  closed,
-);
+/** The names of networks come from the register. */
+export const configFileSchema = (networks: Networks) =>
+  Type.Object(
+    {
+      assets: Type.Optional(Type.Array(assetOf(networks))),
+      fees: Type.Optional(Fees),
+      prices: Type.Optional(MapOf(Decimal)),
+      external_issuer: Type.Optional(Issuer),
+      /** A string, because a JSON number of that size may be rounded. */
+      rent_lamports_per_day_max: Type.Optional(
+        Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),
+      ),
+    },
+    closed,
+  );
 
-export type ConfigFileContent = Static<typeof ConfigFileSchema>;
+export type ConfigFileContent = Static<ReturnType<typeof configFileSchema>>;

@@ -235,6 +235,7 @@ it('two nodes never let a fee be used twice', async () => {
   const config = readConfig({});
   const tables = {
     assets: config.assets,
+    networks: config.networks,
     schedule: config.fees,
     prices: config.prices,
     profiles: profileTable,
