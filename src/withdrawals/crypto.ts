@@ -19,7 +19,6 @@ import {
   write,
 } from '../ledger/command.ts';
 import { transferKey } from '../transfers/request.ts';
-import type { CryptoWithdrawalRequest } from '../transfers/schema.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import {
   hold,
@@ -29,6 +28,7 @@ import {
   withdrawalFault,
   withdrawalReads,
 } from './create.ts';
+import type { CryptoWithdrawalRequest } from './schema.ts';
 import { queued } from './words.ts';
 
 export type CryptoWithdrawalTables = WithdrawalTables & {
