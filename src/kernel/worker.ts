@@ -33,7 +33,7 @@ export async function startWorkers(workers: readonly Worker[]): Promise<void> {
 export async function stopWorkers(workers: readonly Worker[]): Promise<void> {
   for (const stage of STAGES.toReversed()) {
     const group = workers.filter((worker) => worker.stage === stage);
-    await Promise.all(group.map((worker) => worker.stop()));
+    await Promise.all(group.map(async (worker) => worker.stop()));
   }
 }
 
