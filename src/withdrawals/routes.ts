@@ -5,13 +5,13 @@ import type { ProblemSlug } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import { CRYPTO_WITHDRAWAL } from '../transfers/examples.ts';
-import { TransferShape } from '../transfers/schema.ts';
+import { transferShape } from '../transfers/schema.ts';
 import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto.ts';
 import { FIAT_WITHDRAWAL, RAIL_CONTRADICTION } from './examples.ts';
 import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat.ts';
 import { listContradictions } from './payout-store.ts';
 import {
-  CryptoWithdrawalRequest,
+  cryptoWithdrawalRequest,
   FiatWithdrawalRequest,
   RailContradictionList,
   RailContradictionQuery,
@@ -28,6 +28,7 @@ const CREATION_PROBLEMS: readonly ProblemSlug[] = [
 ];
 
 export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tables: CreationTables): Route[] {
+  const { networks } = tables;
   return [
     route({
       method: 'POST',
@@ -47,7 +48,7 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
         ref_id: 'payout-3310',
         memo: 'Invoice 2041',
       },
-      response: TransferShape,
+      response: transferShape(networks),
       problems: CREATION_PROBLEMS,
       answer: FIAT_WITHDRAWAL,
       examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
@@ -63,7 +64,7 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
       description:
         'Sends an asset to an address on a crypto network. The total is held at once; the withdrawal is PENDING until the network has confirmed it.',
       scope: 'transfer:write_crypto_withdrawal',
-      body: CryptoWithdrawalRequest,
+      body: cryptoWithdrawalRequest(networks),
       example: {
         profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
         asset: 'BTC',
@@ -73,7 +74,7 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
         ref_id: 'payout-3311',
         beneficiary: { person_details: { first_name: 'Grace', last_name: 'Hopper' } },
       },
-      response: TransferShape,
+      response: transferShape(networks),
       problems: [...CREATION_PROBLEMS, 'fee-expired'],
       answer: { ...CRYPTO_WITHDRAWAL, ref_id: 'payout-3311' },
       examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
