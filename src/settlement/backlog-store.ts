@@ -3,7 +3,7 @@ import { type Backlog, secondsSince } from '../database/backlog.ts';
 export const settlementBacklog: Backlog = {
   gauges: {
     ferry_settlement_overdue_seconds:
-      'For how long a settlement transaction should have been tried, or expired: no node settles, or it cannot keep up',
+      'How long a settlement transaction has been due to be tried or expired: if this grows, no node settles, or it cannot keep up',
   },
   // The first entries of the two indexes that the engine works by.
   read: (database) =>

@@ -85,7 +85,7 @@ describe('an accepted transaction', () => {
       status: 'PENDING',
       secondary_status: {
         name: 'AWAITING_AFFIRMATION',
-        detail: `The owner of the target profile ${target} has not affirmed it; it expires at ${end.replace(/\.?0*Z$/, 'Z')}.`,
+        detail: `The owner of the target profile ${target} has not affirmed the transaction. It expires at ${end.replace(/\.?0*Z$/, 'Z')}.`,
       },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,8}[1-9])?Z$/),
       updated_at: answer.body.created_at,
