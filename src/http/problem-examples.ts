@@ -85,10 +85,14 @@ function forbiddenExample({ operationId, tag }: Route): Problem {
   const { profile, otherProfile, identity } = EXAMPLE_IDS;
   if (operationId === 'createWebhook') {
     const max = LIMITS.webhookEndpointsMax;
-    return new Problem('forbidden', `You have ${max} webhook endpoints already; delete one first.`, { max });
+    return new Problem(
+      'forbidden',
+      `You already have ${max} webhook endpoints, which is the maximum. Delete one first.`,
+      { max },
+    );
   }
   if (tag === 'Webhooks') {
-    const detail = 'Webhooks are switched off: whoever runs this service has not set FERRY_SECRET_KEY.';
+    const detail = 'Webhooks are disabled: the operator of this service has not set FERRY_SECRET_KEY.';
     return new Problem('forbidden', detail);
   }
   const move = /^(affirm|cancel)Settlement/.exec(operationId)?.[1];
@@ -129,10 +133,10 @@ function stateExample(route: Route): Problem {
   const stated = (detail: string, status: string): Problem =>
     new Problem('invalid-state', detail, { status });
   if (route.operationId === 'replayWebhookDelivery')
-    return stated('The delivery is still being tried.', 'PENDING');
+    return stated('The delivery is still pending.', 'PENDING');
   if (route.tag === 'Webhooks')
     return stated(
-      'The service cannot read the secret of this endpoint any more, since its own key has changed: rotate the secret.',
+      'The service can no longer read the secret of this endpoint, because the key of the service has changed. Rotate the secret.',
       'SECRET_UNREADABLE',
     );
   if (route.tag === 'Settlement') {

@@ -170,12 +170,12 @@ export function moveSettlementCommand(
       const settlement = view.row(settlements, id);
       const notPermitted = callerFault(settlement, id, move, caller.customerId);
       if (notPermitted !== undefined) return refuse(notPermitted);
-      // A disabled profile cannot agree to anything new. Cancelling stays allowed.
+      // A disabled profile cannot agree to anything new; the caller's own is named first. Cancelling stays allowed.
       const disabled =
         move === 'cancel'
           ? undefined
-          : (disabledFault(view.row(profiles, sourceProfileId)!) ??
-            disabledFault(view.row(profiles, targetProfileId)!));
+          : (disabledFault(view.row(profiles, targetProfileId)!) ??
+            disabledFault(view.row(profiles, sourceProfileId)!));
       const fault = disabled ?? moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
       const next = moved(settlement!, move, view.recordedAt);

@@ -286,7 +286,7 @@ describe('the window', () => {
     const beyond = inMs(90 * DAY_MS + 30 * SECOND_MS);
     const answer = await refused(() => create(request({ settlement_window_end: beyond })));
     expectInvalid(answer, '/settlement_window_end');
-    expect(answer.body.detail).toContain('at most 90 days away');
+    expect(answer.body.detail).toContain('at most 90 days from now');
   });
 
   it('blames the start for an end that was left to the service', async () => {
