@@ -5,7 +5,7 @@ import type { Backlog } from '../kernel/capability.ts';
 export const feedBacklog = (database: Queryable): Backlog => ({
   gauges: {
     ferry_events_unreadable_seconds:
-      'For how long an event has been committed without its place in the feed: more than a second, and readers wait',
+      'How long an event has been committed without a position in the feed: above one second, readers have to wait',
   },
   read: () =>
     database.query(

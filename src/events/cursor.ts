@@ -2,7 +2,7 @@ import { LINE_MAX, type Place } from './event.ts';
 
 const CURSOR = /^feed ([0-9]{1,18}) ([0-9]{1,10})$/;
 
-/** Places never change, so a cursor can be used for ever. Opaque to users: only what we wrote is read. */
+/** Places never change, so a cursor never expires. Opaque to users: only cursors that the service wrote are accepted. */
 export function writeCursor({ position, line }: Place): string {
   return Buffer.from(`feed ${position} ${line}`).toString('base64url');
 }

@@ -1,6 +1,6 @@
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
-/** The place of an event in the feed: the position of its group, and its line there. */
+/** The place of an event in the feed: the position of its group, and its line in the group. */
 export type Place = { readonly position: bigint; readonly line: number };
 
 /** After every event of a position. */
@@ -12,8 +12,8 @@ export function isAfter(one: Place, other: Place): boolean {
 }
 
 /**
- * An event is named after the batch that wrote it, with its line in the last four digits. Lines are counted through the
- * whole batch, whoever's the events are. So an event is found through its batch, and needs no index of its own.
+ * The id of an event is that of the batch that wrote it, with the line in the last four digits. Lines are counted through
+ * the whole batch, across customers. So an event is found through its batch, and needs no index of its own.
  */
 export function eventId(batchId: string, line: number): string {
   return batchId.slice(0, -4) + line.toString(16).padStart(4, '0');
@@ -27,7 +27,7 @@ export function lineOf(id: string): number {
   return Number.parseInt(id.slice(-4), 16);
 }
 
-/** An event as it is stored. The resource is JSON, as it was written. */
+/** An event as it is stored. The resource is JSON text. */
 export type StoredEvent = {
   readonly id: string;
   readonly type: string;
@@ -36,13 +36,10 @@ export type StoredEvent = {
   readonly resource: string;
 };
 
-/** An event as it is read in the feed. */
+/** An event with its place in the feed. */
 export type FeedEvent = Place & StoredEvent;
 
-/**
- * As users see it, in answers, in streams and in webhooks alike, as JSON. The resource is put in as it is stored;
- * nothing else needs escaping.
- */
+/** As users see it in answers, streams and webhooks, as JSON. The resource is stored as JSON; the rest needs no escaping. */
 export function eventText(event: StoredEvent): string {
   return `{"id":"${event.id}","type":"${event.type}","created_at":"${formatInstant(event.atNs)}","resource_id":"${event.resourceId}","data":${event.resource}}`;
 }
@@ -55,7 +52,7 @@ export type PresentedEvent = {
   readonly data: Record<string, unknown>;
 };
 
-/** The same as an object, for where it is a part of something else. */
+/** The same as an object, to be part of another answer. */
 export function presentEvent(event: StoredEvent): PresentedEvent {
   return JSON.parse(eventText(event)) as PresentedEvent;
 }

@@ -6,7 +6,7 @@ import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.t
 import { findEvents, named, nextGroups, type Portion, type Sought } from './group-store.ts';
 import { unpackEvents } from './pack.ts';
 
-/** Where the feed ends at present, and whether there are events that have no position yet. */
+/** The current end of the feed, and whether there are events without a position. */
 export async function feedHead(database: Queryable): Promise<{ position: bigint; waiting: boolean }> {
   const [row] = await database.query<{ position: bigint; waiting: boolean }>(
     `select position, exists (select from event_groups where position is null) as waiting from event_sequence`,
@@ -15,10 +15,10 @@ export async function feedHead(database: Queryable): Promise<{ position: bigint;
 }
 
 /**
- * Gives committed groups their positions, in the order in which they were written: whoever changes a resource again
- * does so after the change before was committed, so each resource's events are in order. The row lock lets one node do it at a time; the second statement looks at
- * the groups only when the lock is held, so what it sees includes all that the one before it saw. Says how many got
- * one, and where the feed ends then.
+ * Gives committed groups their positions, in the order in which they were written: a command that changes a resource again
+ * runs after the previous change was committed, so the events of each resource are in order. The row lock lets one node do
+ * this at a time. The second statement reads the groups only when the lock is held, so it sees everything that the node
+ * before it saw. Returns how many groups got a position, and the new end of the feed.
  */
 export async function sequence(
   database: Database,
@@ -48,7 +48,7 @@ export async function sequence(
   });
 }
 
-/** Remembers how far the feed was at its latest instant, unless that was done less than the interval ago. */
+/** Stores the end of the feed at its latest instant, unless that was done within the interval. */
 export async function markFeed(database: Queryable, intervalNs: bigint): Promise<void> {
   await database.query(
     `insert into event_marks (at_ns, position)
@@ -59,7 +59,7 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
   );
 }
 
-/** No event up to here is as late as that. */
+/** A place such that no event up to it is as late as `at`. */
 export async function placeBefore(database: Queryable, at: Instant): Promise<Place> {
   const [row] = await database.query<{ position: bigint }>(
     'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',
@@ -68,7 +68,7 @@ export async function placeBefore(database: Queryable, at: Instant): Promise<Pla
   return row === undefined ? FEED_START : { position: row.position, line: LINE_MAX };
 }
 
-/** Whose events lie between two positions. */
+/** The customers of the events between two positions. */
 export async function customersBetween(database: Queryable, after: bigint, to: bigint): Promise<string[]> {
   const rows = await database.query<{ customer_id: string }>(
     'select distinct customer_id from event_groups where position > $1 and position <= $2',
@@ -79,7 +79,7 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
 
 export type FeedPage = {
   readonly events: readonly FeedEvent[];
-  /** Everything up to here was looked at. */
+  /** Everything up to here was read. */
   readonly next: Place;
   readonly hasMore: boolean;
 };
@@ -87,8 +87,9 @@ export type FeedPage = {
 type Bounds = { readonly limit: number; readonly scanMax: number };
 
 /**
- * How much to read next. Without a filter all events fit, and a page needs so many. With one, in steps that grow: so a
- * filter that most events fit costs little, and one that hardly any fit few statements. What is found by ids is all read.
+ * How much to read next. Without a filter every event matches: as many as the page still needs. With a filter, steps that
+ * grow: a filter that most events match costs little, and one that hardly any match takes few statements. What is found by
+ * ids is read completely.
  */
 function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: number, left: number): Portion {
   const groupsMax = LIMITS.eventReadGroupsMax;
@@ -97,7 +98,7 @@ function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: num
   return { groupsMax: Math.min(linesMax, groupsMax), linesMax };
 }
 
-/** Reads on from a place, group by group, until the page is full, or enough was looked at, or there are no more. */
+/** Reads on from a place, group by group, until the page is full, `scanMax` events were read, or there are no more. */
 async function searchFeed(
   database: Queryable,
   customerId: string,
@@ -141,8 +142,8 @@ function placeOf({ position, line }: Place): Place {
 }
 
 /**
- * The next events of a customer. Whatever the filter, a page looks at a bounded number of events, rounded up to whole
- * groups: when few of them fit, the page is short, and `next` is where to go on. What is found by ids needs no bound.
+ * The next events of a customer. Whatever the filter, a page reads a bounded number of events, rounded up to whole groups:
+ * if few of them match, the page is short, and `next` is where to continue. What is found by ids needs no bound.
  */
 export async function readFeed(
   database: Queryable,
@@ -158,14 +159,14 @@ export async function readFeed(
   }
   if (filter.ids === undefined && filter.resourceIds === undefined)
     return searchFeed(database, customerId, { ...filter, batchIds: [] }, after, bounds);
-  // Read before the events: what is seen beyond it is not taken for all that is there.
+  // Read before the events: beyond this head, events may be missing from what was read.
   const head = { position: (await feedHead(database)).position, line: LINE_MAX };
   const batchIds = (filter.resourceIds && (await filter.batchesOf?.(filter.resourceIds))) ?? [];
   const page = await searchFeed(database, customerId, { ...filter, batchIds }, after, bounds);
   return page.hasMore || isAfter(page.next, head) ? page : { ...page, next: head };
 }
 
-/** An event of that customer that is in the feed; another's is as if it were not there. */
+/** An event of the customer that is in the feed; undefined for events of other customers. */
 export async function findEvent(
   database: Queryable,
   customerId: string,

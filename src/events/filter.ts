@@ -3,7 +3,7 @@ import { batchOf, lineOf } from './event.ts';
 import type { PackedLine } from './pack.ts';
 import { typePattern } from './types.ts';
 
-/** Which events of the feed are wanted. */
+/** Which events of the feed to read. */
 export type FeedFilter = {
   readonly ids?: readonly string[] | undefined;
   readonly types?: readonly string[] | undefined;
@@ -14,12 +14,12 @@ export type FeedFilter = {
   readonly ranges?: readonly { readonly operator: string; readonly ns: Instant }[];
 };
 
-/** Whether events that were not asked for by their ids have to be looked at one by one; otherwise all of them fit. */
+/** Whether events have to be checked one by one; otherwise all of them match. Ids are not considered. */
 export function isFiltered({ types, notType, ranges = [] }: FeedFilter): boolean {
   return types !== undefined || notType !== undefined || ranges.length > 0;
 }
 
-/** Nothing fits that is earlier than one of these. */
+/** No event earlier than one of these matches. */
 export function lowerBounds({ ranges = [] }: FeedFilter): Instant[] {
   return ranges.filter(({ operator }) => !operator.startsWith('<')).map(({ ns }) => ns);
 }
@@ -33,7 +33,7 @@ function isWithin(at: Instant, operator: string, ns: Instant): boolean {
 
 export type Fits = (line: PackedLine) => boolean;
 
-/** What the filter says of the events of a batch. There are few types, and each is held against the filter once. */
+/** The filter for the events of a batch. There are few types, and each is matched against the filter only once. */
 export function createTest(filter: FeedFilter): (batchId: string) => Fits {
   const { ids, notType, ranges = [] } = filter;
   const patterns = filter.types?.map(typePattern);

@@ -8,21 +8,21 @@ import { type FeedFilter, lowerBounds } from './filter.ts';
 import { type PackedEvent, unpackEvents } from './pack.ts';
 import { likePattern } from './types.ts';
 
-/** What is read at once: so many groups, and the packed events of those that begin within so many lines. */
+/** What one statement reads: so many groups, and the packed events of those that begin within so many lines. */
 export type Portion = { readonly groupsMax: number; readonly linesMax: number };
 
 /** A filter, and the batches that its `batchesOf` found. */
 export type Sought = FeedFilter & { readonly batchIds: readonly string[] };
 
-/** A group of the feed as far as it was read. */
+/** A group of the feed, as far as it was read. */
 export type ReadGroup = {
   readonly batchId: string;
   readonly position: bigint;
   readonly lines: number;
   readonly lastLine: number;
-  /** Whether any of its events can fit the filter, by what the group says of them. */
+  /** Whether any of its events can match the filter, by the summary in its row. */
   readonly mayFit: boolean;
-  /** Absent when none can fit, or there was no room for it in the portion. */
+  /** Null if none can match, or if the portion had no room for it. */
   readonly events: Buffer | null;
 };
 
@@ -38,8 +38,8 @@ function mayFit({ types, notType }: FeedFilter, bounds: readonly Instant[], para
 }
 
 /**
- * The batches that have what is looked for by id. One by one, and the fence keeps it so: a join, which can go either
- * way, could be planned as a scan of all that the customer has.
+ * The batches that contain the ids. They are looked up one by one, and the fence keeps the planner from changing that: a
+ * join could be planned as a scan of all groups of the customer.
  */
 function batchesOf({ ids, resourceIds, batchIds }: Sought, parameters: Parameters): string | undefined {
   if (ids !== undefined)
@@ -52,8 +52,8 @@ function batchesOf({ ids, resourceIds, batchIds }: Sought, parameters: Parameter
 }
 
 /**
- * The next groups of a customer's feed, with their events where they may fit. The size of what is stored out of line is
- * known without reading it, so no more is read than there is room for; the first group always has room.
+ * The next groups of a customer's feed, with their events if these may match. The size of a value that is stored out of line
+ * is known without reading it, so no more is read than there is room for; the first group always has room.
  */
 export function nextGroups(
   database: Queryable,
@@ -90,7 +90,7 @@ export function nextGroups(
 
 type StoredGroup = { readonly batchId: string; readonly position: bigint | null; readonly events: Buffer };
 
-/** The groups of these batches, whether they are in the feed already or not; as many at once as there is room for. */
+/** The groups of these batches, whether they are in the feed already or not; one statement reads as many as fit. */
 async function* groupsOf(
   database: Queryable,
   customerId: string,
@@ -111,14 +111,14 @@ async function* groupsOf(
   }
 }
 
-/** An event, and its position where it has one yet. */
+/** An event, and its position if it has one already. */
 export type FoundEvent = StoredEvent & { readonly position: bigint | null; readonly line: number };
 
 export function named(batchId: string, { line, ...event }: PackedEvent): StoredEvent & { line: number } {
   return { id: eventId(batchId, line), line, ...event };
 }
 
-/** Events of a customer by their ids; those of another are as if they were not there. */
+/** Events of a customer by their ids; those of other customers are left out. */
 export async function findEvents(
   database: Queryable,
   customerId: string,
@@ -142,7 +142,7 @@ export async function findEvents(
   return found;
 }
 
-/** What a batch wrote about a resource at an instant: for whoever wrote it, and wants to know the event's id. */
+/** The event that a batch wrote about a resource at an instant: how the writer learns the id of its event. */
 export async function findWritten(
   database: Queryable,
   customerId: string,

@@ -89,8 +89,8 @@ describe('packed events', () => {
   it.each([
     ['in its words', '1 transfer.test'],
     ['before its end', `1 transfer.test.completed ${newId()} 1 {"a"`],
-  ])('that break off %s are refused, not taken for fewer', (_, text) => {
-    expect(() => [...unpackEvents(Buffer.from(text))]).toThrow('break off');
+  ])('that are truncated %s are refused, not read as fewer events', (_, text) => {
+    expect(() => [...unpackEvents(Buffer.from(text))]).toThrow('truncated');
   });
 });
 

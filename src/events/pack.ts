@@ -4,8 +4,8 @@ import { LIMITS } from '../limits.ts';
 
 /**
  * The events of one batch and one customer as one value: a line of text for each, `line type resource_id at_ns resource`.
- * The resource is JSON on one line, and a type has no blanks, so nothing is escaped, and whoever looks for a type, a time
- * or a resource need not parse any JSON.
+ * The resource is JSON on one line, and a type has no blanks, so nothing is escaped, and a search for a type, a time or a
+ * resource parses no JSON.
  */
 export type PackedLine = {
   readonly line: number;
@@ -26,20 +26,20 @@ export function packLine(
 }
 
 /**
- * The quickest level: 0.7 µs and an eighth of the size for the event of a transfer among a hundred. Node keeps a
- * compressor, with the last of its chunks, until the next collection of all garbage: so chunks are small.
+ * The fastest level: 0.7 µs and an eighth of the size per event, in a group of a hundred transfers. Node keeps a
+ * compressor and its last chunk until the next full garbage collection, so chunks are small.
  */
 const OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 8 * 1024 };
 
-/** The value that is stored. A few events are left as they are: each call costs the compressor 20 µs by itself. */
+/** The value to store. A few events are stored uncompressed, since each call of the compressor costs 20 µs. */
 export function packText(text: string): Buffer {
   const plain = Buffer.from(text);
   if (plain.length <= LIMITS.eventPlainBytesMax) return plain;
-  // Knowing the size, it takes no more memory than that needs.
+  // Given the size, it allocates no more memory than needed.
   return zstdCompressSync(plain, { ...OPTIONS, pledgedSrcSize: plain.length });
 }
 
-/** How all that the compressor makes begins. Text begins with a digit. */
+/** The first bytes of compressed data. Plain text begins with a digit. */
 const MAGIC = 0xfd2fb528;
 
 function plainBytes(packed: Buffer): Buffer {
@@ -50,8 +50,8 @@ const BLANK = 0x20;
 const LINE_END = 0x0a;
 
 /**
- * Those that fit, in the order of their lines. The texts are copies, each by itself: parts of one large text would keep
- * all of it alive for as long as one of them is needed.
+ * The events that match, in the order of their lines. Each text is a copy: slices of one large text would keep all of it in
+ * memory for as long as one of them is used.
  */
 export function* unpackEvents(
   packed: Buffer,
@@ -67,7 +67,7 @@ export function* unpackEvents(
   const wordEnd = (): number => {
     let end = at;
     while (bytes[end] !== BLANK) {
-      if (end >= bytes.length) throw new Error('packed events break off');
+      if (end >= bytes.length) throw new Error('packed events are truncated');
       end += 1;
     }
     return end;
@@ -78,7 +78,7 @@ export function* unpackEvents(
     const resourceId = wordTo(wordEnd());
     const atNs = BigInt(wordTo(wordEnd()));
     const end = bytes.indexOf(LINE_END, at);
-    if (end < 0) throw new Error('packed events break off');
+    if (end < 0) throw new Error('packed events are truncated');
     const head = { line, type, resourceId, atNs };
     if (fits(head)) yield { ...head, resource: bytes.toString('utf8', at, end) };
     at = end + 1;

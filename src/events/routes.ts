@@ -43,7 +43,7 @@ function placeOf(cursor: string, pointer: string): Place {
 function tooMany(what: string, max: number): Problem {
   return new Problem(
     'rate-limited',
-    `There are ${max} ${what} of yours on this node already.`,
+    `You already have ${max} ${what} on this node, which is the maximum.`,
     { max },
     LIMITS.eventWaitSecondsMax,
   );
@@ -60,7 +60,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       tag: 'Events',
       summary: 'Read the event feed',
       description:
-        'Oldest first, from the beginning or from `page_cursor`. Unlike other lists it never ends: `next_page_cursor` is always given, stays valid for ever, and with `wait_seconds` the answer comes as soon as there are events. No event ever appears before one that was read already.',
+        'Oldest first, from the beginning or from `page_cursor`. Unlike other lists the feed has no end: `next_page_cursor` is always present and never expires. With `wait_seconds`, the answer comes as soon as there are events. New events never appear before events that were already read.',
       scope: 'events:read_event',
       query: EventsQuery,
       response: EventPage,
@@ -106,7 +106,7 @@ function streamRoute(dependencies: EventDependencies): Route {
   const { database, news, heartbeatMs } = dependencies;
   const open = new Map<string, number>();
 
-  /** After the event that the client had last, which it may name by its place or by its own id. */
+  /** After the last event that the client received, which it names by its place or by its id. */
   async function startOf(customerId: string, query: Query, last: string | undefined): Promise<Place> {
     if (last !== undefined && isId(last)) {
       const event = await findEvent(database, customerId, last);
@@ -135,7 +135,7 @@ function streamRoute(dependencies: EventDependencies): Route {
     tag: 'Events',
     summary: 'Follow the event feed as server-sent events',
     description:
-      'Each message is an event, its id the place to go on from: sent back as `Last-Event-ID`, nothing is missed. Begins with what happens from now on, or after `page_cursor`. Ends when the access token expires.',
+      'Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses nothing. Starts with events from now on, or after `page_cursor`. Ends when the access token expires.',
     scope: 'events:read_event',
     query: EventStreamQuery,
     response: EventShape,

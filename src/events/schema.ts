@@ -7,7 +7,7 @@ import { EVENT_TYPE_PATTERN } from './types.ts';
 export const EventType = Type.String({
   pattern: EVENT_TYPE_PATTERN,
   maxLength: LIMITS.eventTypeLengthMax,
-  description: 'A type of event, or several: `*` stands for any text',
+  description: 'A type of event, or a pattern: `*` stands for any text',
   examples: ['transfer.*'],
 });
 
@@ -15,12 +15,15 @@ export const EventShape = Type.Object(
   {
     id: Id('Identifier of the event, and the `webhook-id` of its deliveries'),
     type: Type.String({
-      description: 'What happened to which kind of resource',
+      description: 'The kind of resource, and what happened to it',
       examples: ['transfer.wire_withdrawal.pending'],
     }),
     created_at: DateTime('When it happened'),
-    resource_id: Id('The resource it happened to'),
-    data: Type.Object({}, { additionalProperties: true, description: 'The whole resource, as it was then' }),
+    resource_id: Id('The resource that the event is about'),
+    data: Type.Object(
+      {},
+      { additionalProperties: true, description: 'The whole resource, as it was at that time' },
+    ),
   },
   { ...closed, title: 'Event' },
 );
@@ -32,7 +35,7 @@ const filters = {
 };
 
 const cursor = Type.Optional(
-  Type.String({ maxLength: 200, description: 'next_page_cursor of an earlier page, however old' }),
+  Type.String({ maxLength: 200, description: 'next_page_cursor of an earlier page. Cursors never expire' }),
 );
 
 const times = Object.fromEntries(
@@ -56,7 +59,7 @@ export const EventsQuery = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: LIMITS.eventWaitSecondsMax,
-        description: 'Wait that long for events when there are none yet. Default 0',
+        description: 'How long to wait for events if there are none. Default 0',
       }),
     ),
     page_cursor: cursor,
@@ -69,11 +72,11 @@ export const EventPage = Type.Object(
   {
     items: Type.Array(EventShape),
     next_page_cursor: Type.String({
-      description: 'Always there, also when there are no items: where to go on, now or whenever you like',
+      description: 'Where to continue. Always present, even if there are no items; never expires',
     }),
     has_more: Type.Boolean({
       description:
-        'Whether more is there already. A page may be short, or empty, and still have more after it',
+        'Whether there are more events already. A page may be short or empty although there are more',
     }),
   },
   { ...closed, title: 'EventPage' },

@@ -4,7 +4,7 @@ import type { Table } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
 import { packLine, packText } from './pack.ts';
 
-/** A change of state, appended in the transaction that makes it. Carries the resource as it was, as users see it. */
+/** A change of state, appended in the transaction that makes it. Contains the resource as users see it after the change. */
 export type EventRow = {
   readonly customerId: string;
   readonly type: string;
@@ -12,7 +12,7 @@ export type EventRow = {
   readonly atNs: Instant;
   /** JSON, on one line. */
   readonly resource: string;
-  /** The only event that its resource will ever have, and the resource's own row names the batch. */
+  /** The resource never has another event, and its own row names the batch. */
   readonly isOnly: boolean;
 };
 
@@ -48,7 +48,7 @@ const insertResources = appendTo<ResourceRow>('event_resources', [
 function groupEvents(rows: readonly EventRow[], batchId: string): Group[] {
   const groups = new Map<string, Group>();
   let line = 0;
-  // The events of one command have the same instant: its text is made once.
+  // The events of one command have the same instant: it is formatted once.
   let lastAtNs: Instant | undefined;
   let atText = '';
   for (const { customerId, type, resourceId, atNs, resource } of rows) {
@@ -82,9 +82,9 @@ export const events: Table<EventRow> = {
   isLog: true,
   sendsAtOnce: true,
   write(tx, rows, batchId) {
-    // The batch is halved then, and written in parts.
+    // The write path then splits the batch.
     if (rows.length > LIMITS.batchEventsMax) {
-      throw new RangeError(`a batch with ${rows.length} events: ids have room for ${LIMITS.batchEventsMax}`);
+      throw new RangeError(`a batch has ${rows.length} events; ids have room for ${LIMITS.batchEventsMax}`);
     }
     const resources = resourcesOf(rows, batchId);
     return Promise.all([

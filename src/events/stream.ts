@@ -15,8 +15,8 @@ export type FeedReading = {
 };
 
 /**
- * The next page, or when there is nothing yet, what comes within the time. The wait begins before the feed is read, so
- * that nothing can come in between unnoticed.
+ * The next page; if there is nothing yet, the events that come within the time. The wait begins before the feed is read, so
+ * that no event in between is missed.
  */
 export async function readOrWait(
   { database, news, customerId, filter, signal }: FeedReading,
@@ -38,7 +38,7 @@ export async function readOrWait(
       const page = await readFeed(database, customerId, filter, after, bounds);
       const isOver = performance.now() >= deadline || signal.aborted || news.isClosed();
       if (page.events.length > 0 || page.hasMore || isOver) return page;
-      // Events that do not fit the filter are not looked at again.
+      // Events that do not match the filter are not read again.
       after = page.next;
       await waiting;
     } finally {
@@ -47,10 +47,10 @@ export async function readOrWait(
   }
 }
 
-/** How long a client waits before it comes back after the connection was lost. */
+/** How long a client waits before it reconnects after the connection was lost. */
 const RETRY_MS = 2_000;
 
-/** Server-sent events. Each has its place in the feed as id, which the client sends back as Last-Event-ID. */
+/** Server-sent events. The id of each is its place in the feed, which the client sends back as Last-Event-ID. */
 export async function* streamEvents(
   reading: FeedReading,
   start: Place,
@@ -65,7 +65,7 @@ export async function* streamEvents(
     for (const event of page.events) {
       yield `id: ${writeCursor(event)}\ndata: ${eventText(event)}\n\n`;
     }
-    // A message without data is none, but its id counts: who comes back later need not begin so far behind.
+    // Clients ignore a message without data, but keep its id: a client that reconnects starts from there.
     if (page.events.length === 0) yield `: still here\nid: ${writeCursor(after)}\n\n`;
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The mode of a state machine, as one value. Only the transitions that are listed may happen: any other one is a bug, and
- * throws where it happens instead of showing up later as a stalled queue.
+ * The mode of a state machine, as one value. Only the listed transitions may happen: any other one is a bug, and throws
+ * where it happens, instead of showing up later as a stalled queue.
  */
 export type Modes<Mode extends { readonly name: string }> = {
-  /** What it is now. Narrowed by its name. */
+  /** The current mode. Its `name` narrows it. */
   now(): Mode;
   is(name: Mode['name']): boolean;
   become(next: Mode): void;

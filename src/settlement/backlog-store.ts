@@ -5,7 +5,7 @@ import type { Backlog } from '../kernel/capability.ts';
 export const settlementBacklog = (database: Queryable): Backlog => ({
   gauges: {
     ferry_settlement_overdue_seconds:
-      'For how long a settlement transaction should have been tried, or expired: no node settles, or it cannot keep up',
+      'How long a settlement transaction has been due to be tried or expired: if this grows, no node settles, or it cannot keep up',
   },
   // The first entries of the two indexes that the engine works by.
   read: () =>

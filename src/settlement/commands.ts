@@ -32,7 +32,7 @@ export type SettlementTables = {
 
 type Request = Static<typeof SettlementTransactionRequest>;
 
-/** Both parties are told; a customer that is both is told once. */
+/** One event for each party; a customer that is both parties gets one. */
 export function settlementEvents(settlement: Settlement, assets: Assets): Write[] {
   const type = settlementEventType(settlement.status);
   const resource = presentSettlement(settlement, assets);
@@ -55,11 +55,11 @@ function readTime(fields: Fields, pointer: string, text: string | undefined): In
   return instant;
 }
 
-/** What can be said about the request without looking at anything else, the clock included. */
+/** Validates what depends on the request alone, not even on the clock. */
 function readRequest(request: Request, assets: Assets): ReadRequest {
   const fields = createFields(assets);
   if (request.source_profile_id === request.target_profile_id) {
-    fields.fault('/target_profile_id', 'must be another profile than source_profile_id');
+    fields.fault('/target_profile_id', 'must differ from source_profile_id');
   }
   const startNs = readTime(fields, '/settlement_window_start', request.settlement_window_start);
   const endNs = readTime(fields, '/settlement_window_end', request.settlement_window_end);
@@ -77,7 +77,7 @@ function readRequest(request: Request, assets: Assets): ReadRequest {
 
 /**
  * Two requests are equivalent when the client asked for the same: times are compared as instants, amounts as numbers,
- * legs in their order. A time that was left out equals only one that was left out: its default is another each time.
+ * legs in their order. An omitted time equals only an omitted time, since its default depends on when the request came.
  */
 function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: Assets): string {
   const time = (instant: Instant | undefined) => (instant === undefined ? undefined : formatInstant(instant));
@@ -94,7 +94,7 @@ function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: As
   });
 }
 
-/** Records what the source proposes. Funds are neither needed nor held, so no balance is locked. */
+/** Records the proposal of the source. Funds are neither needed nor held, so no balance is locked. */
 export function createSettlementCommand(
   caller: Caller,
   request: Request,
@@ -105,7 +105,7 @@ export function createSettlementCommand(
   const id = newId();
   const refId = request.ref_id ?? newId();
   return {
-    // A ref_id that the service assigned is claimed too: it is the customer's only one from then on.
+    // A ref_id that the service assigned is claimed as well, so that the customer cannot use it for another transaction.
     key: {
       customerId: caller.customerId,
       space: 'settlement_transactions',
@@ -153,13 +153,13 @@ export function createSettlementCommand(
 }
 
 /**
- * A party's word on a transaction. The row is locked while this is decided, so of two that arrive together, on one
- * node or on two, the second one sees what the first one made of it.
+ * A party affirms or cancels. The row is locked while the command decides, so of two concurrent commands, on one node or
+ * on two, the second one sees the result of the first.
  */
 export function moveSettlementCommand(
   caller: Caller,
   move: 'affirm' | 'cancel',
-  /** As it was seen a moment ago: only what never changes is taken from it. */
+  /** As it was read before: only fields that never change are used. */
   seen: Pick<Settlement, 'id' | 'sourceProfileId' | 'targetProfileId'>,
   { assets, profiles, settlements }: SettlementTables,
 ): Command<Settlement> {
@@ -169,9 +169,9 @@ export function moveSettlementCommand(
     reads: [read(settlements, id), read(profiles, sourceProfileId), read(profiles, targetProfileId)],
     decide(view) {
       const settlement = view.row(settlements, id);
-      const notYours = callerFault(settlement, id, move, caller.customerId);
-      if (notYours !== undefined) return refuse(notYours);
-      // Nothing new is agreed with a disabled profile; the caller's own is named first. Cancelling stays allowed.
+      const notPermitted = callerFault(settlement, id, move, caller.customerId);
+      if (notPermitted !== undefined) return refuse(notPermitted);
+      // A disabled profile cannot agree to anything new; the caller's own is named first. Cancelling stays allowed.
       const disabled =
         move === 'cancel'
           ? undefined

@@ -3,7 +3,7 @@ import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 import type { SecondaryStatus, Settlement } from './transaction.ts';
 
-/** A balance that a transaction changes, by name, and by how much: below zero it takes, above zero it brings. */
+/** How much a transaction changes a balance: a negative number is a debit, a positive one a credit. */
 export type BalanceEffect = {
   readonly key: string;
   readonly profileId: string;
@@ -12,7 +12,7 @@ export type BalanceEffect = {
 };
 
 /**
- * What settling would do to each balance. All legs settle at once, so legs of one asset that go both ways are netted;
+ * How settling would change each balance. All legs settle at once, so legs of one asset in opposite directions are netted;
  * a balance that does not change is left out.
  */
 export function effectsOf(
@@ -34,7 +34,7 @@ export function effectsOf(
   );
 }
 
-/** Which side lacks how much of what. Undefined when nothing stands in the way. */
+/** Which side lacks how much of which asset. Undefined if the transaction can settle. */
 export function awaitingFunds(
   settlement: Settlement,
   available: (key: string) => bigint,
@@ -55,21 +55,21 @@ export function awaitingFunds(
   return full.length > 0 ? { name: 'AWAITING_ROOM', detail: full.join(' ') } : undefined;
 }
 
-/** A profile is disabled. Both parties read this, and neither learns whether it is the other's. */
+/** A profile is disabled. Both parties read the same text, which does not reveal whose profile it is. */
 export const AWAITING_PARTY: SecondaryStatus = {
   name: 'AWAITING_PARTY',
   detail: 'A party to the transaction cannot settle at the moment.',
 };
 
-/** Nothing is lacking: it is about to settle. */
+/** Nothing is lacking, and it is about to settle. */
 export const COVERED: SecondaryStatus = {
   name: 'AWAITING_SETTLEMENT',
-  detail: 'Its window is open, and it is being settled.',
+  detail: 'The settlement window is open; settlement is in progress.',
 };
 
 /**
- * Why a transaction has not settled. What the engine found when it tried comes first; before that the record itself
- * says what it waits for. `updatedAtNs` stands for now: it is when the transaction came into the state it is in.
+ * Why a transaction has not settled. The finding of the engine comes first; a transaction that was not tried yet waits for
+ * what its record says. `updatedAtNs` stands for now: at that time the transaction came into its state.
  */
 export function secondaryStatusOf(settlement: Settlement): SecondaryStatus | undefined {
   const { status, windowStartNs, windowEndNs, updatedAtNs, targetProfileId } = settlement;
@@ -78,14 +78,14 @@ export function secondaryStatusOf(settlement: Settlement): SecondaryStatus | und
   if (status === 'PENDING') {
     return {
       name: 'AWAITING_AFFIRMATION',
-      detail: `The owner of the target profile ${targetProfileId} has not affirmed it; it expires at ${at(windowEndNs)}.`,
+      detail: `The owner of the target profile ${targetProfileId} has not affirmed the transaction. It expires at ${at(windowEndNs)}.`,
     };
   }
   if (status !== 'AFFIRMED') return undefined;
   return windowStartNs > updatedAtNs
     ? {
         name: 'AWAITING_WINDOW',
-        detail: `Its window opens at ${at(windowStartNs)} and ends at ${at(windowEndNs)}.`,
+        detail: `The settlement window opens at ${at(windowStartNs)} and ends at ${at(windowEndNs)}.`,
       }
     : COVERED;
 }

@@ -8,9 +8,9 @@ import { AWAITING_PARTY } from './effects.ts';
 import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
 import type { Settlement } from './transaction.ts';
 
-/** How the engine finds its work. Nothing here locks a row or decides anything: commands do, on locked rows. */
+/** How the engine finds its work. These queries lock no rows and decide nothing: commands do, on locked rows. */
 
-/** The time of the statement: unlike clock_timestamp() it is the same for all rows, so that an index can be asked. */
+/** The time of the statement. Unlike clock_timestamp() it is the same for all rows, so an index can be used. */
 const NOW_NS = '(extract(epoch from statement_timestamp()) * 1000000)::bigint * 1000';
 
 export async function tryLead(connection: Queryable): Promise<boolean> {
@@ -35,7 +35,7 @@ export type Due = {
   readonly nextEndNs: Instant | null;
 };
 
-/** When the next window opens and the next one ends, by the database's clock: the first entries of two indexes. */
+/** When the next window opens and when the next one ends, by the database's clock: the first entries of two indexes. */
 export async function nextDue(database: Queryable): Promise<Due> {
   const [row] = await database.query<Due>(
     `select ${NOW_NS} as "nowNs",
@@ -77,7 +77,7 @@ export async function endedSettlements(
   return rows.map(fromStored);
 }
 
-/** Of these, the ones that are affirmed and in their window. */
+/** Those of these ids that are affirmed and in their window. */
 export async function openSettlements(database: Queryable, ids: readonly string[]): Promise<Settlement[]> {
   const rows = await database.query<StoredSettlement>(
     `select ${COLUMNS} from settlement_transactions t
@@ -88,10 +88,10 @@ export async function openSettlements(database: Queryable, ids: readonly string[
   return rows.map(fromStored);
 }
 
-/** Not those that wait for a disabled profile: no balance lets them settle, and enabling the profile finds them. */
+/** Leaves out those that wait for a disabled profile: no balance lets them settle, and enabling the profile retries them. */
 const NOT_FOR_A_PARTY = `s.secondary_status ->> 'name' <> '${AWAITING_PARTY.name}'`;
 
-/** Those of one party that wait for funds, from one age on; two index scans that end with the page. */
+/** Transactions of one party that wait for funds, oldest first; two index scans that end with the page. */
 const waitingOf = (profile: string, condition: string, max: string): string =>
   ['source', 'target']
     .map(
@@ -102,7 +102,7 @@ const waitingOf = (profile: string, condition: string, max: string): string =>
     )
     .join(' union all ');
 
-/** Transactions that were tried in vain in which one of the profiles takes part: for each the oldest of either side. */
+/** Transactions of these profiles that wait for funds: for each profile the oldest as source and the oldest as target. */
 export async function waitingAround(
   database: Queryable,
   profileIds: readonly string[],
@@ -119,7 +119,8 @@ export async function waitingAround(
 /**
  * A profile is enabled again: the transactions that wait for it become due, so that the leader finds them even if the
  * process that enabled it dies. Called in the transaction that changes the status, after the change: a transaction that
- * begins to wait locks the status until that is committed, so none is missed. Rows are locked by id, as everywhere.
+ * begins to wait locks the status until that is committed, so none is missed. Locks are taken in the order of every batch:
+ * the profile first, then transactions by id.
  */
 export async function retryWaitingForParty(tx: Transaction, profileId: string): Promise<void> {
   const waits = `status = 'AFFIRMED' and secondary_status is not null and secondary_status ->> 'name' = $2`;
@@ -137,7 +138,7 @@ export async function retryWaitingForParty(tx: Transaction, profileId: string): 
 
 const FIRST = { createdAtNs: 0n, id: '00000000-0000-0000-0000-000000000000' };
 
-/** Those that wait and move the asset, the page after the one of that age. */
+/** Transactions of the profile that wait for funds and move the asset: a page, oldest first, after the one given. */
 export async function waitingFor(
   database: Queryable,
   { profileId, asset }: BalanceKey,
@@ -157,7 +158,7 @@ export async function waitingFor(
 
 export type Wait = BalanceKey & { readonly seenUnits: bigint; readonly untilNs: Instant };
 
-/** A balance that is waited for by several keeps the least that any of them was tried with. */
+/** If several transactions wait for a balance, the least amount that any of them was tried with counts. */
 async function upsertWaits(database: Queryable, waits: readonly Wait[], condition: string): Promise<void> {
   await database.query(
     `insert into settlement_waits as w (profile_id, asset, seen_units, until_ns)
@@ -171,13 +172,13 @@ async function upsertWaits(database: Queryable, waits: readonly Wait[], conditio
   );
 }
 
-/** Written by the command that makes a transaction wait. */
+/** Written by the command that makes transactions wait. */
 export const waitTable: Table<Wait> = {
   name: 'settlement_waits',
   write: (tx, waits) => upsertWaits(tx, waits, 'true'),
 };
 
-/** For transactions that wait already and were tried again: only less than before is news. */
+/** For transactions that waited before and were tried again: only a smaller amount changes anything. */
 export async function lowerWaits(database: Queryable, waits: readonly Wait[]): Promise<void> {
   if (waits.length > 0) await upsertWaits(database, waits, 'w.seen_units > excluded.seen_units');
 }
@@ -186,7 +187,7 @@ export type Grown = BalanceKey & { readonly available: bigint; readonly version:
 
 const GROWN = 'g.profile_id as "profileId", g.asset, g.version, g.available';
 
-/** Of these balances, the ones that are waited for and have grown since those who wait were last tried. */
+/** Those of these balances that transactions wait for, and that have grown since the transactions were last tried. */
 export async function grownOf(database: Queryable, keys: readonly BalanceKey[]): Promise<Grown[]> {
   return database.query<Grown>(
     `select ${GROWN} from unnest($1::uuid[], $2::text[]) as changed (profile_id, asset)
@@ -195,14 +196,15 @@ export async function grownOf(database: Queryable, keys: readonly BalanceKey[]):
   );
 }
 
-/** The same of all that are waited for: what happened on other nodes, or was missed. */
+/** The same of all balances: growth on other nodes, and growth that was missed. */
 export async function grownAnywhere(database: Queryable, max: number): Promise<Grown[]> {
   return database.query<Grown>(`select ${GROWN} from settlement_grown g limit $1`, [max]);
 }
 
 /**
- * All that wait for the balance were tried with what it had when it was read; without any, the row goes. If somebody
- * began to wait meanwhile, or was tried with less, the version is another: the row stays, and all are tried once more.
+ * All transactions that wait for the balance were tried with the amount that was read; if there are none, the row is
+ * deleted. If one began to wait meanwhile, or was tried with less, the version differs: the row stays, and all are tried
+ * again.
  */
 export async function waitSeen(database: Queryable, grown: Grown, anyWaits: boolean): Promise<void> {
   const { profileId, asset, version, available } = grown;
@@ -219,7 +221,7 @@ export async function waitSeen(database: Queryable, grown: Grown, anyWaits: bool
   }
 }
 
-/** Balances that are waited for; those whose last window has ended are dropped on the way. */
+/** Balances that transactions wait for. Deletes those whose last window has ended. */
 export async function watchedBalances(database: Queryable, max: number): Promise<BalanceKey[]> {
   await database.query(`delete from settlement_waits where until_ns <= ${NOW_NS}`);
   return database.query<BalanceKey>(

@@ -24,7 +24,7 @@ export const SETTLEMENT: Settlement = {
   updated_at: EXAMPLE_AT,
   secondary_status: {
     name: 'AWAITING_AFFIRMATION',
-    detail: `The owner of the target profile ${EXAMPLE_IDS.otherProfile} has not affirmed it; it expires at ${EXAMPLE_NEXT_DAY}.`,
+    detail: `The owner of the target profile ${EXAMPLE_IDS.otherProfile} has not affirmed the transaction. It expires at ${EXAMPLE_NEXT_DAY}.`,
   },
 };
 
@@ -34,7 +34,7 @@ export const AFFIRMED_SETTLEMENT: Settlement = {
   updated_at: EXAMPLE_LATER,
   secondary_status: {
     name: 'AWAITING_SETTLEMENT',
-    detail: 'Its window is open, and it is being settled.',
+    detail: 'The settlement window is open; settlement is in progress.',
   },
 };
 

@@ -6,8 +6,9 @@ import type { DisabledProfiles } from './engine/plan.ts';
 import { partiesOf, type Settlement } from './transaction.ts';
 
 /**
- * What waiting transactions lack by what the balances and profiles are now. Their records keep what was found when they were first
- * tried: writing it anew with every change of a balance would cost a thousand updates where a thousand wait for one.
+ * What waiting transactions lack, by the balances and profiles as they are now. Their records keep what was found when they
+ * were first tried: if a thousand transactions wait for one balance, recording each of its changes would take a thousand
+ * updates.
  */
 export async function explained(
   database: Queryable,

@@ -11,7 +11,7 @@ export type SettlementFilters = Wanted<FilterName>;
 function filtersOf(caller: string): Filters<FilterName> {
   return {
     ids: { column: 't.id', type: 'uuid', few: true },
-    // A ref_id is its sender's name for the transaction, and two senders may use the same: only own ones are found.
+    // Two customers may use the same ref_id: only transactions that the caller submitted are found by it.
     ref_ids: {
       column: 't.ref_id',
       type: 'text',
@@ -19,7 +19,7 @@ function filtersOf(caller: string): Filters<FilterName> {
       where: ({ anyOf }, values) => `t.customer_id = ${caller} and ${anyOf('t.ref_id', 'text', values)}`,
     },
     statuses: { column: 't.status', type: 'text' },
-    // By no index, see the migration: a page looks at so many of the customer's transactions, and then says how far.
+    // No index serves this filter (see the migration): a page scans a bounded number of the customer's transactions.
     profile_ids: {
       column: 't.source_profile_id',
       type: 'uuid',
@@ -30,9 +30,9 @@ function filtersOf(caller: string): Filters<FilterName> {
 }
 
 /**
- * Being source and being target have indexes of their own, whose rows are merged: "source or target" in one condition
- * reads the customer's whole history, 9,181 blocks where there are 300,000 transactions. Merged, a page reads 150 where
- * there are a million. A customer that is both meets the row twice, next to each other; `distinct on` drops the second.
+ * Source and target have an index each, whose rows are merged: "source or target" in one condition reads the customer's
+ * whole history, 9,181 blocks of 300,000 transactions. Merged, a page reads 150 blocks of a million transactions. A
+ * customer that is both parties gets the row twice, next to each other; `distinct on` drops the second one.
  */
 function lanesOf(caller: string, statuses: readonly string[], parameters: Parameters): Lane[] {
   return ['t.customer_id', 't.target_customer_id'].flatMap((party) =>
@@ -42,7 +42,7 @@ function lanesOf(caller: string, statuses: readonly string[], parameters: Parame
   );
 }
 
-/** One page of the transactions in which that customer is source or target. */
+/** One page of the transactions in which the customer is source or target. */
 export async function listSettlements(
   database: Queryable,
   customerId: string,

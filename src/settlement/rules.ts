@@ -6,10 +6,11 @@ import type { Settlement, SettlementStatus } from './transaction.ts';
 /**
  * The life of a settlement transaction:
  *
- *   PENDING  --affirm, by the target's owner--> AFFIRMED
- *   PENDING  --cancel, by the source's owner--> CANCELLED
- *   AFFIRMED --settle, inside the window------> SETTLED
- *   PENDING, AFFIRMED --expire, from its end--> EXPIRED
+ *              affirm (owner of the target)         settle (in the window)
+ *   PENDING ────────────────────────────> AFFIRMED ────────────────────────> SETTLED
+ *     │  │                                    │
+ *     │  └── expire (the window has ended) ───┴──> EXPIRED
+ *     └───── cancel (owner of the source) ───────> CANCELLED
  *
  * The window is half open: start <= now < end. `now` is the database's clock, the same for every node.
  */
@@ -25,7 +26,7 @@ const MOVES: Readonly<Record<Move, { from: readonly SettlementStatus[]; to: Sett
 const WINDOW_DEFAULT_NS = BigInt(LIMITS.settlementWindowDefaultMs) * NS_PER_MS;
 const WINDOW_AHEAD_MAX_NS = BigInt(LIMITS.settlementWindowAheadMaxMs) * NS_PER_MS;
 
-/** As the client sent it: either end may be left to the service. */
+/** As the client sent it: the service sets what is omitted. */
 export type AskedWindow = { readonly startNs: Instant | undefined; readonly endNs: Instant | undefined };
 export type Window = { readonly startNs: Instant; readonly endNs: Instant };
 
@@ -34,27 +35,30 @@ export function windowOf(asked: AskedWindow, now: Instant): Window {
   return { startNs, endNs: asked.endNs ?? startNs + WINDOW_DEFAULT_NS };
 }
 
-/** Names the field that was sent: without an end, the start is what puts the end where it is. */
+/** Names the field that the client sent: if the end is omitted, it follows from the start. */
 export function windowFault(asked: AskedWindow, now: Instant): Problem | undefined {
   const { startNs, endNs } = windowOf(asked, now);
   const end = formatInstant(endNs);
   const latest = now + WINDOW_AHEAD_MAX_NS;
   if (asked.endNs === undefined) {
     const pointer = '/settlement_window_start';
-    if (endNs <= now) return invalidField(pointer, `lets the window end at ${end}, which is in the past`);
+    if (endNs <= now) return invalidField(pointer, `makes the window end at ${end}, which is in the past`);
     if (endNs > latest)
-      return invalidField(pointer, `lets the window end at ${end}, which is more than 90 days away`);
+      return invalidField(pointer, `makes the window end at ${end}, which is more than 90 days from now`);
     return undefined;
   }
   const pointer = '/settlement_window_end';
-  if (endNs <= now) return invalidField(pointer, `must be in the future; it is ${formatInstant(now)}`);
+  if (endNs <= now) return invalidField(pointer, `must be in the future (now: ${formatInstant(now)})`);
   if (endNs <= startNs) return invalidField(pointer, 'must be after settlement_window_start');
   if (endNs > latest)
-    return invalidField(pointer, `must be at most 90 days away, so not after ${formatInstant(latest)}`);
+    return invalidField(
+      pointer,
+      `must be at most 90 days from now, that is, not after ${formatInstant(latest)}`,
+    );
   return undefined;
 }
 
-/** What creating needs to know of a profile. */
+/** What the rules need to know of a profile. */
 export type Party = {
   readonly id: string;
   readonly customerId: string;
@@ -66,7 +70,7 @@ export function disabledFault(party: Party): Problem | undefined {
   return new Problem('forbidden', `Profile ${party.id} is disabled.`, { profile_id: party.id });
 }
 
-/** Who may see what before who may do what. */
+/** Visibility before permission: a profile that the caller may not see does not exist for it. */
 export function partiesFault(
   customerId: string,
   source: { readonly id: string; readonly profile: Party | undefined },
@@ -81,7 +85,7 @@ export function isParty(settlement: Settlement, customerId: string): boolean {
   return settlement.customerId === customerId || settlement.targetCustomerId === customerId;
 }
 
-/** A customer that owns both profiles is both parties. */
+/** Whether the caller may make the move. A customer that owns both profiles is both parties. */
 export function callerFault(
   settlement: Settlement | undefined,
   id: string,
@@ -100,7 +104,7 @@ export function callerFault(
   });
 }
 
-/** By the clock: an open transaction has expired with its window, also before its record says so. */
+/** By the clock: an open transaction has expired when its window has ended, even if its record does not say so yet. */
 export function statusAt(settlement: Settlement, now: Instant): SettlementStatus {
   const open = settlement.status === 'PENDING' || settlement.status === 'AFFIRMED';
   return open && now >= settlement.windowEndNs ? 'EXPIRED' : settlement.status;
@@ -127,9 +131,9 @@ export function moveFault(settlement: Settlement, move: Move, now: Instant): Pro
   return undefined;
 }
 
-/** The record after a move that `moveFault` has nothing against. */
+/** The record after a move that `moveFault` accepts. */
 export function moved(settlement: Settlement, move: Move, now: Instant): Settlement {
-  // Instants of two nodes can lie a little out of order; those of one record never do.
+  // Instants of two nodes can be slightly out of order; those of one record never are.
   const updatedAtNs = now > settlement.updatedAtNs ? now : settlement.updatedAtNs + 1n;
   return { ...settlement, status: MOVES[move].to, secondaryStatus: null, updatedAtNs };
 }

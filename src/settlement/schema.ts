@@ -15,7 +15,7 @@ const LegShape = Type.Object(
     id: Id('Leg identifier'),
     direction: LegDirection,
     asset: AssetCode('Asset that moves'),
-    amount: AmountOut('How much of it moves'),
+    amount: AmountOut('Amount that moves'),
   },
   { ...closed, title: 'SettlementLeg' },
 );
@@ -26,8 +26,10 @@ export const SettlementTransactionShape = Type.Object(
     ref_id: Type.String({
       description: 'Idempotency key of the source; assigned by the service if none was sent',
     }),
-    settlement_window_start: DateTime('From then on the transaction is eligible for settlement'),
-    settlement_window_end: DateTime('Neither cancelled nor settled by then, the transaction expires'),
+    settlement_window_start: DateTime('The transaction can settle from this time on'),
+    settlement_window_end: DateTime(
+      'The transaction expires at this time unless it has settled or was cancelled',
+    ),
     source_profile_id: Id('Profile of the party that submitted the transaction'),
     target_profile_id: Id('Profile of the party that receives the transaction'),
     legs: Type.Array(LegShape, {
@@ -37,8 +39,8 @@ export const SettlementTransactionShape = Type.Object(
     secondary_status: Type.Optional(
       Type.Object(
         {
-          name: Type.String({ description: 'What the transaction waits for' }),
-          detail: Type.String({ description: 'The same in words' }),
+          name: Type.String({ description: 'What the transaction is waiting for' }),
+          detail: Type.String({ description: 'The same as a sentence' }),
         },
         closed,
       ),
@@ -58,7 +60,7 @@ export const SettlementTransactionRequest = Type.Object(
         {
           direction: LegDirection,
           asset: AssetCode('Asset to move'),
-          amount: Amount('How much of it to move'),
+          amount: Amount('Amount to move'),
         },
         closed,
       ),
@@ -71,7 +73,7 @@ export const SettlementTransactionRequest = Type.Object(
     ref_id: Type.Optional(RefId),
     settlement_window_start: Type.Optional(DateTime('Default: now')),
     settlement_window_end: Type.Optional(
-      DateTime('Default: 24 hours after the start. In the future, and at most 90 days away'),
+      DateTime('Default: 24 hours after the start. Must be in the future, at most 90 days from now'),
     ),
   },
   { ...closed, title: 'SettlementTransactionRequest' },
@@ -81,8 +83,11 @@ export const SettlementTransactionQuery = listQuery(
   {
     ids: Several(Id('Transaction identifier'), 'Transactions with these ids'),
     ref_ids: Several(RefId, 'Transactions that you submitted with these ref_ids'),
-    profile_ids: Several(Id('Profile identifier'), 'Transactions with one of these as source or target'),
-    statuses: Several(Status, 'Transactions in these states'),
+    profile_ids: Several(
+      Id('Profile identifier'),
+      'Transactions with one of these profiles as source or target',
+    ),
+    statuses: Several(Status, 'Transactions with these statuses'),
   },
   ['created_at', 'updated_at'],
 );

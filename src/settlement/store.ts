@@ -4,13 +4,13 @@ import type { Queryable, Transaction } from '../database/database.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Leg, Settlement } from './transaction.ts';
 
-/** Of `settlement_transactions t`. */
+/** The columns of `settlement_transactions t`. */
 export const COLUMNS = `t.id, t.customer_id as "customerId", t.target_customer_id as "targetCustomerId", t.ref_id as "refId",
   t.source_profile_id as "sourceProfileId", t.target_profile_id as "targetProfileId",
   t.window_start_ns as "windowStartNs", t.window_end_ns as "windowEndNs", t.status,
   t.secondary_status as "secondaryStatus", t.legs, t.created_at_ns as "createdAtNs", t.updated_at_ns as "updatedAtNs"`;
 
-/** Units are text inside JSON, which has no integers of that size. */
+/** Units are strings inside JSON, whose numbers cannot hold integers of that size. */
 type StoredLeg = Omit<Leg, 'units'> & { readonly units: string };
 export type StoredSettlement = Omit<Settlement, 'legs'> & { readonly legs: readonly StoredLeg[] };
 
@@ -56,10 +56,10 @@ export const newSettlements: Table<Settlement> = {
 };
 
 /**
- * Locks the rows until commit and reads them as they are once the lock is held. A transaction of the service locks its
- * idempotency keys first, then its balances, then rows such as these, each kind in sorted order. So whoever waits here
- * holds only what comes earlier in that one order, and whoever it waits for has everything that comes earlier already:
- * no two of them can wait for each other, and moves of one transaction happen one after the other on all nodes.
+ * Locks the rows until commit and reads them as they are once the lock is held. Every batch takes its locks in one order
+ * (src/ledger/write-path/batch.ts): balances, then rows of other tables by table name, each in sorted order; it writes its
+ * idempotency keys only when it holds all of them. A batch that waits here holds only locks that come earlier in that
+ * order, so no two batches can wait for each other, and the moves of one transaction happen one after another on all nodes.
  */
 async function lockSettlements(tx: Transaction, ids: readonly string[]): Promise<Map<string, Settlement>> {
   const rows = await tx.query<StoredSettlement>(
@@ -69,7 +69,7 @@ async function lockSettlements(tx: Transaction, ids: readonly string[]): Promise
   return new Map(rows.map((row) => [row.id, fromStored(row)]));
 }
 
-/** Transactions that change state. Whoever names one in its reads has it to itself until commit. */
+/** Transactions that change state. A command that names one in its reads holds its lock until commit. */
 export const settlements: Table<Settlement> = {
   name: 'settlement_transactions',
   load: lockSettlements,
@@ -85,7 +85,7 @@ export const settlements: Table<Settlement> = {
     ),
 };
 
-/** A transaction in which the customer is source or target; any other is as if it were not there. */
+/** A transaction in which the customer is source or target; undefined for any other one. */
 export async function findSettlement(
   database: Queryable,
   customerId: string,

@@ -6,7 +6,7 @@ export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
 /** DELIVER: from the source to the target. RECEIVE: from the target to the source. */
 export const LEG_DIRECTIONS = ['DELIVER', 'RECEIVE'] as const;
 
-/** One way, one asset; all legs of a transaction are settled together or not at all. */
+/** A movement of one asset in one direction. All legs of a transaction settle together or not at all. */
 export type Leg = {
   readonly id: string;
   readonly direction: (typeof LEG_DIRECTIONS)[number];
@@ -29,7 +29,7 @@ export type Settlement = {
   readonly windowStartNs: Instant;
   readonly windowEndNs: Instant;
   readonly status: SettlementStatus;
-  /** What an affirmed transaction was found to lack when it was tried; null as long as it was not. */
+  /** What an affirmed transaction lacked when it was first tried; null until then. */
   readonly secondaryStatus: SecondaryStatus | null;
   readonly legs: readonly Leg[];
   readonly createdAtNs: Instant;

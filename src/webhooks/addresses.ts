@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Addresses that are not the public internet: whoever registers an endpoint must not reach our own network with it.
+ * Addresses that are not on the public internet: an endpoint must not let a customer reach the operator's own network.
  * From the special-purpose registries of IANA (RFC 6890).
  */
 const FORBIDDEN_V4: readonly (readonly [string, number])[] = [
@@ -25,7 +25,7 @@ const FORBIDDEN_V4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4], // reserved, broadcast
 ];
 
-/** Of IPv6 only global unicast is allowed at all, and not the parts of it that lead elsewhere. */
+/** Of IPv6 only global unicast is allowed, except for these parts of it. */
 const FORBIDDEN_V6: readonly (readonly [string, number])[] = [
   ['2001::', 23], // protocol assignments, Teredo among them
   ['2001:db8::', 32], // documentation
@@ -37,11 +37,11 @@ const FORBIDDEN_V6: readonly (readonly [string, number])[] = [
 const forbidden = new BlockList();
 for (const [network, prefix] of FORBIDDEN_V4) forbidden.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of FORBIDDEN_V6) forbidden.addSubnet(network, prefix, 'ipv6');
-/** IPv4-mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96), unique local, link-local and all else is outside of this. */
+/** Excludes IPv4-mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96), unique local and link-local addresses. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
-/** Whether an address, as it comes from a lookup or a socket, is a public one. */
+/** Whether an address, as a lookup or a socket returns it, is public. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !forbidden.check(address, 'ipv4');

@@ -20,7 +20,7 @@ export type Post = {
   readonly nowMs: number;
 };
 
-/** One request, signed as Standard Webhooks says. The id is the event's: the same for every attempt and replay. */
+/** One request, signed as Standard Webhooks specifies. Its id is that of the event, for every attempt and replay. */
 export async function attempt(sender: Sender, sealer: Sealer, post: Post): Promise<Attempt> {
   const { endpoint, eventId, body, nowMs } = post;
   const timestamp = Math.floor(nowMs / 1_000);
@@ -46,7 +46,7 @@ export async function attempt(sender: Sender, sealer: Sealer, post: Post): Promi
 
 type Context = { endpointId: string; token: string; nowMs: number; random: () => number };
 
-/** What an attempt means for its delivery and its endpoint. */
+/** What the result of an attempt means for its delivery and its endpoint. */
 export function outcomeOf(
   attempted: Attempt,
   delivery: Delivery,
@@ -82,7 +82,7 @@ export function outcomeOf(
   };
 }
 
-/** Nothing could be signed: no attempt is counted, and the delivery stays due for when it can be. */
+/** Nothing could be signed: no attempt is counted, and the delivery stays due. */
 export function unreadableOutcome(delivery: Delivery, before: Breaker, context: Context): Outcome {
   const { endpointId, token, nowMs, random } = context;
   return {
@@ -95,7 +95,7 @@ export function unreadableOutcome(delivery: Delivery, before: Breaker, context: 
     dueAtMs: delivery.dueAtMs,
     request: null,
     response: null,
-    error: 'not sent: the service cannot read the secret of this endpoint any more; rotate it',
+    error: 'not sent: the service can no longer read the secret of this endpoint; rotate the secret',
     breaker: afterUnreadable(before, nowMs, random()),
     isBack: false,
   };

@@ -8,7 +8,7 @@ const ENDPOINTS = `webhook_endpoints w join webhook_progress p on p.endpoint_id 
 export const webhookBacklogs = (database: Queryable): Backlog[] => [
   {
     gauges: {
-      ferry_webhook_endpoints: 'Endpoints that get events, do not answer as they should, or are disabled',
+      ferry_webhook_endpoints: 'Endpoints by state: delivering, failing, or disabled',
     },
     label: 'state',
     read: () =>
@@ -23,11 +23,11 @@ export const webhookBacklogs = (database: Queryable): Backlog[] => [
   },
   {
     gauges: {
-      ferry_webhook_failing_seconds: 'For how long the endpoint that has failed longest has done so',
+      ferry_webhook_failing_seconds: 'How long the endpoint that has failed the longest has been failing',
       ferry_webhook_overdue_seconds:
-        'For how long a delivery to an endpoint that answers has been due: no node delivers, or cannot keep up',
+        'How long a delivery to an endpoint that answers has been due: if this grows, no node delivers, or it cannot keep up',
     },
-    // A replay is due from the beginning of time, so its own beginning counts.
+    // A replay is due at time zero, so the time of its creation counts.
     read: () =>
       database.query(
         `select ${secondsSince(`select min(p.failing_since_ms) * 1000000 from ${ENDPOINTS} where w.enabled`)}

@@ -18,7 +18,7 @@ const ALL = ['*'];
 export function tooManyEndpoints(): Problem {
   return new Problem(
     'forbidden',
-    `You have ${LIMITS.webhookEndpointsMax} webhook endpoints already; delete one first.`,
+    `You already have ${LIMITS.webhookEndpointsMax} webhook endpoints, which is the maximum. Delete one first.`,
     { max: LIMITS.webhookEndpointsMax },
   );
 }
@@ -31,7 +31,7 @@ export function createEndpointCommand(
   const id = newId();
   const { customerId } = caller;
   const { url, event_types: eventTypes = ALL, description, ref_id: refId } = request;
-  // Made here: rules are pure, and may run again.
+  // Created here, since rules are pure and may run again.
   const secret = sealer.seal(newSecret(), id);
   const canonical = canonicalRequest({ url, event_types: eventTypes, description });
   return {
@@ -66,7 +66,7 @@ export function createEndpointCommand(
   };
 }
 
-/** A change of an endpoint that is there; `change` says what it becomes, and what else is written. */
+/** Changes an existing endpoint. `change` returns what it becomes and what else to write; undefined changes nothing. */
 function changeCommand(
   customerId: string,
   id: string,
@@ -104,7 +104,7 @@ export function updateEndpointCommand(
   }));
 }
 
-/** The row stays, since its ref_id is used for ever; its secrets go. */
+/** The row stays, since its ref_id stays in use; its secrets are erased. */
 export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpoint> {
   return changeCommand(caller.customerId, id, (endpoint, { now }) => ({
     next: {
@@ -121,7 +121,7 @@ export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpo
 export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer): Command<Endpoint> {
   const secret = sealer.seal(newSecret(), id);
   return changeCommand(caller.customerId, id, (endpoint, { now }) => {
-    // One that cannot sign any more is not promised for another day.
+    // A secret that the service cannot read does not stay valid for another day.
     const overlap = isReadable(endpoint, sealer)
       ? {
           previousSecret: endpoint.secret,
@@ -132,7 +132,7 @@ export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer):
   });
 }
 
-/** The service gives up on a receiver, and says so in an event: other endpoints and the feed carry it. */
+/** The service disables an endpoint. The event reaches the customer through the feed and other endpoints. */
 export function disableEndpointCommand(customerId: string, id: string, reason: string): Command<Endpoint> {
   return changeCommand(customerId, id, (endpoint, { now }) => {
     if (!endpoint.enabled) return undefined;
@@ -142,10 +142,10 @@ export function disableEndpointCommand(customerId: string, id: string, reason: s
   });
 }
 
-/** Where the event is: what it is called is known when it is written. */
+/** Where to find the event: its id is known only when it is written. */
 export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string; readonly atNs: Instant };
 
-/** An event like others, about the endpoint itself. */
+/** An ordinary event about the endpoint itself. */
 export function testEventCommand(caller: Caller, id: string): Command<TestEvent> {
   const { customerId } = caller;
   return {

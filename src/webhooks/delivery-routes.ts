@@ -46,7 +46,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       tag: TAG,
       summary: 'List deliveries to a webhook endpoint',
       description:
-        'With the last request and what came back. Events that wait for an endpoint that does not answer have no delivery yet. Deliveries are kept for 30 days.',
+        'With the last request and response of each. Events that wait for an endpoint that does not answer have no delivery yet. Deliveries are kept for 30 days.',
       scope: 'events:read_event',
       params: IdParams,
       query: DeliveriesQuery,
@@ -89,7 +89,8 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       operationId: 'replayWebhookDelivery',
       tag: TAG,
       summary: 'Send the event of a delivery again',
-      description: 'Makes a new delivery with the same `webhook-id`, tried at once and as patiently as any.',
+      description:
+        'Creates a new delivery with the same `webhook-id`. It is tried at once, and retried like any other.',
       scope: 'events:write_webhook',
       params: DeliveryParams,
       response: DeliveryShape,
@@ -100,7 +101,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
         const delivery = await findDelivery(database, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
         if (delivery.status === 'PENDING') {
-          throw new Problem('invalid-state', 'The delivery is still being tried.', { status: 'PENDING' });
+          throw new Problem('invalid-state', 'The delivery is still pending.', { status: 'PENDING' });
         }
         const id = await replayDelivery(database, delivery.id);
         changed(caller.customerId);
@@ -114,7 +115,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       tag: TAG,
       summary: 'Send all events since a time again',
       description:
-        'Goes back to that time and sends all events from then on that the endpoint is for, in order, each with its own `webhook-id`; also those from before the endpoint was created.',
+        'Sends all events since that time again, in order, each with its own `webhook-id`, if the endpoint subscribes to their type; including events from before the endpoint was created.',
       scope: 'events:write_webhook',
       params: IdParams,
       body: ReplayRequest,
@@ -125,7 +126,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       async handle({ caller, params, body }) {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const since = parseInstant(body.since);
-        if (since === undefined) throw invalidField('/since', 'is not a time');
+        if (since === undefined) throw invalidField('/since', 'must be an RFC 3339 time');
         await replaySince(database, endpoint.id, since);
         changed(caller.customerId);
         return { body: presentEndpoint(endpoint) };
@@ -136,9 +137,9 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
 
 function testRoute(dependencies: WebhookDependencies): Route {
   const { database, writePath, sender } = dependencies;
-  let underWay = 0;
+  let inFlight = 0;
 
-  /** Sent from here, beside all that waits for the endpoint: whoever tests wants to know now. */
+  /** Sent by the request itself, not through the queue of the endpoint, so that the answer has the result. */
   async function sendTest(caller: Caller, known: Endpoint): Promise<DeliveryWithEvent> {
     const { id } = known;
     const sealer = requireSealer(dependencies.sealer);
@@ -162,7 +163,7 @@ function testRoute(dependencies: WebhookDependencies): Route {
     tag: TAG,
     summary: 'Send a test event',
     description:
-      'Sends an event of the type `webhook_endpoint.test` at once, whatever the endpoint is for and whether it is enabled, and answers with what came back. Tried once.',
+      'Sends an event of type `webhook_endpoint.test` at once, even if the endpoint is disabled or does not subscribe to it, and answers with the result. It is not retried.',
     scope: 'events:write_webhook',
     params: IdParams,
     response: DeliveryShape,
@@ -170,14 +171,14 @@ function testRoute(dependencies: WebhookDependencies): Route {
     answer: DELIVERY,
     async handle({ caller, params }) {
       const endpoint = await endpointOf(database, caller.customerId, params.id);
-      if (underWay >= LIMITS.webhookTestsMax) {
-        throw new Problem('rate-limited', `${underWay} tests are under way already.`, {}, 10);
+      if (inFlight >= LIMITS.webhookTestsMax) {
+        throw new Problem('rate-limited', `${inFlight} tests are already in progress.`, {}, 10);
       }
-      underWay += 1;
+      inFlight += 1;
       try {
         return { body: present(await sendTest(caller, endpoint)) };
       } finally {
-        underWay -= 1;
+        inFlight -= 1;
       }
     },
   });

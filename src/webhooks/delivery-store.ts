@@ -21,7 +21,7 @@ import {
 import type { Endpoint } from './endpoint.ts';
 import type { Breaker } from './schedule.ts';
 
-/** What became of one attempt. */
+/** The outcome of one attempt. */
 export type Outcome = {
   readonly deliveryId: string;
   readonly endpointId: string;
@@ -35,11 +35,11 @@ export type Outcome = {
   readonly response: Received | null;
   readonly error: string | null;
   readonly breaker: Breaker;
-  /** The receiver is back: all that waits for it is due. */
+  /** The receiver answers again: all its pending deliveries are due. */
   readonly isBack: boolean;
 };
 
-/** Outcomes of all endpoints of a node, set-wise. Says which were recorded: not those whose lease was lost. */
+/** Records outcomes of several endpoints, set-wise. Returns the recorded ones: not those whose lease is lost. */
 export async function recordOutcomes(database: Database, outcomes: readonly Outcome[]): Promise<Set<string>> {
   const last = [...new Map(outcomes.map((one) => [one.endpointId, one])).values()];
   const back = outcomes.filter((one) => one.isBack);
@@ -121,14 +121,14 @@ async function withEvents(
   return rows.map((row) => ({ ...row, event: found(events, row.eventId) }));
 }
 
-/** Events are kept for ever: one that is not there is a fault. */
+/** Events are never deleted: a missing one is a bug. */
 function found<Event extends StoredEvent>(events: ReadonlyMap<string, Event>, id: string): Event {
   const event = events.get(id);
   if (event === undefined) throw new Error(`the event ${id} of a delivery is missing`);
   return event;
 }
 
-/** The text that is signed and sent: the event as the API shows it. */
+/** The body that is signed and sent: the event as the API shows it. */
 export async function eventPayload(
   database: Queryable,
   customerId: string,
@@ -168,7 +168,7 @@ export async function findDelivery(
   return (await withEvents(database, endpoint, rows))[0];
 }
 
-/** The event of a delivery once more, at once. Answers with the new delivery's id. */
+/** Sends the event of a delivery again, at once. Returns the id of the new delivery. */
 export async function replayDelivery(database: Queryable, deliveryId: string): Promise<string> {
   const id = newId();
   await database.query(
@@ -187,8 +187,8 @@ export async function replayDelivery(database: Queryable, deliveryId: string): P
 }
 
 /**
- * All events from a time on once more: the endpoint's place goes back to it. What is still pending from then on is
- * dropped, since it comes again.
+ * Sends all events from a time on again: moves the endpoint's place in the feed back to it. Pending deliveries of such
+ * events are deleted, since the events come again.
  */
 export function replaySince(database: Database, endpointId: string, since: Instant): Promise<void> {
   return database.transaction(async (tx) => {
@@ -211,7 +211,7 @@ export function replaySince(database: Database, endpointId: string, since: Insta
   });
 }
 
-/** A test event: recorded before it is sent, ended by its one attempt. */
+/** The delivery of a test event: recorded before it is sent, and never retried. */
 export async function insertTestDelivery(
   database: Queryable,
   endpoint: Owner,
@@ -240,7 +240,7 @@ export async function endTestDelivery(
   );
 }
 
-/** What was pending for an endpoint that was deleted is nobody's any more. */
+/** Deletes the pending deliveries of deleted endpoints. */
 export async function forgetDeleted(database: Queryable): Promise<void> {
   await database.query(
     `delete from webhook_deliveries d using webhook_endpoints w
@@ -248,7 +248,7 @@ export async function forgetDeleted(database: Queryable): Promise<void> {
   );
 }
 
-/** Forgets deliveries that ended long ago. Says how many. */
+/** Deletes deliveries that ended long ago. Returns how many. */
 export async function forgetDeliveries(database: Queryable, ageMs: number, rowsMax: number): Promise<number> {
   const rows = await database.query(
     `delete from webhook_deliveries where id = any (array (

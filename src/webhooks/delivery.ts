@@ -1,7 +1,7 @@
 import { type Place, presentEvent, type StoredEvent } from '../events/event.ts';
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 
-/** A delivery that is not done, as the node that works on it has it in memory. */
+/** A pending delivery, in the memory of the node that has the lease. */
 export type Delivery = Place & {
   readonly id: string;
   readonly eventId: string;
@@ -9,7 +9,7 @@ export type Delivery = Place & {
   attempts: number;
   firstTryMs: number | null;
   dueAtMs: number;
-  /** The body, while it is at hand. */
+  /** The body, if it is in memory. */
   payload: string | undefined;
 };
 
@@ -42,7 +42,7 @@ export type StoredDelivery = {
 
 export type DeliveryWithEvent = StoredDelivery & { readonly event: StoredEvent };
 
-/** What is due at once is due from the beginning of time; users see since when it has been. */
+/** A delivery that is due at once is stored as due at time zero; users see the time of its creation instead. */
 function nextTry({ dueAtMs, createdAtNs }: StoredDelivery): Instant {
   const dueNs = dueAtMs * NS_PER_MS;
   return dueNs > createdAtNs ? dueNs : createdAtNs;

@@ -1,7 +1,7 @@
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { canOpen, type Sealer } from './secrets.ts';
 
-/** Where a customer wants to be told of events. Secrets are sealed in here, and opened only to sign or to be shown. */
+/** Where a customer receives events. Secrets are sealed here, and opened only to sign or to be shown. */
 export type Endpoint = {
   readonly id: string;
   readonly customerId: string;
@@ -21,7 +21,7 @@ export type Endpoint = {
 
 export const WEBHOOK_SPACE = 'webhooks';
 
-/** As users see it. The secret is shown only to whoever creates it. */
+/** As users see it. The secret is shown only in the answer that creates or rotates it. */
 export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
   const { description, refId, disabledReason, previousUntilNs, deletedAtNs } = endpoint;
   const overlaps = previousUntilNs !== null && (now === undefined || previousUntilNs > now);
@@ -40,10 +40,10 @@ export function presentEndpoint(endpoint: Endpoint, now?: Instant) {
   };
 }
 
-/** How an endpoint fares: since when nothing was delivered that was tried, and when something is tried next. */
+/** The health of an endpoint: since when every attempt has failed, and when the next one is due. */
 export type Standing = { readonly failingSinceMs: bigint | null; readonly nextTryMs: bigint | null };
 
-/** Nothing while all is well. */
+/** Empty for a healthy endpoint. */
 export function presentStanding(standing: Standing | undefined) {
   const { failingSinceMs = null, nextTryMs = null } = standing ?? {};
   return {
@@ -56,15 +56,15 @@ export function presentSecret({ id, secret }: Endpoint, sealer: Sealer): { secre
   return secret === null ? {} : { secret: sealer.open(secret, id) };
 }
 
-/** Whether the service can still sign for it: not when its key has changed since. */
+/** Whether the service can sign for it: not if its own key has changed since. */
 export function isReadable({ id, secret }: Endpoint, sealer: Sealer): boolean {
   return secret === null || canOpen(sealer, secret, id);
 }
 
-/** The secrets that sign at that time: after a rotation both, for a while. */
+/** The secrets that sign at that time: for a while after a rotation, both. */
 export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
   const { id, secret, previousSecret, previousUntilNs } = endpoint;
-  // One of another key is left out: it must not keep the new one from signing.
+  // A previous secret sealed under another key is left out, so that the new one can sign.
   const isOldValid =
     previousSecret !== null &&
     previousUntilNs !== null &&

@@ -5,8 +5,8 @@ import { canOpen, type Sealer } from './secrets.ts';
 import { sealedSecrets } from './store.ts';
 
 /**
- * Whether the key is that of this database, looked at once when the service starts. With another one money moves as
- * ever, so it is no reason not to start; but whoever has just changed the configuration is to learn of it now.
+ * Checks once, when the service starts, whether the key opens the secrets of this database. A wrong key does not keep the
+ * service from starting, since money moves without it; but an operator who has just changed the key should learn of it.
  */
 export async function checkSecretKey(
   database: Queryable,

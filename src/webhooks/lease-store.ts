@@ -13,16 +13,16 @@ import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
 
 /**
- * Which node delivers to which endpoint. A node that has the lease of an endpoint has it to itself, so order needs no
- * locks; when it dies, the lease runs out, and another one goes on with what is recorded. Leases go by the database's
- * clock, retries by the clock that is handed in. A time that is further ahead than it can have been set was set by a
- * clock that was ahead, before the database failed over or its clock was set back: it does not count.
+ * Which node delivers to which endpoint. Only the node that has the lease delivers, so keeping the order needs no locks.
+ * When the node dies, the lease runs out, and another node continues from what is recorded. Leases use the database's
+ * clock, retries the clock that is passed in. A stored time further in the future than any delay allows was written by a
+ * clock that was ahead, before the database failed over or its clock was set back: it is ignored.
  */
 const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
 export type Claim = { readonly endpointId: string; readonly customerId: string };
 
-/** Endpoints that have something to do and nobody who does it: of these customers, or of all. */
+/** Leases endpoints that have work and no valid lease: of these customers, or of all. */
 export function claimEndpoints(
   database: Queryable,
   options: {
@@ -79,7 +79,7 @@ type HeldRow = Endpoint & {
 
 const milliseconds = (value: bigint | null): number | null => (value === null ? null : Number(value));
 
-/** Keeps the lease, and says how things stand; undefined when it was lost. */
+/** Renews the lease, and returns the endpoint and its state; undefined when the lease is lost. */
 export async function renewLease(
   database: Queryable,
   endpointId: string,
@@ -120,7 +120,7 @@ type PendingRow = Omit<Delivery, 'dueAtMs' | 'firstTryMs' | 'payload'> & {
   firstTryMs: bigint | null;
 };
 
-/** What is not done, oldest event first. There are never many more than the bound of a fan-out allows. */
+/** Pending deliveries, oldest event first. There are hardly ever more than `webhookPendingMax`. */
 export async function pendingDeliveries(database: Queryable, endpointId: string): Promise<Delivery[]> {
   const rows = await database.query<PendingRow>(
     `select id, event_id as "eventId", resource_id as "resourceId", position, line, attempts,
@@ -146,7 +146,7 @@ type Cursor = Place & {
 
 export type FanOut = { readonly deliveries: readonly Delivery[]; readonly hasMore: boolean };
 
-/** Takes the next events of the feed for an endpoint: deliveries are recorded, and its place moves on, in one go. */
+/** Takes the next events of the feed for an endpoint: inserts deliveries and advances its place, in one transaction. */
 export function fanOut(
   database: Database,
   endpoint: Endpoint,

@@ -2,18 +2,18 @@ import { isAfter } from '../events/event.ts';
 import type { Delivery } from './delivery.ts';
 import { dueMs } from './schedule.ts';
 
-/** Deliveries of one endpoint that are not done, in order for each resource: only the first of each may be sent. */
+/** Pending deliveries of one endpoint, in order per resource: only the first one of each resource may be sent. */
 export type Queue = {
   readonly size: number;
   add(deliveries: readonly Delivery[]): void;
-  /** The oldest first deliveries that are due and not under way. */
+  /** The first delivery of each resource, if it is due and not in flight; the oldest up to the limit. */
   ready(nowMs: number, limit: number): Delivery[];
-  /** What to probe with, due or not: the one that would be tried next, so that it is not always the same. */
+  /** The delivery to probe with, due or not: the one due first, so that it is not always the same. */
   probe(): Delivery | undefined;
-  /** When the next one is due; undefined when all that may be sent are under way, or there are none. */
+  /** When the next one is due; undefined if none may be sent that is not in flight. */
   nextDueMs(nowMs: number): number | undefined;
   start(delivery: Delivery): void;
-  /** Not under way any more: waits for its next attempt, or is done and makes way for the next of its resource. */
+  /** No longer in flight: waits for its next attempt, or is done, so that the next one of its resource can be sent. */
   end(delivery: Delivery, isDone: boolean): void;
   makeAllDue(): void;
   clear(): void;

@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { type Outcome, recordOutcomes } from './delivery-store.ts';
 
-/** Writes down what became of attempts: those of all endpoints that end meanwhile share a transaction. */
+/** Records outcomes of attempts. Outcomes that come while a transaction runs share the next one. */
 export type Recorder = {
-  /** Resolves with false when it could not be written: the lease is lost, or the database away for too long. */
+  /** Resolves with false if it could not be recorded: the lease is lost, or the database was unavailable for too long. */
   record(outcome: Outcome): Promise<boolean>;
 };
 
@@ -34,7 +34,7 @@ export function createRecorder(database: Database, log: Pick<Logger, 'warn'>): R
         await sleep(RETRY_MS);
       }
     }
-    // They will be delivered once more, which receivers have to expect.
+    // These events are sent again; receivers have to expect duplicates.
     for (const { resolve } of batch) resolve(false);
   }
 
@@ -53,7 +53,7 @@ export function createRecorder(database: Database, log: Pick<Logger, 'warn'>): R
         waiting.push({ outcome, resolve });
         if (isRunning) return;
         isRunning = true;
-        // Those that end in the same turn go together.
+        // Outcomes of the same turn of the event loop share a transaction.
         setImmediate(() => void run());
       });
     },

@@ -33,13 +33,13 @@ export type WebhookDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly catalogue: EventCatalogue;
-  /** Absent when the service has no key to keep secrets with. */
+  /** Undefined if FERRY_SECRET_KEY is not set. */
   readonly sealer: Sealer | undefined;
   readonly sender: Sender;
   readonly reach: Reach;
   /** The database's. */
   readonly clock: Clock;
-  /** Something is to be delivered, or somebody changed where to. */
+  /** There is something to deliver, or an endpoint has changed. */
   changed(customerId: string): void;
 };
 
@@ -48,7 +48,7 @@ export const TAG = 'Webhooks';
 export function switchedOff(): Problem {
   return new Problem(
     'forbidden',
-    'Webhooks are switched off: whoever runs this service has not set FERRY_SECRET_KEY.',
+    'Webhooks are disabled: the operator of this service has not set FERRY_SECRET_KEY.',
   );
 }
 
@@ -60,12 +60,12 @@ export function requireSealer(sealer: Sealer | undefined): Sealer {
 export function unreadableSecret(): Problem {
   return new Problem(
     'invalid-state',
-    'The service cannot read the secret of this endpoint any more, since its own key has changed: rotate the secret.',
+    'The service can no longer read the secret of this endpoint, because the key of the service has changed. Rotate the secret.',
     { status: 'SECRET_UNREADABLE' },
   );
 }
 
-/** Said before anything is done: the owner can help himself, and a fault of ours would only be a riddle to him. */
+/** Checked before anything is done: the customer can solve it, and an internal error would not say how. */
 export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
   if (!isReadable(endpoint, sealer)) throw unreadableSecret();
 }
@@ -91,7 +91,7 @@ async function checkRequest(
   const fault = request.url === undefined ? undefined : urlFault(request.url, reach);
   if (fault !== undefined) errors.push({ pointer: '/url', message: fault });
   if (errors.length > 0) throw invalidRequest(errors);
-  // A name may have another answer later: every connection is checked, this is only to say it early.
+  // Every connection is checked as well, since a name may resolve differently later; this only reports it early.
   const hostFault = request.url === undefined ? undefined : await sender.hostFault(request.url);
   if (hostFault !== undefined) throw invalidField('/url', `must name a public address: ${hostFault}`);
 }
@@ -109,7 +109,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
     tag: TAG,
     summary: 'Create a webhook endpoint',
     description:
-      'Events that happen from now on are sent to the URL, signed as the Standard Webhooks specification says with the `secret` of the answer. It is not shown again, except to a repetition of this very request under the same `ref_id`.',
+      'Events from now on are sent to the URL, signed with the `secret` of the answer as the Standard Webhooks specification defines. The secret is not shown again, except when this request is repeated with the same `ref_id`.',
     scope: 'events:write_webhook',
     body: CreateWebhookRequest,
     example: {
@@ -127,7 +127,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
       const { body: shown, ...rest } = await createOnce(writePath, {
         command: createEndpointCommand(caller, body, sealer),
         load: (id) => findAnyEndpoint(database, caller.customerId, id),
-        // Without the secret: a request that differs learns what exists, and no more.
+        // Without the secret: a request that differs only learns what exists.
         present(endpoint) {
           found = endpoint;
           return presentEndpoint(endpoint);
@@ -197,7 +197,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       operationId: 'updateWebhook',
       summary: 'Change a webhook endpoint',
       description:
-        'What is left out stays as it is. Disabled, it keeps its place; enabled again, all events since then are sent. Takes effect within two seconds on every node.',
+        'Omitted fields keep their values. A disabled endpoint keeps its place in the feed: when it is enabled again, all events since then are sent. Takes effect within two seconds on every node.',
       body: UpdateWebhookRequest,
       example: { event_types: ['transfer.*', 'settlement.*'], enabled: true },
       response: WebhookShape,
@@ -217,7 +217,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       path: '/v2/events/webhooks/{id}',
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook endpoint',
-      description: 'Answers with the endpoint as it was, and deleted_at. Nothing is sent to it any more.',
+      description: 'Answers with the endpoint as it was, and `deleted_at`. Nothing more is sent to it.',
       response: WebhookShape,
       problems: ['not-found'],
       answer: DELETED_WEBHOOK,
@@ -235,7 +235,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the secret of a webhook endpoint',
       description:
-        'Answers with the new secret. For 24 hours the new and the old one both sign, so that receivers can change over at any time. Also the way to make an endpoint work again whose secret the service cannot read any more; then only the new one signs.',
+        'Answers with the new secret. For 24 hours both the new and the old secret sign, so that receivers can switch at any time. Also repairs an endpoint whose secret the service can no longer read; then only the new secret signs.',
       response: WebhookWithSecretShape,
       problems: ['not-found', 'forbidden'],
       answer: ROTATED_WEBHOOK,

@@ -5,7 +5,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** From one attempt to the next, before jitter. Together three days, and the last one is repeated until then. */
+/** Delays between attempts, before jitter. They add up to three days; the last one repeats until then. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   30 * SECOND,
@@ -23,7 +23,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   8 * HOUR,
 ];
 
-/** The longest that a delivery waits after 0, 1, 2, … attempts: more than jitter makes of its delay. */
+/** The longest delay after 0, 1, 2, … attempts: more than the delay with jitter. */
 export const DELAYS_MS_MAX: readonly number[] = [0, ...RETRY_DELAYS_MS.map((delayMs) => (delayMs * 6) / 5)];
 
 /** The same for a probe. */
@@ -31,14 +31,14 @@ export const PROBE_MS_MAX = (LIMITS.webhookProbeMaxMs * 6) / 5;
 
 const PROBE_BACK_OFF = { firstMs: LIMITS.webhookProbeMinMs, maxMs: LIMITS.webhookProbeMaxMs };
 
-/** A tenth more or less, so that what failed together does not come back together. */
+/** Up to a tenth more or less, so that deliveries that failed together are not retried together. */
 export function withJitter(delayMs: number, random: number): number {
   return Math.round(delayMs * (0.9 + 0.2 * random));
 }
 
 /**
- * A delivery is due at its time, and also when that is further away than any delay after so many attempts: then it was
- * written by a clock that was ahead, such as that of a database server that failed since.
+ * A delivery is due at its time, or now, if that time is further away than any delay after so many attempts: then it was
+ * written by a clock that was ahead, such as that of a database server that has failed since.
  */
 export function dueMs({ attempts, dueAtMs }: { attempts: number; dueAtMs: number }, nowMs: number): number {
   return dueAtMs - nowMs > DELAYS_MS_MAX[Math.min(attempts, RETRY_DELAYS_MS.length)]! ? nowMs : dueAtMs;
@@ -46,7 +46,7 @@ export function dueMs({ attempts, dueAtMs }: { attempts: number; dueAtMs: number
 
 export type Tried = { readonly attempts: number; readonly firstTryMs: number };
 
-/** When a delivery is tried again after it failed; undefined when it is given up. */
+/** When a failed delivery is retried; undefined when it is given up. */
 export function nextTryMs(
   { attempts, firstTryMs }: Tried,
   nowMs: number,
@@ -58,7 +58,7 @@ export function nextTryMs(
   return Math.min(nowMs + withJitter(delayMs, random), lastMs);
 }
 
-/** Of one endpoint. While `probeAtMs` is set the breaker is open: one request at a time, to see whether it is back. */
+/** The circuit breaker of one endpoint. While `probeAtMs` is set it is open: one request at a time probes the receiver. */
 export type Breaker = {
   readonly failures: number;
   readonly failingSinceMs: number | null;
@@ -67,20 +67,20 @@ export type Breaker = {
 
 export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: null };
 
-/** When an open breaker lets the next request through: at its time, or now when that cannot be right, as above. */
+/** When an open breaker lets the next probe through: at its time, or now, if that time cannot be right (see `dueMs`). */
 export function probeMs({ probeAtMs }: Breaker, nowMs: number): number | null {
   return probeAtMs !== null && probeAtMs - nowMs > PROBE_MS_MAX ? nowMs : probeAtMs;
 }
 
 /**
- * Only the first failure of a delivery opens the breaker, however often it fails again: one event that a receiver never
- * takes must not keep the others from it.
+ * Only the first failure of a delivery counts towards opening the breaker: one event that a receiver always rejects must
+ * not hold up the others.
  */
 export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, random: number): Breaker {
   const failingSinceMs = breaker.failingSinceMs ?? nowMs;
   const nextProbeMs = probeMs(breaker, nowMs);
   const isOpen = nextProbeMs !== null;
-  // Under way when the breaker opened: says nothing that is not known.
+  // In flight when the breaker opened: its failure adds nothing.
   if (isOpen && nowMs < nextProbeMs) return breaker;
   if (!isOpen && attempts > 1) return { ...breaker, failingSinceMs };
   const failures = breaker.failures + 1;
@@ -91,15 +91,15 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
 }
 
 /**
- * The secret of the endpoint cannot be opened: nothing was sent, and every other event would fare the same. Opens the
- * breaker at once, so that events wait in the feed, and none is given up for a fault that is ours.
+ * The secret of the endpoint cannot be opened: nothing was sent, and no other event could be. Opens the breaker at once, so
+ * that events wait in the feed, and none is given up for a fault of the service.
  */
 export function afterUnreadable(breaker: Breaker, nowMs: number, random: number): Breaker {
   const failures = Math.max(breaker.failures, LIMITS.webhookBreakerFailures - 1);
   return afterFailure({ ...breaker, failures }, 1, nowMs, random);
 }
 
-/** Why an endpoint is to be disabled; undefined while it is not. */
+/** Why to disable the endpoint; undefined if it stays enabled. */
 export function disableReason(
   breaker: Breaker,
   status: number | undefined,

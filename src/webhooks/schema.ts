@@ -13,13 +13,13 @@ const Headers = Type.Unsafe<Record<string, string>>({
 const Url = Type.String({
   minLength: 1,
   maxLength: LIMITS.webhookUrlLengthMax,
-  description: 'Where events are sent with POST. In production: https, and a public address',
+  description: 'Where events are sent with POST. In production: https and a public address',
   examples: ['https://example.com/ferry'],
 });
 const EventTypes = Type.Array(EventType, {
   minItems: 1,
   maxItems: LIMITS.eventTypesMax,
-  description: 'Which events are sent. Default: all, `["*"]`',
+  description: 'Types of events to send. Default: all, `["*"]`',
 });
 const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, pattern: TEXT_PATTERN });
 
@@ -39,7 +39,9 @@ export const UpdateWebhookRequest = Type.Object(
     event_types: Type.Optional(EventTypes),
     description: Type.Optional(Description),
     enabled: Type.Optional(
-      Type.Boolean({ description: 'Enabled again, it goes on with the event where it stopped' }),
+      Type.Boolean({
+        description: 'An endpoint that is enabled again continues with the event at which it stopped',
+      }),
     ),
   },
   { ...closed, minProperties: 1, title: 'UpdateWebhookRequest' },
@@ -53,9 +55,13 @@ const endpointFields = {
   description: Type.Optional(Type.String()),
   disabled_reason: Type.Optional(Type.String({ description: 'Why the service disabled it' })),
   ref_id: Type.Optional(Type.String()),
-  failing_since: Type.Optional(DateTime('Since when every attempt has failed. Absent while all is well')),
-  next_attempt_at: Type.Optional(DateTime('When something is tried next, while it fails and is enabled')),
-  previous_secret_expires_at: Type.Optional(DateTime('Until then the secret before this one signs as well')),
+  failing_since: Type.Optional(
+    DateTime('Since when every attempt has failed. Absent for a healthy endpoint'),
+  ),
+  next_attempt_at: Type.Optional(
+    DateTime('When the next attempt is due. Present while the endpoint fails and is enabled'),
+  ),
+  previous_secret_expires_at: Type.Optional(DateTime('Until then the previous secret signs as well')),
   created_at: DateTime('When it was created'),
   updated_at: DateTime('When it was last changed'),
   deleted_at: Type.Optional(DateTime('When it was deleted')),
@@ -68,7 +74,7 @@ export const WebhookWithSecretShape = Type.Object(
     ...endpointFields,
     secret: Type.Optional(
       Type.String({
-        description: 'Signs what is sent to you (Standard Webhooks). Shown here and never again: keep it',
+        description: 'Signs what is sent to you (Standard Webhooks). Store it: it is not shown again',
         examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
       }),
     ),
@@ -89,10 +95,11 @@ export const DeliveryShape = Type.Object(
     event_type: Type.String(),
     trigger: Type.Enum(['EVENT', 'REPLAY', 'TEST']),
     status: Type.Enum([...DELIVERY_STATUSES], {
-      description: 'PENDING until an attempt is answered with 2xx, or given up after three days',
+      description:
+        'PENDING until an attempt is answered with 2xx, or until the delivery is given up after three days',
     }),
     attempts: Type.Integer(),
-    next_attempt_at: Type.Optional(DateTime('When it is tried next, at the earliest')),
+    next_attempt_at: Type.Optional(DateTime('Earliest time of the next attempt')),
     request: Type.Optional(
       Type.Object(
         {
@@ -111,12 +118,12 @@ export const DeliveryShape = Type.Object(
           body: Type.String({ description: `The first ${LIMITS.webhookResponseBytesMax} bytes` }),
           duration_ms: Type.Integer(),
         },
-        { ...closed, description: 'Absent when none came' },
+        { ...closed, description: 'Absent if there was none' },
       ),
     ),
     error: Type.Optional(Type.String({ description: 'Why there is no response' })),
-    created_at: DateTime('When the event was taken for this endpoint'),
-    updated_at: DateTime('When it was last tried'),
+    created_at: DateTime('When the delivery was created'),
+    updated_at: DateTime('Time of the last attempt'),
   },
   { ...closed, title: 'WebhookDelivery' },
 );
@@ -137,6 +144,6 @@ export const DeliveryParams = Type.Object(
 );
 
 export const ReplayRequest = Type.Object(
-  { since: DateTime('Events from this time on are sent again, in order') },
+  { since: DateTime('Events since this time are sent again, in order') },
   { ...closed, title: 'ReplayWebhookRequest' },
 );

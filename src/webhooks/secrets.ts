@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** Seals endpoint secrets for the database, with AES-256-GCM. Bound to the endpoint: a row's secret fits no other. */
+/** Seals endpoint secrets for the database with AES-256-GCM. A sealed secret can be opened only for its own endpoint. */
 export type Sealer = {
   seal(secret: string, endpointId: string): string;
-  /** Throws UnreadableSecret when it was sealed under another key. */
+  /** Throws UnreadableSecret if it was sealed under another key. */
   open(sealed: string, endpointId: string): string;
 };
 
@@ -20,7 +20,7 @@ const TAG_BYTES = 16;
 const VERSION = 'v1:';
 
 export function createSealer(key: Buffer): Sealer {
-  if (key.length !== 32) throw new Error('the key has 32 bytes');
+  if (key.length !== 32) throw new Error('the key must have 32 bytes');
   return {
     seal(secret, endpointId) {
       const iv = randomBytes(IV_BYTES);
@@ -29,7 +29,7 @@ export function createSealer(key: Buffer): Sealer {
       return VERSION + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
     },
     open(text, endpointId) {
-      if (!text.startsWith(VERSION)) throw new UnreadableSecret('it is sealed in an unknown way');
+      if (!text.startsWith(VERSION)) throw new UnreadableSecret('unknown format');
       const bytes = Buffer.from(text.slice(VERSION.length), 'base64');
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES))
         .setAAD(Buffer.from(endpointId))
@@ -54,12 +54,12 @@ export function canOpen(sealer: Sealer, sealed: string, endpointId: string): boo
   }
 }
 
-/** As the Standard Webhooks specification has them: 24 to 64 bytes, here 32. */
+/** The Standard Webhooks specification asks for 24 to 64 bytes; these have 32. */
 export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
-/** The `webhook-signature` header: one signature for each secret that is valid. */
+/** The `webhook-signature` header: one signature for each valid secret. */
 export function signatures(
   secrets: readonly string[],
   message: { readonly id: string; readonly timestamp: number; readonly body: string },

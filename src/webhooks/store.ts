@@ -13,12 +13,12 @@ export const ENDPOINT_COLUMNS = `w.id, w.customer_id as "customerId", w.url, w.e
   w.previous_secret as "previousSecret", w.previous_until_ns as "previousUntilNs",
   w.created_at_ns as "createdAtNs", w.updated_at_ns as "updatedAtNs", w.deleted_at_ns as "deletedAtNs"`;
 
-/** Lists of types have no commas. */
+/** Event types contain no commas. */
 function typesText(endpoint: Endpoint): string {
   return endpoint.eventTypes.join(',');
 }
 
-/** New endpoints. They begin at the end of the feed: with what becomes visible from then on. */
+/** New endpoints. They start at the end of the feed: with events that become visible from then on. */
 export const newEndpoints: Table<Endpoint> = {
   name: 'webhook_endpoints (new)',
   write: (tx, rows) =>
@@ -46,7 +46,7 @@ export const newEndpoints: Table<Endpoint> = {
     ),
 };
 
-/** How many endpoints a customer has. Two nodes may count at once: the bound is against carelessness, not exact. */
+/** How many endpoints a customer has. Two nodes may count at the same time, so the bound is approximate. */
 export const endpointCounts: Table<number> = {
   name: 'webhook_endpoints (counts)',
   async load(tx, customerIds) {
@@ -61,8 +61,8 @@ export const endpointCounts: Table<number> = {
 };
 
 /**
- * Endpoints that change, locked until commit. Whoever delivers to one finds a new generation and looks at it again;
- * one that was enabled or moved elsewhere is tried at once.
+ * Endpoints that change, locked until commit. The node that delivers to one notices the new generation and loads the
+ * endpoint again; one that is enabled is tried at once.
  */
 export const endpoints: Table<Endpoint> = {
   name: 'webhook_endpoints',
@@ -108,7 +108,7 @@ export const endpoints: Table<Endpoint> = {
     ),
 };
 
-/** Also one that was deleted, for replays of its creation. */
+/** Includes deleted endpoints, for replays of their creation. */
 export async function findAnyEndpoint(
   database: Queryable,
   customerId: string,
@@ -122,8 +122,8 @@ export async function findAnyEndpoint(
 }
 
 /**
- * Of those that fail. Next comes the probe, or else the delivery that is due first; one that is overdue comes now. A
- * disabled endpoint is not tried.
+ * Only failing endpoints have one. The next attempt is the probe, or else the delivery that is due first; an overdue one
+ * is tried now. A disabled endpoint has no next attempt.
  */
 export async function findStandings(
   database: Queryable,
@@ -141,7 +141,7 @@ export async function findStandings(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Secrets that are in use, the newest endpoints first. */
+/** Sealed secrets, those of the newest endpoints first. */
 export function sealedSecrets(database: Queryable, limit: number): Promise<{ id: string; secret: string }[]> {
   return database.query(
     `select id, secret from webhook_endpoints where secret is not null order by created_at_ns desc limit $1`,
@@ -149,7 +149,7 @@ export function sealedSecrets(database: Queryable, limit: number): Promise<{ id:
   );
 }
 
-/** A customer has few, however many it has deleted. */
+/** A customer has few endpoints, however many it has deleted. */
 export function listEndpoints(
   database: Queryable,
   customerId: string,

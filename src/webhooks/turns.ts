@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 
 /**
- * The same database, with a bound on how much of it is used at once: work that may be plenty, and can wait, must not
- * take the connections that requests and the write path need.
+ * The same database, with a bound on concurrent statements: bulk work that can wait must not take the connections that
+ * requests and the write path need.
  */
 export function limitStatements(database: Database, max: number): Database {
   let free = max;

@@ -242,7 +242,7 @@ describe('affirming and cancelling', () => {
   const STATUSES = ['PENDING', 'AFFIRMED', 'CANCELLED', 'SETTLED', 'EXPIRED'] as const;
   const AWAITING_WINDOW = {
     name: 'AWAITING_WINDOW',
-    detail: expect.stringMatching(/^Its window opens at .+Z and ends at .+Z\.$/),
+    detail: expect.stringMatching(/^The settlement window opens at .+Z and ends at .+Z\.$/),
   };
   const ACTORS = { affirm: 'target', cancel: 'source' } as const;
 

@@ -85,7 +85,7 @@ describe('an accepted transaction', () => {
       status: 'PENDING',
       secondary_status: {
         name: 'AWAITING_AFFIRMATION',
-        detail: `The owner of the target profile ${target} has not affirmed it; it expires at ${end.replace(/\.?0*Z$/, 'Z')}.`,
+        detail: `The owner of the target profile ${target} has not affirmed the transaction. It expires at ${end.replace(/\.?0*Z$/, 'Z')}.`,
       },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{0,8}[1-9])?Z$/),
       updated_at: answer.body.created_at,
@@ -286,7 +286,7 @@ describe('the window', () => {
     const beyond = inMs(90 * DAY_MS + 30 * SECOND_MS);
     const answer = await refused(() => create(request({ settlement_window_end: beyond })));
     expectInvalid(answer, '/settlement_window_end');
-    expect(answer.body.detail).toContain('at most 90 days away');
+    expect(answer.body.detail).toContain('at most 90 days from now');
   });
 
   it('blames the start for an end that was left to the service', async () => {

@@ -20,15 +20,15 @@ import { choose } from './netting.ts';
 export type EngineTables = {
   readonly assets: Assets;
   readonly profiles: Table<ProfileFacts>;
-  /** The same, which nobody disables or enables until commit. */
+  /** The same profiles, locked: their status does not change until commit. */
   readonly heldProfiles: Table<ProfileFacts>;
   readonly settlements: Table<Settlement>;
   readonly waits: Table<Wait>;
 };
 
 /**
- * The balances that they take from: growth of any of them may be what lets them settle. Also of one that has enough for
- * each of them alone, since a set may need more.
+ * The balances that the transactions debit: growth of any of them may let them settle. Even if a balance covers each of
+ * them alone, a set may need more.
  */
 export function waitsOf(many: readonly Settlement[], available: (key: string) => bigint): Wait[] {
   const waits = new Map<string, Wait>();
@@ -43,7 +43,7 @@ export function waitsOf(many: readonly Settlement[], available: (key: string) =>
   return [...waits.values()];
 }
 
-/** Every balance that one of them touches, once: legs that cancel each other out are posted, too. */
+/** Every balance that a leg touches, once: legs that cancel each other out are posted as well. */
 function balancesOfLegs(many: readonly Settlement[]): Command<unknown>['balances'] {
   const keys = new Map<string, { profileId: string; asset: string }>();
   for (const { sourceProfileId, targetProfileId, legs } of many) {
@@ -65,13 +65,13 @@ function postingsOf({ id, sourceProfileId, targetProfileId, legs }: Settlement):
   });
 }
 
-/** Oldest first; the id decides between two of the same nanosecond. */
+/** Oldest first, then by id. */
 export function byAge(a: Settlement, b: Settlement): number {
   if (a.createdAtNs !== b.createdAtNs) return a.createdAtNs < b.createdAtNs ? -1 : 1;
   return a.id < b.id ? -1 : 1;
 }
 
-/** The rows as they are now, locked. Whatever was read before is only a reason to look. */
+/** The rows as they are now, locked. What was read before was only a reason to try. */
 function lockedRows(view: View, many: readonly Settlement[], { settlements }: EngineTables): Settlement[] {
   return many.flatMap(({ id }) => view.row(settlements, id) ?? []);
 }
@@ -86,9 +86,9 @@ function mayMove(view: View, settlement: Settlement, profiles: Table<ProfileFact
 }
 
 /**
- * Settles as many of these as can be: all legs of each in this one command, which posts credits before debits and is
- * checked by what is left in the end. The choice is made on locked balances at an instant after all locks are held,
- * so no other command comes between, and the window is judged by the time of the postings. Answers with those settled.
+ * Settles as many of these as possible: all legs of each in this one command, whose balances are checked after the last
+ * posting. The choice is made on locked balances, at an instant after all locks are held: no other command comes between,
+ * and the window is checked against the time of the postings. Answers with the transactions that settled.
  */
 export function settleCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { assets, profiles, settlements } = tables;
@@ -126,8 +126,8 @@ function waiting(row: Settlement, secondaryStatus: SecondaryStatus, view: View):
 }
 
 /**
- * A profile of each was disabled when the engine looked: they wait until it is enabled. The status is locked until this
- * is committed, so that enabling finds them. One whose profiles are both enabled by now becomes due again.
+ * A profile of each was disabled when the plan was made: they wait until it is enabled. The status is locked until this
+ * is committed, so that enabling finds them. A transaction whose profiles are both enabled by now becomes due again.
  */
 export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { heldProfiles, settlements } = tables;
@@ -154,8 +154,8 @@ export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTab
 }
 
 /**
- * From now on these wait: their records say so, and the balances that they take from are remembered. No event: their
- * state is the same.
+ * From now on these wait: their records say so, and the balances that they debit are stored. No event, since their status
+ * does not change.
  */
 export function awaitFundsCommand(
   many: readonly Settlement[],
@@ -189,7 +189,7 @@ export function awaitFundsCommand(
   };
 }
 
-/** Ends those whose window has ended. Both parties are told. */
+/** Expires those whose window has ended, with an event for each party. */
 export function expireCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { assets, settlements } = tables;
   return {

@@ -97,7 +97,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const result = await tryTogether(page, [{ ...grown, key }]);
       settled += result.settled;
       if (!result.isComplete) return settled;
-      // A debit may have come in between: then they were tried with less than had been seen.
+      // After a debit in between they were tried with less than had been seen.
       const tried = result.available(key);
       if (tried < seen) seen = tried;
     }

@@ -1,11 +1,11 @@
 import { after, covered, type Member, nets, type Positions, post, shortOf } from './positions.ts';
 
-/** Steps that searching may still take; counted over all searches of one choice. */
+/** Steps that searching may still take, over all searches of one choice. */
 export type Budget = { steps: number };
 
 /**
- * Sets of transactions that can settle together though none of them can alone: every net position is covered. At most
- * one for each component, so that they do not touch each other. How it looks, and what that guarantees:
+ * Sets of transactions that can settle together although none of them can alone: every net position is covered. At most
+ * one set per component, so sets never share a balance. How the search works, and what it guarantees:
  * docs/decisions/0007-gridlock.md.
  */
 export function bestSets(waiting: readonly Member[], positions: Positions, budget: Budget): Member[][] {
@@ -16,8 +16,8 @@ export function bestSets(waiting: readonly Member[], positions: Positions, budge
 }
 
 /**
- * Leaves out what no set can contain: it takes more than there would be if all others that bring something settled.
- * Each one that goes takes with it what it would have brought, so again until nothing changes.
+ * Leaves out transactions that no set can contain: their debits exceed what would be there if every credit of the others
+ * came. Each transaction that is left out also removes its own credits, so repeat until nothing changes.
  */
 export function withoutImpossible(waiting: readonly Member[], positions: Positions): Member[] {
   const hope = [...positions];
@@ -35,7 +35,7 @@ export function withoutImpossible(waiting: readonly Member[], positions: Positio
   }
 }
 
-/** Transactions that share no balance have nothing to do with each other. In the order of their oldest. */
+/** Groups transactions that share balances, directly or through others. Ordered by their oldest member. */
 export function componentsOf(members: readonly Member[]): Member[][] {
   const parent = new Map<number, number>();
   const rootOf = (account: number): number => {
@@ -50,7 +50,7 @@ export function componentsOf(members: readonly Member[]): Member[][] {
   }
   const components = new Map<number, Member[]>();
   for (const member of members) {
-    // All legs may cancel each other out; then nothing is short, and it has settled by itself.
+    // If all legs cancel each other out, nothing is short, and it has settled alone.
     if (member.effects.length === 0) continue;
     const root = rootOf(member.effects[0]!.account);
     const component = components.get(root);
@@ -69,13 +69,13 @@ function bestOf(component: readonly Member[], positions: Positions, budget: Budg
   const grown = grow(component, positions, bringers, budget);
   if (grown.length > best.length) best = grown;
   const set = search(component, positions, best, budget);
-  // What is brought may be more than a balance can hold, which only the search minds.
+  // Credits may exceed what a balance can hold; only the search checks that.
   return nets(positions, set) ? set : [];
 }
 
 /**
- * After Bech and Soramäki: assume that all settle, and while a balance ends short, take back the newest transaction
- * that takes from one that is short. Then those that still fit come back, oldest first.
+ * After Bech and Soramäki: assume that all settle, and while a balance is short, remove the newest transaction that debits
+ * it. Then add those that fit again, oldest first.
  */
 export function withoutNewest(component: readonly Member[], positions: Positions): Member[] {
   const net = after(positions, component);
@@ -93,7 +93,7 @@ export function withoutNewest(component: readonly Member[], positions: Positions
   return withMore(component, members, net);
 }
 
-/** Adds what fits by itself, oldest first, until nothing does. `net` are the positions once the members settled. */
+/** Adds members that are covered alone, oldest first, until none is. `net`: the positions after the members settled. */
 function withMore(component: readonly Member[], members: Set<Member>, net: Positions): Member[] {
   if (members.size === 0) return [];
   for (let grew = true; grew; ) {
@@ -110,7 +110,7 @@ function withMore(component: readonly Member[], members: Set<Member>, net: Posit
 
 type Bringers = ReadonlyMap<number, readonly Member[]>;
 
-/** Who brings something to each account, oldest first. */
+/** The members that credit each account, oldest first. */
 function bringersOf(component: readonly Member[]): Bringers {
   const bringers = new Map<number, Member[]>();
   for (const member of component) {
@@ -124,7 +124,7 @@ function bringersOf(component: readonly Member[]): Bringers {
   return bringers;
 }
 
-/** Bilateral: the oldest two of which each brings what the other one lacks. Looks at every pair that could. */
+/** Bilateral: the oldest pair in which each credits what the other one lacks. Checks every possible pair. */
 export function offsetting(component: readonly Member[], positions: Positions, bringers: Bringers): Member[] {
   for (const first of component) {
     const net = after(positions, [first]);
@@ -137,7 +137,7 @@ export function offsetting(component: readonly Member[], positions: Positions, b
   return [];
 }
 
-/** With the other one nothing is short any more; `net` has the first one posted. */
+/** Whether nothing is short once `other` settles as well; `net` has the first one posted. */
 function covers(net: Positions, first: Member, other: Member): boolean {
   if (other === first || !covered(net, other)) return false;
   return first.effects.every(({ account }) => {
@@ -148,8 +148,8 @@ function covers(net: Positions, first: Member, other: Member): boolean {
 }
 
 /**
- * The same along a chain: what one lacks is brought by the oldest other one that brings it, what that one lacks by
- * another, until nothing is short. Finds rings among any number of others. Takes half of the budget at most.
+ * The same along a chain: the oldest other member that credits what one lacks joins it, then one that credits what that
+ * one lacks, until nothing is short. Finds rings among any number of others. Uses at most half of the budget.
  */
 export function grow(
   component: readonly Member[],
@@ -178,9 +178,9 @@ export function grow(
 }
 
 /**
- * All sets, oldest transactions in first, for as long as the budget lasts: a branch ends when a balance would stay
- * short even if all that may still come did bring what they bring, or when it cannot have more members than the best
- * set so far. If it gets to the end, no set of the component has more members.
+ * Searches all sets, oldest transactions first, for as long as the budget lasts. A branch ends when a balance would stay
+ * short even with every credit that may still come, or when it cannot have more members than the best set so far. If the
+ * search completes, no set of the component has more members.
  */
 export function search(
   component: readonly Member[],
@@ -190,30 +190,30 @@ export function search(
 ): Member[] {
   let best = [...known];
   const chosen: Member[] = [];
-  // What each balance has if every transaction that is not decided yet brings what it brings, and takes nothing.
+  // The amount of each balance if every undecided transaction makes its credits and none of its debits.
   const hope = [...positions];
   for (const { effects } of component)
     for (const { account, units } of effects) if (units > 0n) hope[account]! += units;
 
-  const branch = (place: number): void => {
-    if (budget.steps <= 0 || chosen.length + component.length - place <= best.length) return;
-    if (place === component.length) {
+  const branch = (index: number): void => {
+    if (budget.steps <= 0 || chosen.length + component.length - index <= best.length) return;
+    if (index === component.length) {
       if (nets(positions, chosen)) best = [...chosen];
       return;
     }
     budget.steps -= 1;
-    const member = component[place]!;
+    const member = component[index]!;
     const takes = member.effects.filter(({ units }) => units < 0n);
     const brings = member.effects.filter(({ units }) => units > 0n);
     for (const { account, units } of takes) hope[account]! += units;
     if (takes.every(({ account }) => hope[account]! >= 0n)) {
       chosen.push(member);
-      branch(place + 1);
+      branch(index + 1);
       chosen.pop();
     }
     for (const { account, units } of takes) hope[account]! -= units;
     for (const { account, units } of brings) hope[account]! -= units;
-    if (brings.every(({ account }) => hope[account]! >= 0n)) branch(place + 1);
+    if (brings.every(({ account }) => hope[account]! >= 0n)) branch(index + 1);
     for (const { account, units } of brings) hope[account]! += units;
   };
   branch(0);

@@ -2,29 +2,28 @@ import { LIMITS } from '../../limits.ts';
 import { bestSets } from './gridlock.ts';
 import { type Account, covered, type Member, type Positions, post } from './positions.ts';
 
-/** What one transaction does to one balance: below zero it takes, above zero it brings. Never zero. */
+/** How one transaction changes one balance: a negative number is a debit, a positive one a credit. Never zero. */
 export type Effect = { readonly key: string; readonly units: bigint };
 export type Candidate<Item> = { readonly item: Item; readonly effects: readonly Effect[] };
 
 export type Choice<Item> = {
-  /** What settles, in this order: each step is covered once those before it are done. Several in one step net. */
+  /** Transactions that settle, in this order: each step is covered after those before it. A step of several nets. */
   readonly steps: readonly (readonly Item[])[];
-  /** What has to wait, oldest first. */
+  /** Transactions that have to wait, oldest first. */
   readonly left: readonly Item[];
-  /** What each balance has after all steps. */
+  /** The amount of each balance after all steps. */
   readonly available: (key: string) => bigint;
 };
 
 /**
- * Chooses what settles. Candidates come oldest first, and that is also the order of preference:
+ * Chooses which transactions settle. Candidates come oldest first, and older ones are preferred:
  *
- * 1. the oldest one that is covered by itself settles, again and again, until none is;
- * 2. of those that are left, sets whose net positions are all covered settle together, where they are found;
- * 3. what these bring may cover others: from the start, until nothing settles.
+ * 1. the oldest candidate that is covered alone settles; repeat until no candidate is;
+ * 2. of the rest, sets whose net positions are all covered settle together, if any are found;
+ * 3. their credits may cover others: start again, until nothing settles.
  *
- * So whatever first-in-first-out alone settles is settled here, too, before anything else. Deterministic, and bounded:
- * steps 1 and 2 cost at most a pass over the candidates for each that settles, and the search inside step 2 has a
- * budget for the whole call.
+ * So everything that first-in-first-out alone would settle is settled first. Deterministic and bounded: steps 1 and 2 cost
+ * at most a pass over the candidates for each one that settles, and the search in step 2 has a budget for the whole call.
  */
 export function choose<Item>(
   candidates: readonly Candidate<Item>[],
@@ -35,7 +34,7 @@ export function choose<Item>(
   const waiting = new Set(members);
   const budget = { steps: searchStepsMax };
   const steps: Item[][] = [];
-  const settle = (set: readonly Member[]): void => {
+  const addStep = (set: readonly Member[]): void => {
     for (const member of set) {
       waiting.delete(member);
       post(positions, member, 1n);
@@ -43,10 +42,10 @@ export function choose<Item>(
     steps.push(set.map((member) => candidates[member.rank]!.item));
   };
   for (;;) {
-    oneByOne(waiting, positions, accounts, settle);
+    oneByOne(waiting, positions, accounts, addStep);
     const sets = bestSets([...waiting], positions, budget);
     if (sets.length === 0) break;
-    for (const set of sets) settle(set);
+    for (const set of sets) addStep(set);
   }
   const keys = new Map(accounts.map(({ key }, index) => [key, index]));
   return {
@@ -56,7 +55,7 @@ export function choose<Item>(
   };
 }
 
-/** Balances get numbers instead of names: positions are looked at far more often than candidates. */
+/** Balances get numbers instead of names: positions are read far more often than candidates. */
 function number<Item>(
   candidates: readonly Candidate<Item>[],
   availableNow: (key: string) => bigint,
@@ -83,31 +82,31 @@ function number<Item>(
   return { members, positions, accounts };
 }
 
-/** The oldest that is covered, again and again. Looks again only at those that take from what has just grown. */
+/** The oldest member that is covered, repeatedly. Checks a member again only if a balance that it debits has grown. */
 function oneByOne(
   waiting: ReadonlySet<Member>,
   positions: Positions,
   accounts: readonly Account[],
-  settle: (set: readonly Member[]) => void,
+  addStep: (set: readonly Member[]) => void,
 ): void {
   const byRank = [...waiting].sort((a, b) => a.rank - b.rank);
-  const placeOf = new Map(byRank.map((member, place) => [member, place]));
-  const unseen = byRank.map(() => true);
-  let place = 0;
-  while (place < byRank.length) {
-    const member = byRank[place]!;
-    const look = unseen[place]!;
-    unseen[place] = false;
-    place += 1;
-    if (!look || !covered(positions, member)) continue;
-    settle([member]);
+  const indexOf = new Map(byRank.map((member, index) => [member, index]));
+  const isUnchecked = byRank.map(() => true);
+  let next = 0;
+  while (next < byRank.length) {
+    const member = byRank[next]!;
+    const mayBeCovered = isUnchecked[next]!;
+    isUnchecked[next] = false;
+    next += 1;
+    if (!mayBeCovered || !covered(positions, member)) continue;
+    addStep([member]);
     for (const { account, units } of member.effects) {
       if (units < 0n) continue;
       for (const taker of accounts[account]!.takers) {
         if (!waiting.has(taker)) continue;
-        const again = placeOf.get(taker)!;
-        unseen[again] = true;
-        place = Math.min(place, again);
+        const index = indexOf.get(taker)!;
+        isUnchecked[index] = true;
+        next = Math.min(next, index);
       }
     }
   }

@@ -1,15 +1,15 @@
 import { UNITS_MAX } from '../../kernel/amount.ts';
 
-/** The arithmetic of netting: what each balance has, by number, and what each transaction does to it. */
+/** The arithmetic of netting: the amount of each balance, by number, and how each transaction changes it. */
 export type Positions = bigint[];
 export type Member = {
-  /** Its place in age: 0 is the oldest. */
+  /** By age: 0 is the oldest. */
   readonly rank: number;
   readonly effects: readonly { readonly account: number; readonly units: bigint }[];
 };
 export type Account = { readonly key: string; readonly takers: Member[] };
 
-/** Whether the transaction can settle by itself: it finds what it takes, and there is room for what it brings. */
+/** Whether the transaction can settle alone: its debits are covered, and no credit overflows a balance. */
 export function covered(positions: Positions, { effects }: Member): boolean {
   return effects.every(({ account, units }) => {
     const left = positions[account]! + units;
@@ -21,7 +21,7 @@ export function post(positions: Positions, { effects }: Member, times: 1n | -1n)
   for (const { account, units } of effects) positions[account] = positions[account]! + units * times;
 }
 
-/** The positions once all members have settled; the ones given stay as they are. */
+/** The positions after all members have settled. Does not change the positions given. */
 export function after(positions: Positions, members: Iterable<Member>): Positions {
   const net = [...positions];
   for (const member of members) post(net, member, 1n);
