@@ -121,7 +121,9 @@ describe('connections that are cut while 64 writers write', () => {
     const commands = Array.from({ length: 30 }, () => fund(alice, 'USD', 1n));
     const problems = await Promise.all(commands.map((command) => problemOf(node.path.submit(command))));
     expect(new Set(problems.map((problem) => `${problem.status} ${problem.message}`))).toEqual(
-      new Set(['503 The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.']),
+      new Set([
+        '503 The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.',
+      ]),
     );
     expect(performance.now() - started).toBeLessThan(LIMITS.databaseConnectTimeoutMs);
     const back = await startProxy(test.address as SocketAddress, (proxy.address as SocketAddress).socketDir);
@@ -159,7 +161,9 @@ describe('a row that another session keeps locked', () => {
       await holder.query('rollback');
       holder.release();
       for (const { problem } of refusals) {
-        expect(problem.message).toBe('Another session has locked a balance of this request. Nothing was executed; retry.');
+        expect(problem.message).toBe(
+          'Another session has locked a balance of this request. Nothing was executed; retry.',
+        );
       }
       expect(await availableOf(locked)).toBe(1n);
       for (const profile of others) expect(await availableOf(profile)).toBe(6n);

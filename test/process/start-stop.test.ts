@@ -1,11 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { OpenError, reachOwnServer } from '../../src/database/reach.ts';
 import { LIMITS } from '../../src/limits.ts';
+import { refuseConnections } from '../support/closed-socket.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {
   environment,
@@ -47,15 +47,7 @@ describe('a node whose database is not there', () => {
     const test = await createTestDatabase();
     const { socketDir, port } = test.address as { socketDir: string; port: number };
     const place = join(parent, 'later');
-    mkdirSync(place);
-    const socket = join(place, `.s.PGSQL.${port}`);
-    // What the node finds there first takes no connection.
-    let attempts = 0;
-    const closed = createServer((connection) => {
-      attempts += 1;
-      connection.destroy();
-    });
-    await new Promise<void>((listening) => closed.listen(socket, listening));
+    const closed = await refuseConnections({ socketDir: place, port });
     const starting = startFerry({
       DATABASE_URL: urlOf({ ...(test.address as any), socketDir: place }),
       FERRY_DATA_DIR: join(parent, 'waits'),
@@ -63,9 +55,9 @@ describe('a node whose database is not there', () => {
     });
     // Awaited below; until then a failed start must not end the whole run.
     starting.catch(() => undefined);
-    await expect.poll(() => attempts).toBeGreaterThan(3);
-    await new Promise((gone) => closed.close(gone));
-    symlinkSync(join(socketDir, `.s.PGSQL.${port}`), socket);
+    await expect.poll(closed.attempts).toBeGreaterThan(3);
+    await closed.close();
+    symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
     const node = await starting;
     const said = logOf(node).map(({ msg }) => msg);
     expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);

@@ -105,7 +105,7 @@ it('the load of the workers grows with what is due, not with the 100,000 that wa
   // One more level of the index, perhaps, for each of the 14 rails; never the hundredfold.
   expect(many.idle.blocks).toBeLessThan(few.idle.blocks + 2 * RAIL_NAMES.length + 5);
   expect(many.due.blocks).toBeLessThan(few.due.blocks * 3);
-}, 60_000);
+});
 
 it('as a prepared statement it keeps that plan, also after many runs', async () => {
   const before = await world.database.query<{ seq_scan: bigint }>(
