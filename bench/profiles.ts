@@ -1,8 +1,9 @@
 // The profiles that both sides of a comparison move value between, and their funds.
-import { createAssets, DEFAULT_ASSETS } from '../src/kernel/asset.ts';
+import { createAssets } from '../src/kernel/asset.ts';
 import { newId } from '../src/kernel/id.ts';
 import type { Command } from '../src/ledger/command.ts';
 import type { WritePath } from '../src/ledger/write-path.ts';
+import { DEFAULT_ASSETS } from '../src/networks/default-assets.ts';
 
 export const assets = createAssets(DEFAULT_ASSETS);
 

@@ -69,7 +69,7 @@ export const LIMITS = {
   databaseConnectTimeoutMs: 3_000,
   /** How often a node reads the database's clock: how late it notices that this was set. One small query each time. */
   serverClockReadMs: 1_000,
-  /** Disabling waits for batches under way: longer than one may take. What runs on then is not one of ours. */
+  /** Disabling waits for batches in flight, longer than one may take. What still runs then is a foreign transaction. */
   statusWaitMs: 15_000,
   /** Closing the pool waits that long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
@@ -115,18 +115,18 @@ export const LIMITS = {
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
-  /** Rows that a page of a list looks at, where filters are combined and hardly any row fits: 50 to 100 ms. */
+  /** Rows that a page of a list scans when combined filters match hardly any: 50 to 100 ms. */
   listScanMax: 20_000,
   /** Broken fields that a 400 lists; a body of 256 KiB could break thousands. */
   errorsShownMax: 100,
-  /** A request must have arrived whole by then: a slow sender must not hold a connection, or a stop, for ever. */
+  /** A request must have arrived completely by then: a slow sender must not hold a connection, or a shutdown, forever. */
   requestArrivalMs: 30_000,
   requestHeadersMs: 10_000,
   /** A stop waits that long for requests in flight, then closes their connections. */
   requestsFinishMs: 5_000,
   /** Requests of one client at once; more get a 429, so that nobody fills the queue for everybody. */
   clientRequestsMax: 2_000,
-  /** JSON deeper than that is not a request of ours, and walking it could exhaust the stack. */
+  /** No request nests JSON deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
@@ -164,7 +164,7 @@ export const LIMITS = {
   accessTokenLengthMax: 8_192,
   /** Secrets checked at once: half of the runtime's four threads, 16 MiB and about 50 ms each. */
   secretChecksMax: 2,
-  /** Token requests that may wait for that: about a second; more are told to come back. */
+  /** Token requests that may wait for that: about a second. More get a 503 with Retry-After. */
   secretChecksWaitingMax: 32,
   /** Wrong secrets for one client id within the window before its token requests are refused. */
   failedAttemptsMax: 10,
@@ -176,7 +176,7 @@ export const LIMITS = {
   clientIdLengthMax: 128,
   /** Names of customers and clients. */
   partyNameLengthMax: 100,
-  /** An external token is looked at anew after this: its issuer may have withdrawn the key, or we the customer. */
+  /** An external token is verified again after this: its issuer may have withdrawn the key, or we the customer. */
   externalTokenMs: 5 * 60_000,
   /** After a look at an external issuer's keys, unknown keys are refused without another look for this long. */
   externalKeysCooldownMs: 5_000,
@@ -192,7 +192,7 @@ export const LIMITS = {
   /** Legs of one settlement transaction: all are posted in one transaction, on at most twice as many balances. */
   settlementLegsMax: 100,
   settlementWindowDefaultMs: 24 * 3_600_000,
-  /** How far away the end of a settlement window may be: an obligation that nobody looks after has to lapse. */
+  /** How far away the end of a settlement window may be: an abandoned obligation has to expire. */
   settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
   /** Transactions that settle in one command, where each is covered once those before it are: about 5 ms of a batch. */
   settlementChunkMax: 12,
@@ -212,7 +212,7 @@ export const LIMITS = {
   settlementSetLegsMax: 5_000,
   /** Steps of the search for a set, in one look; about 10 ms. Past it the best set found so far is taken. */
   settlementSearchStepsMax: 5_000,
-  /** Plans that are made anew at once when others overtook them; after that whoever is left waits for the next look. */
+  /** How often a plan that others overtook is made again at once; after that the rest waits for the next look. */
   settlementPlansMax: 3,
   /** How often one node looks for what other nodes, or a crash, left to do: credits, affirmations, windows. */
   settlementPollMs: 200,
@@ -224,9 +224,9 @@ export const LIMITS = {
   settlementRetryPause: 4,
   /** Balances waited for that a node knows by heart; growth of any other is found by the poll. */
   settlementWatchedMax: 50_000,
-  /** How often it learns them anew, also what other nodes wait for; less often where that takes more than 10 ms. */
+  /** How often it refreshes them, including what other nodes wait for; less often if that takes more than 10 ms. */
   settlementWatchRefreshMs: 1_000,
-  /** A transaction that could not even be tried (a fault of ours) is left alone for this long, … */
+  /** A transaction that could not be tried because of a bug is left alone for this long, … */
   settlementSetAsideMs: 60_000,
   /** … and for this long if a session holds on to its balances: each try makes a whole batch wait for the lock. */
   settlementBusyMs: 10_000,
@@ -269,11 +269,11 @@ export const LIMITS = {
   railNoticesRestingMax: 10_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
-  /** Rows of a backlog that are counted for whoever watches: beyond it the number tells nothing new. */
+  /** Rows of a backlog that a metric counts: a larger number would mean nothing new. */
   backlogCountMax: 10_000,
-  /** How often a database that is away is looked for, to say that it is back. */
+  /** How often the database is probed during an outage, to log its end. */
   outageLookMs: 1_000,
-  /** Backlogs are read at most that often, and waited for at most that long: then the metrics are told without. */
+  /** Backlogs are read at most that often, and waited for at most that long; then the metrics omit them. */
   backlogReadIntervalMs: 1_000,
   backlogReadMs: 2_000,
   /** Events become readable at most this long after their commit, while others keep committing; see 0008-event-order. */

@@ -81,8 +81,10 @@ export type Service = {
 };
 
 /** Resolves when the work has ended, or the time is over. */
-function atMost(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
-  return Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work, sleep(milliseconds, undefined, { signal: ended.signal })]);
+  ended.abort();
 }
 
 export async function assemble(parts: {
@@ -95,7 +97,7 @@ export async function assemble(parts: {
   rails?: Rails;
 }): Promise<Service> {
   const { config, database, writeDatabase = database, logger } = parts;
-  const { assets } = config;
+  const { assets, networks } = config;
   const metrics = createMetrics();
   // For all that goes on in the background, and fails in each round while the database is away.
   const log = createOutageLog(database, logger);
@@ -193,10 +195,11 @@ export async function assemble(parts: {
     log,
     simulates,
   });
-  const shared = { database, writePath, assets, profiles: profileTable, actors: actorTable };
+  const shared = { database, writePath, assets, networks, profiles: profileTable, actors: actorTable };
   const simulated =
     config.mode === 'sandbox'
       ? createSimulatedRails({
+          networks,
           journal: createJournal(database),
           now: clock.now,
           speed: config.sandboxSpeed,
@@ -229,7 +232,7 @@ export async function assemble(parts: {
     ...operatorTransferRoutes(shared),
     ...depositRoutes(arrivalTables),
     ...sandboxDepositRoutes({ ...transfers, newTransfers }),
-    ...sandboxArrivalRoutes({ arrivals, assets }),
+    ...sandboxArrivalRoutes({ arrivals, assets, networks }),
     ...(simulated === undefined
       ? []
       : sandboxOutcomeRoutes({ ...shared, rails: simulated, tables: payouts, findTransfer, railOf })),

@@ -227,3 +227,11 @@ describe('sizes', () => {
     expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
   });
 });
+
+describe('the register of networks', () => {
+  it('is the only place with a table by network or by kind of fiat account', () => {
+    const table = /Record<(CryptoNetwork|FiatKind|FiatNetwork|RailName)\b/;
+    const keepers = sources.filter((file) => table.test(file.text)).map((file) => file.path);
+    expect(keepers.filter((path) => folderOf(path) !== 'networks')).toEqual([]);
+  });
+});

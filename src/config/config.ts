@@ -5,7 +5,9 @@ import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import { defaultDataDir } from '../database/embedded/server.ts';
 import { createPriceTable, type PriceSource, SANDBOX_PRICES } from '../fees/prices.ts';
 import { createFeeSchedule, type FeeSchedule } from '../fees/schedule.ts';
-import { type Assets, createAssets, DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { type Assets, createAssets } from '../kernel/asset.ts';
+import { defaultAssets } from '../networks/default-assets.ts';
+import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 
 /** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
@@ -21,6 +23,8 @@ export type Config = {
   readonly logLevel: LogLevel;
   /** Seals the secrets of webhook endpoints. Absent: the sandbox makes one, production has no webhooks. */
   readonly secretKey: Buffer | undefined;
+  /** The register of networks that the rest was read with. */
+  readonly networks: Networks;
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
@@ -196,7 +200,7 @@ function isStartedByNpm({
   return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
 }
 
-export function readConfig(env: Environment): Config {
+export function readConfig(env: Environment, networks: Networks = NETWORKS): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
   const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
@@ -212,8 +216,8 @@ export function readConfig(env: Environment): Config {
     );
   }
   const content = readJson(env);
-  const file = fromFile(() => readConfigFile(content));
-  const assets = fromFile(() => createAssets(file.assets ?? DEFAULT_ASSETS));
+  const file = fromFile(() => readConfigFile(content, networks));
+  const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
   return {
     mode,
     host: readHost(env),
@@ -224,8 +228,9 @@ export function readConfig(env: Environment): Config {
     // A newcomer sees the welcome, not its log; an operator sees the log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
     secretKey: readSecretKey(env),
+    networks,
     assets,
-    fees: fromFile(() => createFeeSchedule(assets, file.fees)),
+    fees: fromFile(() => createFeeSchedule(networks, assets, file.fees)),
     prices: fromFile(() => readPrices(file, mode, assets)),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),

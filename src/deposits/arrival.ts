@@ -1,6 +1,5 @@
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
-import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
 import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
@@ -16,10 +15,12 @@ import {
   type Write,
   write,
 } from '../ledger/command.ts';
+import { CRYPTO_TRANSFER_TYPES } from '../networks/crypto.ts';
+import type { Networks, TransferType } from '../networks/register.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
 import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
-import { clearingAccount, FIAT_RAILS } from '../transfers/rails.ts';
+import { clearingAccount } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
@@ -44,6 +45,7 @@ export type SuspenseDeposit = {
 
 export type ArrivalTables = {
   readonly assets: Assets;
+  readonly networks: Networks;
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
   readonly profiles: Table<ProfileFacts>;
@@ -75,9 +77,14 @@ function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
   };
 }
 
+function depositTypeOf(rail: string, networks: Networks): TransferType {
+  return networks.isFiatKind(rail) ? networks.fiat(rail).depositType : CRYPTO_TRANSFER_TYPES.deposit;
+}
+
 function depositOf(
   id: string,
-  { rail, asset, amountUnits }: Value,
+  type: TransferType,
+  { asset, amountUnits }: Value,
   owner: DepositOwner,
   feeUnits: bigint,
   now: Instant,
@@ -86,7 +93,7 @@ function depositOf(
     id,
     customerId: owner.customerId,
     profileId: owner.profileId,
-    type: Object.hasOwn(FIAT_RAILS, rail) ? FIAT_RAILS[rail as FiatKind].depositType : 'CRYPTO_DEPOSIT',
+    type,
     direction: 'CREDIT',
     status: 'COMPLETED',
     asset,
@@ -190,6 +197,7 @@ export function arrivalCommand(
   const { assets, schedule, prices, profiles } = tables;
   const { rail, asset, amountUnits } = arrived;
   const id = newId();
+  const type = depositTypeOf(rail, tables.networks);
   const feeUnits = schedule.deposit(rail, asset);
   const obstacle = unbookable(arrived, assets);
   const price =
@@ -215,7 +223,7 @@ export function arrivalCommand(
         return keep(`The fee of ${assets.format(asset, feeUnits)} ${asset} leaves nothing to credit.`);
       }
       const transfer = {
-        ...depositOf(id, arrived, owner, feeUnits, view.recordedAt),
+        ...depositOf(id, type, arrived, owner, feeUnits, view.recordedAt),
         ...wayFields(arrived, price),
       };
       return credit(transfer, arrived, tables);
@@ -252,7 +260,8 @@ export function creditSuspenseCommand(
         return refuse(new Problem('invalid-state', detail, { status: 'ASSET_NOT_CONFIGURED' }));
       }
       const owner = { customerId, profileId, identityId: null, accountId: null, metadata: null };
-      const transfer = depositOf(id, suspense, owner, 0n, view.recordedAt);
+      const type = depositTypeOf(rail, tables.networks);
+      const transfer = depositOf(id, type, suspense, owner, 0n, view.recordedAt);
       const from = booked ? ({ account: 'suspense' } as const) : clearingAccount(rail as RailName);
       return {
         accepted: true,

@@ -33,6 +33,7 @@ export function createArrivals(parts: {
   readonly transferById: (database: Database, id: string) => Promise<Transfer | undefined>;
 }): Arrivals {
   const { database, writePath, tables, transferById } = parts;
+  const { networks } = tables;
 
   async function load({ transferId, suspenseId }: ArrivalRecord): Promise<Arrival> {
     const transfer = transferId === null ? undefined : await transferById(database, transferId);
@@ -43,9 +44,9 @@ export function createArrivals(parts: {
   }
 
   return {
-    ownerOf: (reported) => ownerOf(database, readArrived(reported)),
+    ownerOf: (reported) => ownerOf(database, readArrived(reported, networks)),
     async arrive(reported) {
-      const arrived = readArrived(reported);
+      const arrived = readArrived(reported, networks);
       const command = arrivalCommand(arrived, await ownerOf(database, arrived), tables);
       const outcome = await writePath.submit(command);
       if (outcome.replayed) throw new Error('a command without a key cannot be a replay');

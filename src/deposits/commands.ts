@@ -10,7 +10,7 @@ import {
   requireForThirdParty,
   type TransferTables,
 } from '../transfers/request.ts';
-import type { DepositAddressRequest, DepositInstructionsRequest } from './schema.ts';
+import type { depositAddressRequest, depositInstructionsRequest } from './schema.ts';
 import { type DepositAddress, type DepositInstructions, type DepositOwner, kindOfNetwork } from './way.ts';
 
 export type WayTables = Pick<TransferTables, 'assets' | 'profiles' | 'actors'> & {
@@ -68,7 +68,7 @@ function wayCommand<Row extends Way>(
 
 export function depositAddressCommand(
   caller: Caller,
-  request: Static<typeof DepositAddressRequest>,
+  request: Static<ReturnType<typeof depositAddressRequest>>,
   made: { readonly id: string; readonly address: string },
   tables: WayTables,
 ): Command<DepositAddress> {
@@ -81,7 +81,7 @@ export function depositAddressCommand(
 
 export function depositInstructionsCommand(
   caller: Caller,
-  request: Static<typeof DepositInstructionsRequest>,
+  request: Static<ReturnType<typeof depositInstructionsRequest>>,
   made: { readonly id: string; readonly memoId: string; readonly instructions: object },
   tables: WayTables,
 ): Command<DepositInstructions> {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
 import type { TransferShape } from '../transfers/schema.ts';
-import type { DepositAddressShape, DepositInstructionsShape, SuspenseDepositShape } from './schema.ts';
+import type { depositAddressShape, depositInstructionsShape, SuspenseDepositShape } from './schema.ts';
 
 const common = {
   customer_id: EXAMPLE_IDS.customer,
@@ -9,7 +9,7 @@ const common = {
   created_at: EXAMPLE_AT,
 } as const;
 
-export const DEPOSIT_ADDRESS: Static<typeof DepositAddressShape> = {
+export const DEPOSIT_ADDRESS: Static<ReturnType<typeof depositAddressShape>> = {
   ...common,
   id: '019bc0fd-8ba2-7017-b017-c1e4fd88537f',
   crypto_network: 'BITCOIN',
@@ -18,7 +18,7 @@ export const DEPOSIT_ADDRESS: Static<typeof DepositAddressShape> = {
   metadata: { user: '42' },
 };
 
-export const DEPOSIT_INSTRUCTIONS: Static<typeof DepositInstructionsShape> = {
+export const DEPOSIT_INSTRUCTIONS: Static<ReturnType<typeof depositInstructionsShape>> = {
   ...common,
   id: '019bc0fd-8ba2-72ed-b6ed-4c82b03e7f64',
   fiat_network: 'WIRE',

@@ -1,7 +1,6 @@
-import { FIAT_KINDS } from '../fiat-accounts/fiat-account.ts';
-import { CRYPTO_NETWORKS, canonicalAddress, canonicalTxHash, hasNumberedOutputs } from '../kernel/address.ts';
 import { type FieldError, invalidRequest } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
+import type { Networks } from '../networks/register.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { normalisedMemo } from './way.ts';
 
@@ -41,35 +40,35 @@ function readText(value: unknown, name: string, fault: Fault): string {
   return text;
 }
 
-function readOutput({ rail, output }: OnChain, fault: Fault): number | null {
+function readOutput({ rail, output }: OnChain, networks: Networks, fault: Fault): number | null {
   const max = LIMITS.outputNumberMax;
-  if (output === null && !hasNumberedOutputs(rail)) return null;
+  const isNumbered = networks.numbersOutputs(rail);
+  if (output === null && !isNumbered) return null;
   if (!Number.isInteger(output) || output! < 0 || output! > max) {
-    const orNull = hasNumberedOutputs(rail) ? '' : ', or null for all that the address got together';
+    const orNull = isNumbered ? '' : ', or null for all that the address got together';
     fault('output', `must be an integer from 0 to ${max}${orNull}`);
   }
   return output;
 }
 
-function readOnChain(reported: OnChain, fault: Fault): OnChain {
+function readOnChain(reported: OnChain, networks: Networks, fault: Fault): OnChain {
   const { rail } = reported;
   const txHash = readText(reported.txHash, 'tx_hash', fault);
   const address = readText(reported.address, 'address', fault);
-  if (!CRYPTO_NETWORKS.includes(rail)) {
-    fault('rail', `must be one of ${CRYPTO_NETWORKS.join(', ')}`);
+  if (!networks.isCryptoNetwork(rail)) {
+    fault('rail', `must be one of ${networks.cryptoNetworks.join(', ')}`);
     return reported;
   }
   return {
     ...reported,
-    txHash: canonicalTxHash(rail, txHash),
-    output: readOutput(reported, fault),
-    address: canonicalAddress(rail, address),
+    txHash: networks.canonicalTxHash(rail, txHash),
+    output: readOutput(reported, networks, fault),
+    address: networks.canonicalAddress(rail, address),
   };
 }
 
-function readByBank(reported: ByBank, fault: Fault): ByBank {
-  const { rail } = reported;
-  if (!FIAT_KINDS.includes(rail)) fault('rail', `must be one of ${FIAT_KINDS.join(', ')}`);
+function readByBank(reported: ByBank, networks: Networks, fault: Fault): ByBank {
+  if (!networks.isFiatKind(reported.rail)) fault('rail', `must be one of ${networks.fiatKinds.join(', ')}`);
   return {
     ...reported,
     // Account numbers are written in groups, or without.
@@ -81,10 +80,11 @@ function readByBank(reported: ByBank, fault: Fault): ByBank {
 }
 
 /** In one form, however the rail wrote it. Throws a problem that names every field which no deposit can have. */
-export function readArrived(reported: ArrivedDeposit): ArrivedDeposit {
+export function readArrived(reported: ArrivedDeposit, networks: Networks): ArrivedDeposit {
   const errors: FieldError[] = [];
   const fault: Fault = (name, message) => void errors.push({ pointer: `/${name}`, message });
-  const arrived = 'txHash' in reported ? readOnChain(reported, fault) : readByBank(reported, fault);
+  const arrived =
+    'txHash' in reported ? readOnChain(reported, networks, fault) : readByBank(reported, networks, fault);
   const { amountUnits } = reported;
   if (typeof amountUnits !== 'bigint' || amountUnits <= 0n || amountUnits > LIMITS.arrivedUnitsMax) {
     fault('amount_units', 'must be a bigint from 1 to 2^256 - 1');

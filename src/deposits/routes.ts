@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import type { Database } from '../database/database.ts';
-import { addressFault, canonicalAddress } from '../kernel/address.ts';
 import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
@@ -9,21 +8,21 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Rails } from '../rails/rail.ts';
-import { TransferShape } from '../transfers/schema.ts';
+import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
 import { type ArrivalTables, creditSuspenseCommand, presentSuspense } from './arrival.ts';
 import { depositAddressCommand, depositInstructionsCommand, type WayTables } from './commands.ts';
 import { CREDITED_DEPOSIT, DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
 import {
   CreditSuspenseRequest,
-  DepositAddressList,
-  DepositAddressListQuery,
-  DepositAddressRequest,
-  DepositAddressShape,
-  DepositInstructionsList,
   DepositInstructionsListQuery,
-  DepositInstructionsRequest,
-  DepositInstructionsShape,
+  depositAddressList,
+  depositAddressListQuery,
+  depositAddressRequest,
+  depositAddressShape,
+  depositInstructionsList,
+  depositInstructionsRequest,
+  depositInstructionsShape,
   SuspenseList,
   SuspenseListQuery,
 } from './schema.ts';
@@ -51,7 +50,7 @@ function newMemoId(): string {
 }
 
 function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
-  const { database, writePath, rails } = dependencies;
+  const { database, writePath, rails, networks } = dependencies;
   return [
     route({
       method: 'POST',
@@ -62,14 +61,14 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       description:
         'Gives a profile an address of its own on a crypto network. What arrives there is credited to the profile, with the metadata given here.',
       scope: 'transfer:write_deposit_address',
-      body: DepositAddressRequest,
+      body: depositAddressRequest(networks),
       example: {
         profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
         crypto_network: 'BITCOIN',
         ref_id: 'address-0001',
         metadata: { user: '42' },
       },
-      response: DepositAddressShape,
+      response: depositAddressShape(networks),
       problems: ['forbidden', 'not-found', 'already-exists'],
       answer: DEPOSIT_ADDRESS,
       async handle({ caller, body }) {
@@ -79,9 +78,9 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
           throw invalidField('/crypto_network', `${network} has no configured rail on this service`);
         }
         const id = newId();
-        const address = canonicalAddress(network, await rail.depositAddress(id));
-        if (addressFault(network, address) !== undefined) {
-          throw new Error(`the ${network} rail gave an address that is none`);
+        const address = networks.canonicalAddress(network, await rail.depositAddress(id));
+        if (networks.addressFault(network, address) !== undefined) {
+          throw new Error(`the ${network} rail returned an address that is not valid on ${network}`);
         }
         return createOnce(writePath, {
           command: depositAddressCommand(caller, body, { id, address }, tables),
@@ -97,8 +96,8 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       tag: TAG,
       summary: 'List deposit addresses',
       scope: 'transfer:read_deposit_address',
-      query: DepositAddressListQuery,
-      response: DepositAddressList,
+      query: depositAddressListQuery(networks),
+      response: depositAddressList(networks),
       problems: [],
       answer: { items: [DEPOSIT_ADDRESS] },
       async handle({ caller, query }) {
@@ -111,7 +110,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
 }
 
 function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
-  const { database, writePath, rails } = dependencies;
+  const { database, writePath, rails, networks } = dependencies;
   return [
     route({
       method: 'POST',
@@ -122,14 +121,14 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       description:
         'Says where to pay to and which memo_id to put into the memo. What arrives with it is credited to the profile, with the metadata given here.',
       scope: 'transfer:write_fiat_deposit_instructions',
-      body: DepositInstructionsRequest,
+      body: depositInstructionsRequest(networks),
       example: {
         profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
         fiat_network: 'WIRE',
         ref_id: 'instructions-0001',
         metadata: { user: '42' },
       },
-      response: DepositInstructionsShape,
+      response: depositInstructionsShape(networks),
       problems: ['forbidden', 'not-found', 'already-exists'],
       answer: DEPOSIT_INSTRUCTIONS,
       async handle({ caller, body }) {
@@ -154,7 +153,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       summary: 'List fiat deposit instructions',
       scope: 'transfer:read_fiat_deposit_instructions',
       query: DepositInstructionsListQuery,
-      response: DepositInstructionsList,
+      response: depositInstructionsList(networks),
       problems: [],
       answer: { items: [DEPOSIT_INSTRUCTIONS] },
       async handle({ caller, query }) {
@@ -167,7 +166,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
 }
 
 function suspenseRoutes(dependencies: DepositDependencies): Route[] {
-  const { database, writePath, assets } = dependencies;
+  const { database, writePath, assets, networks } = dependencies;
   return [
     route({
       method: 'GET',
@@ -198,7 +197,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       params: IdParams,
       body: CreditSuspenseRequest,
       example: { profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40' },
-      response: TransferShape,
+      response: transferShape(networks),
       problems: ['not-found', 'forbidden', 'invalid-state'],
       answer: CREDITED_DEPOSIT,
       async handle({ params, body }) {

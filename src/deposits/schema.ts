@@ -1,11 +1,8 @@
 import { Type } from 'typebox';
-import { CryptoNetworkName } from '../fees/schema.ts';
-import { FiatNetworkInstructionsShape } from '../fiat-accounts/schema.ts';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { AmountOut, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
-import { FIAT_NETWORKS } from './way.ts';
-
-export const FiatNetworkName = Type.Enum([...FIAT_NETWORKS], { description: 'How the money comes in' });
+import type { Networks } from '../networks/register.ts';
+import { cryptoNetworkName, fiatNetworkName, instructionsShape } from '../networks/schema.ts';
 
 const asked = {
   profile_id: Id('Profile that is credited with what arrives'),
@@ -22,34 +19,40 @@ const answered = {
   created_at: DateTime('Creation time'),
 };
 
-export const DepositAddressRequest = Type.Object(
-  { ...asked, crypto_network: CryptoNetworkName },
-  { ...closed, title: 'DepositAddressRequest' },
-);
+export const depositAddressRequest = (networks: Networks) =>
+  Type.Object(
+    { ...asked, crypto_network: cryptoNetworkName(networks) },
+    { ...closed, title: 'DepositAddressRequest' },
+  );
 
-export const DepositAddressShape = Type.Object(
-  {
-    ...answered,
-    crypto_network: CryptoNetworkName,
-    address: Type.String({ description: 'Where to send to; every asset of the network may be sent' }),
-  },
-  { ...closed, title: 'DepositAddress' },
-);
+export const depositAddressShape = (networks: Networks) =>
+  Type.Object(
+    {
+      ...answered,
+      crypto_network: cryptoNetworkName(networks),
+      address: Type.String({ description: 'Where to send to; every asset of the network may be sent' }),
+    },
+    { ...closed, title: 'DepositAddress' },
+  );
 
-export const DepositInstructionsRequest = Type.Object(
-  { ...asked, fiat_network: FiatNetworkName },
-  { ...closed, title: 'FiatDepositInstructionsRequest' },
-);
+export const depositInstructionsRequest = (networks: Networks) =>
+  Type.Object(
+    { ...asked, fiat_network: fiatNetworkName(networks) },
+    { ...closed, title: 'FiatDepositInstructionsRequest' },
+  );
 
-export const DepositInstructionsShape = Type.Object(
-  {
-    ...answered,
-    fiat_network: FiatNetworkName,
-    memo_id: Type.String({ description: 'Has to be in the memo of the payment: it says whose it is' }),
-    fiat_network_instructions: FiatNetworkInstructionsShape,
-  },
-  { ...closed, title: 'FiatDepositInstructions' },
-);
+export const depositInstructionsShape = (networks: Networks) =>
+  Type.Object(
+    {
+      ...answered,
+      fiat_network: fiatNetworkName(networks),
+      memo_id: Type.String({
+        description: 'Has to be in the memo of the payment: it identifies the profile',
+      }),
+      fiat_network_instructions: instructionsShape(networks, 'whole'),
+    },
+    { ...closed, title: 'FiatDepositInstructions' },
+  );
 
 const filters = {
   ids: Several(Id('Identifier'), 'With these ids'),
@@ -57,14 +60,16 @@ const filters = {
   profile_ids: Several(Id('Profile'), 'Of these profiles'),
 };
 
-export const DepositAddressListQuery = listQuery(
-  { ...filters, crypto_networks: Several(CryptoNetworkName, 'On these networks') },
-  ['created_at'],
-);
-export const DepositAddressList = listShape(DepositAddressShape, 'DepositAddressList');
+export const depositAddressListQuery = (networks: Networks) =>
+  listQuery({ ...filters, crypto_networks: Several(cryptoNetworkName(networks), 'On these networks') }, [
+    'created_at',
+  ]);
+export const depositAddressList = (networks: Networks) =>
+  listShape(depositAddressShape(networks), 'DepositAddressList');
 
 export const DepositInstructionsListQuery = listQuery(filters, ['created_at']);
-export const DepositInstructionsList = listShape(DepositInstructionsShape, 'FiatDepositInstructionsList');
+export const depositInstructionsList = (networks: Networks) =>
+  listShape(depositInstructionsShape(networks), 'FiatDepositInstructionsList');
 
 export const SuspenseDepositShape = Type.Object(
   {

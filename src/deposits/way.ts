@@ -1,6 +1,7 @@
-import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
-import type { CryptoNetwork } from '../kernel/address.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { FiatKind } from '../networks/fiat.ts';
+import type { FiatNetwork } from '../networks/schema.ts';
 
 /** Whom a deposit belongs to, and what is copied into it. */
 export type DepositOwner = {
@@ -44,9 +45,6 @@ function presentWay(way: Way) {
 export function presentDepositAddress(way: DepositAddress) {
   return { ...presentWay(way), crypto_network: way.cryptoNetwork, address: way.address };
 }
-
-export const FIAT_NETWORKS = ['WIRE', 'CUBIX', 'BANK_NETWORK_2', 'BANK_NETWORK_3', 'CBIT'] as const;
-export type FiatNetwork = (typeof FIAT_NETWORKS)[number];
 
 export function kindOfNetwork(network: FiatNetwork): FiatKind {
   return network.toLowerCase() as FiatKind;

@@ -1,6 +1,7 @@
-import { addressFault, type CryptoNetwork } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Fields } from '../kernel/fields.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { Networks } from '../networks/register.ts';
 
 export type Destination = {
   readonly asset: string;
@@ -8,13 +9,19 @@ export type Destination = {
   readonly destination_address: string;
 };
 
+export type DestinationRules = { readonly assets: Assets; readonly networks: Networks };
+
 /**
- * An asset, a network that it is on, and an address of that network. Gives the code of the asset where it is known.
- * What is said of a refused address never repeats it: it may be somebody's private key.
+ * Checks the asset, that the asset is on the network, and the address. Returns the code of the asset if it is known.
+ * Messages never repeat a refused address, because it may be somebody's private key.
  */
-export function readDestination(fields: Fields, request: Destination, assets: Assets): string | undefined {
+export function readDestination(
+  fields: Fields,
+  request: Destination,
+  { assets, networks: register }: DestinationRules,
+): string | undefined {
   const { crypto_network: network, destination_address: address } = request;
-  const fault = addressFault(network, address);
+  const fault = register.addressFault(network, address);
   if (fault !== undefined) fields.fault('/destination_address', fault);
   const code = fields.asset('/asset', request.asset);
   if (code === undefined) return undefined;

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
-import type { GuaranteedFeeShape } from './schema.ts';
+import type { guaranteedFeeShape } from './schema.ts';
 
-export const GUARANTEED_FEE: Static<typeof GuaranteedFeeShape> = {
+export const GUARANTEED_FEE: Static<ReturnType<typeof guaranteedFeeShape>> = {
   id: EXAMPLE_IDS.fee,
   asset: 'BTC',
   crypto_network: 'BITCOIN',

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { canonicalAddress } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -8,12 +7,13 @@ import { invalidField, invalidRequest, notFound, Problem } from '../kernel/probl
 import type { Caller } from '../kernel/route.ts';
 import { type Command, refuse, type Table, write } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
+import type { Networks } from '../networks/register.ts';
 import { chargeOf, readGiven } from './charge.ts';
 import { type Destination, readDestination } from './destination.ts';
 import type { FeeSchedule } from './schedule.ts';
-import type { GuaranteedFeeRequest } from './schema.ts';
+import type { guaranteedFeeRequest } from './schema.ts';
 
-/** A promise of what one withdrawal will cost: to that destination, of at most that amount, until then. */
+/** Fixes the fee of one withdrawal: to that destination, of at most that amount, until `expiresAtNs`. */
 export type GuaranteedFee = {
   readonly id: string;
   readonly customerId: string;
@@ -24,7 +24,7 @@ export type GuaranteedFee = {
   readonly feeUnits: bigint;
   readonly createdAtNs: Instant;
   readonly expiresAtNs: Instant;
-  /** The withdrawal that used it; it is not given out twice. */
+  /** The withdrawal that used it; a fee is used once. */
   readonly usedBy: string | null;
 };
 
@@ -47,20 +47,22 @@ export function noFeeProblem(asset: string): Problem {
 
 export type FeeTables = {
   readonly assets: Assets;
+  readonly networks: Networks;
   readonly schedule: FeeSchedule;
   readonly guaranteedFees: Table<GuaranteedFee>;
 };
 
 export function guaranteedFeeCommand(
   caller: Caller,
-  request: Static<typeof GuaranteedFeeRequest>,
-  { assets, schedule, guaranteedFees }: FeeTables,
-  /** What the rail says that sending costs now; a promise is not made below that. */
+  request: Static<ReturnType<typeof guaranteedFeeRequest>>,
+  tables: FeeTables,
+  /** What sending costs now, according to the rail. The guaranteed fee is never lower. */
   costUnits = 0n,
 ): Command<GuaranteedFee> {
+  const { assets, schedule, guaranteedFees } = tables;
   const { asset, crypto_network: network } = request;
   const fields = createFields(assets);
-  const given = readGiven(fields, request, readDestination(fields, request, assets));
+  const given = readGiven(fields, request, readDestination(fields, request, tables));
   fields.check();
   const id = newId();
   return {
@@ -94,18 +96,27 @@ export function guaranteedFeeCommand(
   };
 }
 
-/** However it is written. */
-function isSameAddress(quoted: string, { crypto_network: network, destination_address: asked }: Destination) {
+/** Compares the addresses, not how they are written. */
+function isSameAddress(
+  { canonicalAddress }: Networks,
+  quoted: string,
+  { crypto_network: network, destination_address: asked }: Destination,
+): boolean {
   return canonicalAddress(network, asked) === canonicalAddress(network, quoted);
 }
 
-/** May this customer use this fee now, for that destination? Whether the amount fits is asked once it is known. */
+export type FeeUse = {
+  readonly feeId: string;
+  readonly fee: GuaranteedFee | undefined;
+  readonly customerId: string;
+  readonly destination: Destination;
+  readonly now: Instant;
+};
+
+/** Whether this customer may use this fee now, for that destination. The caller checks the amount once it is known. */
 export function feeFault(
-  feeId: string,
-  fee: GuaranteedFee | undefined,
-  customerId: string,
-  destination: Destination,
-  now: Instant,
+  { feeId, fee, customerId, destination, now }: FeeUse,
+  networks: Networks,
 ): Problem | undefined {
   if (fee?.customerId !== customerId) return notFound('fee', feeId);
   if (fee.usedBy !== null) return invalidField('/fee_id', `was used by the transfer ${fee.usedBy}`);
@@ -119,10 +130,10 @@ export function feeFault(
     [
       ['asset', destination.asset === fee.asset],
       ['crypto_network', destination.crypto_network === fee.cryptoNetwork],
-      ['destination_address', isSameAddress(fee.destinationAddress, destination)],
+      ['destination_address', isSameAddress(networks, fee.destinationAddress, destination)],
     ] as const
   )
     .filter(([, isSame]) => !isSame)
-    .map(([name]) => ({ pointer: `/${name}`, message: 'is not the one that fee_id is for' }));
+    .map(([name]) => ({ pointer: `/${name}`, message: 'differs from the one that fee_id is for' }));
   return errors.length === 0 ? undefined : invalidRequest(errors);
 }

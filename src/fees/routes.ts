@@ -5,12 +5,12 @@ import { quoteOf } from '../rails/call.ts';
 import type { Rails } from '../rails/rail.ts';
 import { GUARANTEED_FEE } from './examples.ts';
 import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
-import { GuaranteedFeeRequest, GuaranteedFeeShape } from './schema.ts';
+import { guaranteedFeeRequest, guaranteedFeeShape } from './schema.ts';
 
 type Dependencies = FeeTables & { readonly writePath: WritePath; readonly rails: Rails };
 
 export function feeRoutes(dependencies: Dependencies): Route[] {
-  const { writePath, assets, rails } = dependencies;
+  const { writePath, assets, networks, rails } = dependencies;
   return [
     route({
       method: 'POST',
@@ -21,8 +21,8 @@ export function feeRoutes(dependencies: Dependencies): Route[] {
       description:
         'Fixes the fee of one crypto withdrawal for 15 minutes: same asset, network and destination, at most the quoted amount. Send its id as fee_id.',
       scope: 'fee:write_crypto_withdrawal_fee',
-      body: GuaranteedFeeRequest,
-      response: GuaranteedFeeShape,
+      body: guaranteedFeeRequest(networks),
+      response: guaranteedFeeShape(networks),
       problems: ['exceeds-precision'],
       example: {
         asset: 'BTC',
@@ -34,7 +34,7 @@ export function feeRoutes(dependencies: Dependencies): Route[] {
       examine: (caller, body) => void guaranteedFeeCommand(caller, body, dependencies, 0n),
       async handle({ caller, body }) {
         const rail = rails.find(body.crypto_network);
-        // A rail that does not say in time is taken at the schedule's word.
+        // Without an answer of the rail in time, the fee is the schedule's.
         const cost = rail && (await quoteOf(rail, body.asset, LIMITS.railQuoteTimeoutMs));
         const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies, cost ?? 0n));
         // Without an idempotency key there is no replay.

@@ -1,5 +1,6 @@
-import { FIAT_KINDS, type FiatKind } from '../fiat-accounts/fiat-account.ts';
 import type { Assets } from '../kernel/asset.ts';
+import type { FiatKind } from '../networks/fiat.ts';
+import type { Networks } from '../networks/register.ts';
 
 /**
  * What withdrawals and deposits cost. Flat, in units: a fiat rail's withdrawal in USD, everything else in the asset that
@@ -7,18 +8,18 @@ import type { Assets } from '../kernel/asset.ts';
  */
 export type FeeSchedule = {
   fiat(kind: FiatKind): bigint;
-  /** Undefined where nobody has set a fee: nothing is sent for free by accident. */
+  /** Undefined where no fee is configured: nothing is sent for free by accident. */
   crypto(asset: string, network: string): bigint | undefined;
-  /** In units of that asset. Undefined where the configuration does not know the asset on that rail. */
+  /** In units of that asset. Undefined where the asset is not configured for that rail. */
   deposit(rail: string, asset: string): bigint | undefined;
 };
 
-/** As the configuration file has it: decimal strings. What it does not name keeps its default. */
+/** As in the configuration file: decimal strings. Entries that are absent keep their default. */
 export type FeeTable = {
   readonly fiat?: Readonly<Record<string, string>>;
   readonly crypto?: CryptoFees;
   readonly deposits?: {
-    /** By rail: what a deposit in USD costs, or that for each asset that the rail carries. */
+    /** By rail: the fee of a deposit in USD, or the fee for each asset that the rail carries. */
     readonly fiat?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
     readonly crypto?: CryptoFees;
   };
@@ -27,59 +28,52 @@ export type FeeTable = {
 /** By asset and network. */
 type CryptoFees = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-export const DEFAULT_FEES = {
-  fiat: { wire: '20', cubix: '0', bank_network_2: '0', bank_network_3: '0', cbit: '0' },
-  crypto: {
-    BTC: { BITCOIN: '0.0001' },
-    BCH: { BITCOIN_CASH: '0.0001' },
-    LTC: { LITECOIN: '0.001' },
-    ETH: { ETHEREUM: '0.001', BASE: '0.0001', ARBITRUM_ONE: '0.0001', INK: '0.0001' },
-    SOL: { SOLANA: '0.001' },
-    POL: { POLYGON_POS: '0.1' },
-    USDC: { ETHEREUM: '2', SOLANA: '0.5', POLYGON_POS: '0.1', BASE: '0.1', ARBITRUM_ONE: '0.1' },
-    PUSD: { ETHEREUM: '2', SOLANA: '0.5', BASE: '0.1' },
-  },
-} as const satisfies FeeTable;
-
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
+/** The defaults of the register, by asset and network. */
+function defaultFees(networks: Networks): CryptoFees {
+  const fees: Record<string, Record<string, string>> = {};
+  for (const network of networks.cryptoNetworks) {
+    for (const [asset, text] of Object.entries(networks.crypto(network).withdrawalFees)) {
+      fees[asset] = { ...fees[asset], [network]: text };
+    }
+  }
+  return fees;
 }
 
-function tableAt(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (value === undefined) return {};
-  if (!isTable(value)) throw new Error(`${path} must be an object`);
-  return value;
-}
-
-function feeUnits(assets: Assets, asset: string, text: unknown, path: string): bigint {
+function feeUnits(assets: Assets, asset: string, text: string | undefined, path: string): bigint {
   const parsed = assets.parse(asset, text);
   if (parsed.ok) return parsed.units;
   if (parsed.fault === 'zero') return 0n;
   throw new Error(`${path} ${parsed.message}`);
 }
 
-type Texts = Readonly<Record<string, unknown>>;
+type Texts = Readonly<Record<string, string>>;
+type FiatDepositFees = NonNullable<NonNullable<FeeTable['deposits']>['fiat']>;
 
-function checkKinds(given: Texts, path: string): void {
-  for (const kind of Object.keys(given)) {
-    if (!(FIAT_KINDS as readonly string[]).includes(kind)) {
-      throw new Error(`${path}.${kind} must be one of ${FIAT_KINDS.join(', ')}`);
-    }
-  }
+function checkKinds({ fiatKinds, isFiatKind }: Networks, given: object, path: string): void {
+  const unknown = Object.keys(given).find((kind) => !isFiatKind(kind));
+  if (unknown !== undefined) throw new Error(`${path}.${unknown} must be one of ${fiatKinds.join(', ')}`);
 }
 
-function readFiat(assets: Assets, given: Texts): Map<string, bigint> {
-  checkKinds(given, 'fees.fiat');
-  const texts: Texts = { ...DEFAULT_FEES.fiat, ...given };
-  return new Map(FIAT_KINDS.map((kind) => [kind, feeUnits(assets, 'USD', texts[kind], `fees.fiat.${kind}`)]));
+function readFiat(networks: Networks, assets: Assets, given: Texts): Map<string, bigint> {
+  checkKinds(networks, given, 'fees.fiat');
+  const textOf = (kind: FiatKind): string | undefined =>
+    Object.hasOwn(given, kind) ? given[kind] : networks.fiat(kind).withdrawalFee;
+  return new Map(
+    networks.fiatKinds.map((kind) => [kind, feeUnits(assets, 'USD', textOf(kind), `fees.fiat.${kind}`)]),
+  );
 }
 
-/** By asset and rail. Every fiat rail carries USD; another currency where its fee is named, if only as "0". */
-function readFiatDeposits(assets: Assets, given: Texts, path: string): Map<string, bigint> {
-  checkKinds(given, path);
-  const fees = new Map<string, bigint>(FIAT_KINDS.map((kind) => [`USD/${kind}`, 0n]));
+/** By asset and rail. Every fiat rail carries USD, and other currencies that have a fee here, even if it is "0". */
+function readFiatDeposits(
+  networks: Networks,
+  assets: Assets,
+  given: FiatDepositFees,
+  path: string,
+): Map<string, bigint> {
+  checkKinds(networks, given, path);
+  const fees = new Map<string, bigint>(networks.fiatKinds.map((kind) => [`USD/${kind}`, 0n]));
   for (const [kind, entry] of Object.entries(given)) {
-    if (!isTable(entry)) {
+    if (typeof entry === 'string') {
       fees.set(`USD/${kind}`, feeUnits(assets, 'USD', entry, `${path}.${kind}`));
       continue;
     }
@@ -93,7 +87,7 @@ function readFiatDeposits(assets: Assets, given: Texts, path: string): Map<strin
   return fees;
 }
 
-/** Every network carries the assets that are configured on it, for nothing unless a fee is named. */
+/** Every network carries the assets that are configured on it. Deposits are free unless a fee is configured. */
 function freeOfCharge(assets: Assets): CryptoFees {
   return Object.fromEntries(
     assets.list.map(({ code, networks }) => [
@@ -103,13 +97,18 @@ function freeOfCharge(assets: Assets): CryptoFees {
   );
 }
 
-function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: string): Map<string, bigint> {
+function readCrypto(
+  assets: Assets,
+  given: CryptoFees,
+  defaults: CryptoFees,
+  base: string,
+): Map<string, bigint> {
   const fees = new Map<string, bigint>();
-  const add = (asset: string, network: string, text: unknown): void => {
+  const add = (asset: string, network: string, text: string): void => {
     const path = `${base}.${asset}.${network}`;
     fees.set(`${asset}/${network}`, feeUnits(assets, asset, text, path));
   };
-  // Defaults for what this installation does not have say nothing; the file's own entries must make sense.
+  // A default for an asset that is not configured is skipped; an entry of the file for one is an error.
   for (const [asset, networks] of Object.entries(defaults)) {
     for (const [network, text] of Object.entries(networks)) {
       const known = assets.find(asset);
@@ -119,7 +118,7 @@ function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: st
   for (const [asset, networks] of Object.entries(given)) {
     const known = assets.find(asset);
     if (known === undefined) throw new Error(`${base}.${asset} must name a configured asset`);
-    for (const [network, text] of Object.entries(tableAt(networks, `${base}.${asset}`))) {
+    for (const [network, text] of Object.entries(networks)) {
       if (known.networks[network] === undefined) {
         throw new Error(`${base}.${asset}.${network} must name a network of ${asset}`);
       }
@@ -129,26 +128,15 @@ function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: st
   return fees;
 }
 
-/** Throws with one clause that names the entry which is wrong. */
-export function createFeeSchedule(assets: Assets, given: FeeTable = {}): FeeSchedule {
-  const table = tableAt(given, 'fees');
-  for (const name of Object.keys(table)) {
-    if (!['fiat', 'crypto', 'deposits'].includes(name)) {
-      throw new Error(`fees.${name} must be fiat, crypto or deposits`);
-    }
-  }
-  const deposits = tableAt(table.deposits, 'fees.deposits');
-  for (const name of Object.keys(deposits)) {
-    if (name !== 'fiat' && name !== 'crypto') throw new Error(`fees.deposits.${name} must be fiat or crypto`);
-  }
+/** Throws an error that names the entry which is wrong. */
+export function createFeeSchedule(networks: Networks, assets: Assets, given: FeeTable = {}): FeeSchedule {
   if (assets.find('USD') === undefined)
     throw new Error('the asset USD must be configured: fiat fees are in it');
-  const fiat = readFiat(assets, tableAt(table.fiat, 'fees.fiat'));
-  const crypto = readCrypto(assets, tableAt(table.crypto, 'fees.crypto'), DEFAULT_FEES.crypto, 'fees.crypto');
-  const [fiatPath, cryptoPath] = ['fees.deposits.fiat', 'fees.deposits.crypto'] as const;
+  const fiat = readFiat(networks, assets, given.fiat ?? {});
+  const crypto = readCrypto(assets, given.crypto ?? {}, defaultFees(networks), 'fees.crypto');
   const incoming = new Map([
-    ...readFiatDeposits(assets, tableAt(deposits.fiat, fiatPath), fiatPath),
-    ...readCrypto(assets, tableAt(deposits.crypto, cryptoPath), freeOfCharge(assets), cryptoPath),
+    ...readFiatDeposits(networks, assets, given.deposits?.fiat ?? {}, 'fees.deposits.fiat'),
+    ...readCrypto(assets, given.deposits?.crypto ?? {}, freeOfCharge(assets), 'fees.deposits.crypto'),
   ]);
   return {
     fiat: (kind) => fiat.get(kind)!,

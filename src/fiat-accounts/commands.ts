@@ -16,6 +16,7 @@ import {
   write,
 } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import type { Networks } from '../networks/register.ts';
 import { FIAT_ACCOUNT_SPACE, type FiatAccount, presentFiatAccount } from './fiat-account.ts';
 import {
   automaticReview,
@@ -25,9 +26,10 @@ import {
   type Review,
   transitionFault,
 } from './rules.ts';
-import type { CreateFiatAccountRequest, UpdateFiatAccountRequest } from './schema.ts';
+import type { fiatAccountRequests } from './schema.ts';
 
 export type FiatAccountTables = {
+  readonly networks: Networks;
   readonly actors: Table<ActorFacts>;
   readonly fiatAccounts: Table<FiatAccount>;
   /** Accounts that withdrawals wait for: named here, those are looked at. */
@@ -36,12 +38,12 @@ export type FiatAccountTables = {
   readonly approvesAutomatically: boolean;
 };
 
-type CreateRequest = Static<typeof CreateFiatAccountRequest>;
-type UpdateRequest = Static<typeof UpdateFiatAccountRequest>;
+type CreateRequest = Static<ReturnType<typeof fiatAccountRequests>['create']>;
+type UpdateRequest = Static<ReturnType<typeof fiatAccountRequests>['update']>;
 
 /** `name` is what became of the account; a review's reason goes beside the account's own fields. */
-function fiatAccountEvent(account: FiatAccount, name: string, reason?: string) {
-  const resource = presentFiatAccount(account);
+function fiatAccountEvent(networks: Networks, account: FiatAccount, name: string, reason?: string) {
+  const resource = presentFiatAccount(account, networks);
   return event(
     `fiat_account.${name}`,
     account.customerId,
@@ -61,7 +63,10 @@ function accept(tables: FiatAccountTables, account: FiatAccount, name: string, r
     accepted: true as const,
     causeId: account.id,
     postings: [],
-    writes: [write(tables.fiatAccounts, account.id, account), fiatAccountEvent(account, name, reason)],
+    writes: [
+      write(tables.fiatAccounts, account.id, account),
+      fiatAccountEvent(tables.networks, account, name, reason),
+    ],
     answer: account,
   };
 }
@@ -97,10 +102,10 @@ function checkFields(faults: readonly FieldError[]): void {
   if (faults.length > 0) throw invalidRequest(faults);
 }
 
-function createFaults(caller: Caller, request: CreateRequest): FieldError[] {
+function createFaults(caller: Caller, request: CreateRequest, networks: Networks): FieldError[] {
   const faults = [
     ...ownerFaults(request.fiat_account_owner, '/fiat_account_owner'),
-    ...instructionsFaults(request.fiat_network_instructions, '/fiat_network_instructions'),
+    ...instructionsFaults(request.fiat_network_instructions, '/fiat_network_instructions', networks),
   ];
   if (caller.integration !== 'THIRD_PARTY') return faults;
   for (const name of ['identity_id', 'account_id'] as const) {
@@ -116,7 +121,8 @@ export function createFiatAccountCommand(
   request: CreateRequest,
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
-  checkFields(createFaults(caller, request));
+  const { networks } = tables;
+  checkFields(createFaults(caller, request, networks));
   const { customerId } = caller;
   const id = newId();
   const actor: Actor = { identityId: request.identity_id, accountId: request.account_id };
@@ -138,7 +144,7 @@ export function createFiatAccountCommand(
         id,
         customerId,
         status: 'PENDING',
-        kind: kindOf(request.fiat_network_instructions),
+        kind: kindOf(request.fiat_network_instructions, networks),
         fiatAccountOwner: request.fiat_account_owner,
         fiatNetworkInstructions: request.fiat_network_instructions,
         refId: request.ref_id ?? null,
@@ -194,15 +200,18 @@ export function updateFiatAccountCommand(
   request: UpdateRequest,
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
+  const { networks } = tables;
   const { fiat_account_owner: owner, fiat_network_instructions: instructions, metadata } = request;
   checkFields([
     ...(Object.keys(request).length === 0 ? [{ pointer: '', message: 'must change something' }] : []),
     ...(owner === undefined ? [] : ownerFaults(owner, '/fiat_account_owner')),
-    ...(instructions === undefined ? [] : instructionsFaults(instructions, '/fiat_network_instructions')),
+    ...(instructions === undefined
+      ? []
+      : instructionsFaults(instructions, '/fiat_network_instructions', networks)),
   ]);
   return onAccount(tables, id, caller.customerId, (account, at) => {
     // The kind decides the type, the fee and the memo limit of withdrawals, and some may be on their way.
-    if (instructions !== undefined && kindOf(instructions) !== account.kind) {
+    if (instructions !== undefined && kindOf(instructions, networks) !== account.kind) {
       const message = `must be ${account.kind}, as it was; register another account for another kind`;
       return refuse(invalidField('/fiat_network_instructions', message));
     }
@@ -254,9 +263,10 @@ export function reviewFiatAccountCommand(
 /** Carries out a command that has no ref_id, and answers with the account as it is then. */
 export async function change(
   writePath: WritePath,
+  networks: Networks,
   command: Command<FiatAccount>,
 ): Promise<Answer<ReturnType<typeof presentFiatAccount>>> {
   const outcome = await writePath.submit(command);
   if (outcome.replayed) throw new Error('a command without a ref_id cannot be a replay');
-  return { body: presentFiatAccount(outcome.answer) };
+  return { body: presentFiatAccount(outcome.answer, networks) };
 }

@@ -1,4 +1,4 @@
-/** ISO 3166-1, all 249: the code of two letters and that of three, written together. */
+/** ISO 3166-1, all 249: the two-letter and the three-letter code, written together. */
 const CODES = `
   ADAND AEARE AFAFG AGATG AIAIA ALALB AMARM AOAGO AQATA ARARG ASASM ATAUT AUAUS AWABW AXALA AZAZE BABIH
   BBBRB BDBGD BEBEL BFBFA BGBGR BHBHR BIBDI BJBEN BLBLM BMBMU BNBRN BOBOL BQBES BRBRA BSBHS BTBTN BVBVT
@@ -20,13 +20,8 @@ const pairs = CODES.trim().split(/\s+/);
 const alpha2 = new Set(pairs.map((pair) => pair.slice(0, 2)));
 const alpha2ByAlpha3 = new Map(pairs.map((pair) => [pair.slice(2), pair.slice(0, 2)]));
 
-/** The code of two letters of a country that is given by either code, in any case; undefined when it is not one. */
+/** The two-letter code for either code of a country, in any case; undefined for any other text. */
 export function countryCode(text: string): string | undefined {
   const code = text.trim().toUpperCase();
   return alpha2.has(code) ? code : alpha2ByAlpha3.get(code);
-}
-
-/** BICs also use XK for Kosovo, which ISO 3166 has not assigned. */
-export function isBicCountry(code: string): boolean {
-  return alpha2.has(code) || code === 'XK';
 }

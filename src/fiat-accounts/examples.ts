@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER } from '../kernel/examples.ts';
-import type { FiatAccountShape, ReviewedAccountShape } from './schema.ts';
+import type { fiatAccountShape, reviewedAccountShape } from './schema.ts';
 
-type FiatAccount = Static<typeof FiatAccountShape>;
+type FiatAccount = Static<ReturnType<typeof fiatAccountShape>>;
 
 const routing = {
   routing_number_type: 'ABA',
@@ -52,8 +52,8 @@ export const REJECTED_ACCOUNT: FiatAccount = {
   updated_at: EXAMPLE_LATER,
 };
 
-/** Somebody has to look at it: a country was written in words. */
-export const ACCOUNT_TO_REVIEW: Static<typeof ReviewedAccountShape> = {
+/** An operator has to review it, because a country is written in words. */
+export const ACCOUNT_TO_REVIEW: Static<ReturnType<typeof reviewedAccountShape>> = {
   ...FIAT_ACCOUNT,
   customer_id: EXAMPLE_IDS.customer,
   fiat_network_instructions: {

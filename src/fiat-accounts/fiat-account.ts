@@ -1,57 +1,35 @@
+import type { Static } from 'typebox';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
+import type { FiatKind, FiatNetworkInstructions } from '../networks/fiat.ts';
+import type { AddressShape, RoutingDetailsShape } from '../networks/instructions.ts';
+import type { Networks } from '../networks/register.ts';
 
-/** A bank account that money can be sent to. */
-export const FIAT_KINDS = ['wire', 'cubix', 'bank_network_2', 'bank_network_3', 'cbit'] as const;
-export type FiatKind = (typeof FIAT_KINDS)[number];
+export type { FiatKind, FiatNetworkInstructions } from '../networks/fiat.ts';
+export type { Networks } from '../networks/register.ts';
 
-/** Of ref_ids. */
+/** The space of `ref_id`. */
 export const FIAT_ACCOUNT_SPACE = 'fiat_accounts';
 
 export const FIAT_ACCOUNT_STATUSES = ['PENDING', 'APPROVED', 'REJECTED'] as const;
 export type FiatAccountStatus = (typeof FIAT_ACCOUNT_STATUSES)[number];
 
-export type Address = {
-  readonly country: string;
-  readonly address1?: string;
-  readonly address2?: string;
-  readonly city?: string;
-  readonly province?: string;
-  readonly zip_code?: string;
-};
+export type Address = Static<ReturnType<typeof AddressShape>>;
+export type RoutingDetails = Static<ReturnType<typeof RoutingDetailsShape>>;
 
-export type RoutingDetails = {
-  readonly routing_number_type: 'ABA' | 'SWIFT';
-  readonly routing_number: string;
-  readonly bank_name: string;
-  readonly bank_address: Address;
-};
-
-/** Exactly one of the two is there; likewise exactly one kind of instructions. */
+/** Exactly one of the two is present. */
 export type FiatAccountOwner = {
   readonly person_details?: { readonly first_name: string; readonly last_name: string };
   readonly institution_details?: { readonly name: string };
 };
 
-export type FiatNetworkInstructions = {
-  readonly wire?: {
-    readonly account_number: string;
-    readonly routing_details: RoutingDetails;
-    readonly fiat_account_owner_address: Address;
-    readonly intermediary_routing_details?: RoutingDetails;
-  };
-  readonly cubix?: { readonly account_id: string };
-  readonly bank_network_2?: { readonly account_number: string };
-  readonly bank_network_3?: { readonly account_number: string };
-  readonly cbit?: { readonly wallet_address: string };
-};
-
+/** A bank account that money can be sent to. */
 export type FiatAccount = {
   readonly id: string;
   readonly customerId: string;
   readonly status: FiatAccountStatus;
   readonly kind: FiatKind;
   readonly fiatAccountOwner: FiatAccountOwner;
-  /** Whole, as payments need them: whatever leaves the service goes through `presentFiatAccount`. */
+  /** With whole account numbers, as payments need them. Answers and events use `presentFiatAccount`. */
   readonly fiatNetworkInstructions: FiatNetworkInstructions;
   readonly refId: string | null;
   readonly identityId: string | null;
@@ -60,38 +38,38 @@ export type FiatAccount = {
   readonly createdAtNs: Instant;
   readonly updatedAtNs: Instant;
   readonly deletedAtNs: Instant | null;
-  /** `updatedAtNs` of the stored row that this one came from; null when it is new. The store checks it on writing. */
+  /** `updatedAtNs` of the stored row that this one was read from; null when it is new. The store checks it on write. */
   readonly versionNs: Instant | null;
 };
 
 const MASK = '****';
 
-/** The last four characters. One so short that they would be all of it shows none. */
+/** Shows the last four characters; none of a number that has only four. */
 export function masked(number: string): string {
   return number.length > 4 ? MASK + number.slice(-4) : MASK;
 }
 
-/** What names the account at its bank or network is masked, whatever the kind calls it. */
-export function maskedInstructions(instructions: FiatNetworkInstructions): FiatNetworkInstructions {
-  const { wire, cubix, bank_network_2, bank_network_3, cbit } = instructions;
-  return {
-    ...(wire && { wire: { ...wire, account_number: masked(wire.account_number) } }),
-    ...(cubix && { cubix: { account_id: masked(cubix.account_id) } }),
-    ...(bank_network_2 && { bank_network_2: { account_number: masked(bank_network_2.account_number) } }),
-    ...(bank_network_3 && { bank_network_3: { account_number: masked(bank_network_3.account_number) } }),
-    ...(cbit && { cbit: { wallet_address: masked(cbit.wallet_address) } }),
-  };
+/** Masks the field that names the account, whatever the kind calls it. */
+export function maskedInstructions(
+  instructions: FiatNetworkInstructions,
+  networks: Networks,
+): FiatNetworkInstructions {
+  const entries = Object.entries(instructions).map(([kind, fields]) => {
+    const { field } = networks.fiat(kind as FiatKind).instructions.account;
+    return [kind, { ...fields, [field]: masked(fields[field as keyof typeof fields]) }];
+  });
+  return Object.fromEntries(entries) as FiatNetworkInstructions;
 }
 
 /**
- * As users see it, in every answer: also in that to the create, since a replay must show the same, and whoever can
- * replay or trip over a ref_id (409 `existing`) is not always whoever typed the number in.
+ * As every answer shows it. The answer to the create request is masked too: a replay must show the same, and a client
+ * that replays a `ref_id` or gets a 409 with `existing` is not always the one that entered the number.
  */
-export function presentFiatAccount(account: FiatAccount) {
+export function presentFiatAccount(account: FiatAccount, networks: Networks) {
   return {
     id: account.id,
     fiat_account_owner: account.fiatAccountOwner,
-    fiat_network_instructions: maskedInstructions(account.fiatNetworkInstructions),
+    fiat_network_instructions: maskedInstructions(account.fiatNetworkInstructions, networks),
     status: account.status,
     ...(account.refId !== null && { ref_id: account.refId }),
     ...(account.identityId !== null && { identity_id: account.identityId }),

@@ -7,24 +7,24 @@ import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
 import { ACCOUNT_TO_REVIEW, APPROVED_ACCOUNT, REJECTED_ACCOUNT } from './examples.ts';
-import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import { type FiatAccount, type Networks, presentFiatAccount } from './fiat-account.ts';
 import { listForReview } from './list-store.ts';
 import { findingsOf, type Review } from './rules.ts';
 import {
   ApproveRequest,
-  FiatAccountShape,
+  fiatAccountShape,
   RejectRequest,
-  ReviewQueue,
   ReviewQueueQuery,
+  reviewQueue,
   SandboxReviewRequest,
 } from './schema.ts';
 
 type ReviewDependencies = { readonly database: Database; readonly writePath: WritePath };
 
-function presentForReview(account: FiatAccount) {
+function presentForReview(account: FiatAccount, networks: Networks) {
   return {
     customer_id: account.customerId,
-    ...presentFiatAccount(account),
+    ...presentFiatAccount(account, networks),
     findings: findingsOf(account),
   };
 }
@@ -42,11 +42,12 @@ export function reviewRoutes(
   { database, writePath }: ReviewDependencies,
   tables: FiatAccountTables,
 ): Route[] {
+  const { networks } = tables;
   const operator = {
     tag: 'Operator',
     scope: 'operator:review',
     params: IdParams,
-    response: FiatAccountShape,
+    response: fiatAccountShape(networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
   return [
@@ -61,14 +62,14 @@ export function reviewRoutes(
       description: 'Those of all customers, with what the automatic checks found. Deleted ones are left out.',
       scope: operator.scope,
       query: ReviewQueueQuery,
-      response: ReviewQueue,
+      response: reviewQueue(networks),
       problems: [],
       answer: { items: [ACCOUNT_TO_REVIEW] },
       async handle({ query }) {
         const page = readPage(query, 'reviews');
         const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
         const rows = await listForReview(database, filters, page);
-        return { body: pageOf(rows, page, presentForReview) };
+        return { body: pageOf(rows, page, (account) => presentForReview(account, networks)) };
       },
     }),
     route({
@@ -83,7 +84,7 @@ export function reviewRoutes(
       async handle({ params, body }) {
         const review: Review = { status: 'APPROVED', reason: body?.reason ?? 'Approved by an operator.' };
         const scope = { customerId: undefined, seenAtNs: seenAt(body?.updated_at) };
-        return change(writePath, reviewFiatAccountCommand(params.id, review, scope, tables));
+        return change(writePath, networks, reviewFiatAccountCommand(params.id, review, scope, tables));
       },
     }),
     route({
@@ -98,7 +99,7 @@ export function reviewRoutes(
       async handle({ params, body }) {
         const review: Review = { status: 'REJECTED', reason: body.reason };
         const scope = { customerId: undefined, seenAtNs: seenAt(body.updated_at) };
-        return change(writePath, reviewFiatAccountCommand(params.id, review, scope, tables));
+        return change(writePath, networks, reviewFiatAccountCommand(params.id, review, scope, tables));
       },
     }),
   ];
@@ -121,13 +122,14 @@ function sandboxRoute(
     params: IdParams,
     body: SandboxReviewRequest,
     example: { reason: verb === 'approve' ? 'Looks right.' : 'Looks wrong.' },
-    response: FiatAccountShape,
+    response: fiatAccountShape(tables.networks),
     problems: ['not-found', 'invalid-state'],
     answer: verb === 'approve' ? APPROVED_ACCOUNT : REJECTED_ACCOUNT,
     async handle({ caller, params, body }) {
       const review: Review = { status, reason: body?.reason ?? `${status} in the sandbox.` };
       return change(
         writePath,
+        tables.networks,
         reviewFiatAccountCommand(params.id, review, { customerId: caller.customerId }, tables),
       );
     },

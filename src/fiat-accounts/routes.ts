@@ -13,16 +13,10 @@ import {
   updateFiatAccountCommand,
 } from './commands.ts';
 import { DELETED_ACCOUNT, FIAT_ACCOUNT, UPDATED_ACCOUNT } from './examples.ts';
-import { presentFiatAccount } from './fiat-account.ts';
+import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
 import { listFiatAccounts } from './list-store.ts';
 import { reviewRoutes } from './review-routes.ts';
-import {
-  CreateFiatAccountRequest,
-  FiatAccountList,
-  FiatAccountListQuery,
-  FiatAccountShape,
-  UpdateFiatAccountRequest,
-} from './schema.ts';
+import { FiatAccountListQuery, fiatAccountList, fiatAccountRequests, fiatAccountShape } from './schema.ts';
 import { fiatAccountTable, findFiatAccount } from './store.ts';
 
 export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
@@ -35,11 +29,12 @@ const READ = 'transfer:read_fiat_account';
 const WRITE = 'transfer:write_fiat_account';
 
 export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[] {
-  const { database, writePath } = dependencies;
+  const { database, writePath, networks } = dependencies;
   const tables: FiatAccountTables = { ...dependencies, fiatAccounts: fiatAccountTable };
+  const response = fiatAccountShape(networks);
   return [
     createRoute(dependencies, tables),
-    listRoute(database),
+    listRoute(dependencies),
     route({
       method: 'GET',
       path: '/v2/transfer/fiat-accounts/{id}',
@@ -48,13 +43,13 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       summary: 'Get a fiat account',
       scope: READ,
       params: IdParams,
-      response: FiatAccountShape,
+      response,
       problems: ['not-found'],
       answer: FIAT_ACCOUNT,
       async handle({ caller, params }) {
         const account = await findFiatAccount(database, caller.customerId, params.id);
         if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
-        return { body: presentFiatAccount(account) };
+        return { body: presentFiatAccount(account, networks) };
       },
     }),
     route({
@@ -67,8 +62,8 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
         'Changes the fields that are given; the others stay as they are. The account is PENDING again and reviewed anew. The kind of instructions cannot change.',
       scope: WRITE,
       params: IdParams,
-      body: UpdateFiatAccountRequest,
-      response: FiatAccountShape,
+      body: fiatAccountRequests(networks).update,
+      response,
       problems: ['not-found'],
       example: {
         fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'King' } },
@@ -76,7 +71,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       },
       answer: UPDATED_ACCOUNT,
       handle: async ({ caller, params, body }) =>
-        change(writePath, updateFiatAccountCommand(caller, params.id, body, tables)),
+        change(writePath, networks, updateFiatAccountCommand(caller, params.id, body, tables)),
     }),
     route({
       method: 'DELETE',
@@ -88,17 +83,20 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
         'Answers with the account as it was, and deleted_at. It can no longer be found, listed or paid to.',
       scope: WRITE,
       params: IdParams,
-      response: FiatAccountShape,
+      response,
       problems: ['not-found'],
       answer: DELETED_ACCOUNT,
       handle: async ({ caller, params }) =>
-        change(writePath, deleteFiatAccountCommand(caller, params.id, tables)),
+        change(writePath, networks, deleteFiatAccountCommand(caller, params.id, tables)),
     }),
     ...reviewRoutes(dependencies, tables),
   ];
 }
 
-function createRoute({ database, writePath }: FiatAccountDependencies, tables: FiatAccountTables): Route {
+function createRoute(
+  { database, writePath, networks }: FiatAccountDependencies,
+  tables: FiatAccountTables,
+): Route {
   return route({
     method: 'POST',
     path: '/v2/transfer/fiat-accounts',
@@ -108,8 +106,8 @@ function createRoute({ database, writePath }: FiatAccountDependencies, tables: F
     description:
       'Registers a bank account that money can be sent to. It is created PENDING and then reviewed; the sandbox approves at once what passes the automatic checks.',
     scope: WRITE,
-    body: CreateFiatAccountRequest,
-    response: FiatAccountShape,
+    body: fiatAccountRequests(networks).create,
+    response: fiatAccountShape(networks),
     problems: ['forbidden', 'not-found', 'already-exists'],
     example: {
       fiat_account_owner: { person_details: { first_name: 'Ada', last_name: 'Lovelace' } },
@@ -136,14 +134,15 @@ function createRoute({ database, writePath }: FiatAccountDependencies, tables: F
     handle: async ({ caller, body }) =>
       createOnce(writePath, {
         command: createFiatAccountCommand(caller, body, tables),
-        // Also when it was deleted since: the answer then says so.
+        // A replay finds the account even if it was deleted since; `deleted_at` then says so.
         load: (id) => findFiatAccount(database, caller.customerId, id),
-        present: presentFiatAccount,
+        present: (account) => presentFiatAccount(account, networks),
       }),
   });
 }
 
-function listRoute(database: Database): Route {
+function listRoute({ database, networks }: FiatAccountDependencies): Route {
+  const present = (account: FiatAccount) => presentFiatAccount(account, networks);
   return route({
     method: 'GET',
     path: '/v2/transfer/fiat-accounts',
@@ -152,13 +151,13 @@ function listRoute(database: Database): Route {
     summary: 'List fiat accounts',
     scope: READ,
     query: FiatAccountListQuery,
-    response: FiatAccountList,
+    response: fiatAccountList(networks),
     problems: [],
     answer: { items: [FIAT_ACCOUNT] },
     async handle({ caller, query }) {
       const page = readPage(query, 'fiat-accounts');
       const rows = await listFiatAccounts(database, caller.customerId, query, page);
-      return { body: pageOf(rows, page, presentFiatAccount) };
+      return { body: pageOf(rows, page, present) };
     },
   });
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countryCode, isBicCountry } from './countries.ts';
+import { countryCode } from './countries.ts';
 import { type FiatAccount, masked, type RoutingDetails } from './fiat-account.ts';
 import { abaChecks, automaticReview, findingsOf, transitionFault } from './rules.ts';
 
@@ -74,6 +74,38 @@ describe('the automatic checks', () => {
     expect(verdicts(wire(bic('DEUTFRPP')))).toEqual(['ASK']);
   });
 
+  it('reject an IBAN whose check digits are wrong, in upper or lower case', () => {
+    const german = bic('DEUTDEFF');
+    expect(findingsOf(wire(german, { account_number: 'DE89370400440532013000' }))).toEqual([]);
+    expect(findingsOf(wire(german, { account_number: 'de89370400440532013000' }))).toEqual([]);
+    for (const mistyped of ['DE88370400440532013000', 'DE89370400440532013001', 'de89370400440532031000']) {
+      const findings = findingsOf(wire(german, { account_number: mistyped }));
+      expect(findings.map(({ verdict }) => verdict)).toEqual(['REJECT']);
+      expect(findings[0]!.reason).not.toContain(mistyped.slice(4));
+    }
+  });
+
+  it('leave account numbers alone that are not IBANs', () => {
+    for (const number of [
+      '1',
+      '000123456789',
+      'DE12',
+      'DE8937040044053201300',
+      'GB12345',
+      'AB1234567',
+      'US12345678',
+    ]) {
+      expect(findingsOf(wire(bic('DEUTDEFF'), { account_number: number }))).toEqual([]);
+    }
+    // An ABA number names a bank in the United States, which has no IBANs.
+    expect(findingsOf(wire(aba, { account_number: 'DE88370400440532013000' }))).toEqual([]);
+  });
+
+  it('accept a BIC with digits in its first four characters, and one of Kosovo', () => {
+    expect(findingsOf(wire(bic('D3UTDEFF')))).toEqual([]);
+    expect(verdicts(wire(bic('PCBKXKPR', 'AL')))).toEqual(['ASK']);
+  });
+
   it('look at an intermediary bank as well', () => {
     const between = { ...aba, routing_number: '021000022' };
     expect(verdicts(wire(aba, { intermediary_routing_details: between }))).toEqual(['REJECT']);
@@ -129,7 +161,6 @@ it('only a PENDING account is reviewed, and any can become PENDING again', () =>
 it('countries are known by either code', () => {
   expect([countryCode('us'), countryCode('USA'), countryCode(' gb ')]).toEqual(['US', 'US', 'GB']);
   expect([countryCode('UK'), countryCode('XK'), countryCode('')]).toEqual([undefined, undefined, undefined]);
-  expect([isBicCountry('XK'), isBicCountry('ZZ')]).toEqual([true, false]);
 });
 
 it('a mask never shows a whole number', () => {

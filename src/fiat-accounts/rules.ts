@@ -1,18 +1,23 @@
+import { ValidationErrorsBIC, ValidationErrorsIBAN, validateBIC, validateIBAN } from 'ibantools';
 import { type FieldError, Problem } from '../kernel/problem.ts';
-import { countryCode, isBicCountry } from './countries.ts';
-import {
-  type Address,
-  FIAT_KINDS,
-  type FiatAccount,
-  type FiatAccountOwner,
-  type FiatAccountStatus,
-  type FiatKind,
-  type FiatNetworkInstructions,
-  type RoutingDetails,
+import { countryCode } from './countries.ts';
+import type {
+  Address,
+  FiatAccount,
+  FiatAccountOwner,
+  FiatAccountStatus,
+  FiatKind,
+  FiatNetworkInstructions,
+  Networks,
+  RoutingDetails,
 } from './fiat-account.ts';
 
-/** What the shape of a request cannot say. Messages never repeat a number. */
+/** Checks that a schema cannot express. Messages never repeat an account or routing number. */
 
+/**
+ * ISO 9362: the first four characters may have digits, and all letters are upper case. ibantools refuses the former and
+ * accepts lower case, so the shape is checked here.
+ */
 const BIC = /^[A-Z0-9]{4}[A-Z]{2}[A-Z0-9]{2}([A-Z0-9]{3})?$/;
 const ABA = /^[0-9]{9}$/;
 
@@ -22,15 +27,36 @@ export function ownerFaults(owner: FiatAccountOwner, pointer: string): FieldErro
   return [{ pointer, message: 'must have exactly one of person_details, institution_details' }];
 }
 
-export function instructionsFaults(instructions: FiatNetworkInstructions, pointer: string): FieldError[] {
+/** Fields that some kinds of instructions have. Whichever kind has one of them, it is checked in the same way. */
+type BankFields = {
+  readonly account_number?: string;
+  readonly routing_details?: RoutingDetails;
+  readonly intermediary_routing_details?: RoutingDetails;
+  readonly fiat_account_owner_address?: Address;
+};
+
+function bankFields(fields: object): BankFields {
+  return fields;
+}
+
+export function instructionsFaults(
+  instructions: FiatNetworkInstructions,
+  pointer: string,
+  { fiatKinds }: Networks,
+): FieldError[] {
   const faults: FieldError[] = [];
-  if (FIAT_KINDS.filter((kind) => instructions[kind] !== undefined).length !== 1) {
-    faults.push({ pointer, message: `must have exactly one of ${FIAT_KINDS.join(', ')}` });
+  const present = fiatKinds.filter((kind) => instructions[kind] !== undefined);
+  if (present.length !== 1) {
+    faults.push({ pointer, message: `must have exactly one of ${fiatKinds.join(', ')}` });
   }
-  for (const name of ['routing_details', 'intermediary_routing_details'] as const) {
-    const details = instructions.wire?.[name];
-    if (details !== undefined)
-      faults.push(...routingFaults(details, `${pointer}/wire/${name}/routing_number`));
+  for (const kind of present) {
+    const fields = bankFields(instructions[kind]!);
+    for (const name of ['routing_details', 'intermediary_routing_details'] as const) {
+      const details = fields[name];
+      if (details !== undefined) {
+        faults.push(...routingFaults(details, `${pointer}/${kind}/${name}/routing_number`));
+      }
+    }
   }
   return faults;
 }
@@ -51,11 +77,11 @@ function routingFaults(details: RoutingDetails, pointer: string): FieldError[] {
       ];
 }
 
-export function kindOf(instructions: FiatNetworkInstructions): FiatKind {
-  return FIAT_KINDS.find((kind) => instructions[kind] !== undefined)!;
+export function kindOf(instructions: FiatNetworkInstructions, { fiatKinds }: Networks): FiatKind {
+  return fiatKinds.find((kind) => instructions[kind] !== undefined)!;
 }
 
-/** REJECT: certainly wrong. ASK: unusual or not complete; a person has to look. */
+/** REJECT: certainly wrong. ASK: unusual or incomplete; an operator has to look. */
 export type Finding = { readonly verdict: 'REJECT' | 'ASK'; readonly reason: string };
 
 /** The automatic checks. Empty: all of them pass. */
@@ -63,13 +89,20 @@ export function findingsOf(
   account: Pick<FiatAccount, 'fiatAccountOwner' | 'fiatNetworkInstructions'>,
 ): Finding[] {
   const findings = nameFindings(account.fiatAccountOwner);
-  const { wire } = account.fiatNetworkInstructions;
-  if (wire === undefined) return findings;
-  findings.push(...bankFindings(wire.routing_details, 'the bank'));
-  if (wire.intermediary_routing_details !== undefined) {
-    findings.push(...bankFindings(wire.intermediary_routing_details, 'the intermediary bank'));
+  for (const fields of Object.values(account.fiatNetworkInstructions)) {
+    findings.push(...bankFieldFindings(bankFields(fields)));
   }
-  findings.push(...addressFindings(wire.fiat_account_owner_address));
+  return findings;
+}
+
+function bankFieldFindings(fields: BankFields): Finding[] {
+  const { account_number: number, routing_details: bank, intermediary_routing_details: between } = fields;
+  const findings: Finding[] = [];
+  if (bank !== undefined) findings.push(...bankFindings(bank, 'the bank'));
+  if (number !== undefined && bank?.routing_number_type === 'SWIFT') findings.push(...ibanFindings(number));
+  if (between !== undefined) findings.push(...bankFindings(between, 'the intermediary bank'));
+  const { fiat_account_owner_address: address } = fields;
+  if (address !== undefined) findings.push(...addressFindings(address));
   return findings;
 }
 
@@ -86,12 +119,12 @@ function nameFindings({
   institution_details: institution,
 }: FiatAccountOwner): Finding[] {
   const names = person === undefined ? [institution?.name ?? ''] : [person.first_name, person.last_name];
-  // A digit will do for an institution: 3M.
+  // The name of an institution may have digits instead of letters.
   const complete = person === undefined ? /[\p{L}\p{N}]/u : /\p{L}/u;
   return names.every((name) => complete.test(name)) ? [] : [ask('The name of the owner has no letters.')];
 }
 
-/** Where a payment is sent by law with the payee's address, street and city are the least. */
+/** Payment rules require the address of the payee: at least the street and the city. */
 function addressFindings(address: Address): Finding[] {
   const findings: Finding[] = [];
   const missing = (['address1', 'city'] as const).filter((name) => (address[name] ?? '').trim() === '');
@@ -155,18 +188,34 @@ function bicFindings(
   bank: string,
 ): Finding[] {
   const code = bic.slice(4, 6);
-  if (!isBicCountry(code))
+  if (validateBIC(bic).errorCodes.includes(ValidationErrorsBIC.NoBICCountry))
     return [reject(`The BIC of ${bank} names the country ${code}, which does not exist.`)];
   const country = countryCode(address.country);
   if (country === undefined || country === code) return [];
   return [ask(`The BIC of ${bank} is of ${code}, and its address in ${country}.`)];
 }
 
+/** An account number with one of these is not an IBAN, and may be right: not every country has IBANs. */
+const NOT_AN_IBAN = [
+  ValidationErrorsIBAN.NoIBANCountry,
+  ValidationErrorsIBAN.WrongBBANLength,
+  ValidationErrorsIBAN.WrongBBANFormat,
+  ValidationErrorsIBAN.ChecksumNotNumber,
+];
+
+/** A number with the country, the length and the format of an IBAN is one; wrong check digits are a typing error. */
+function ibanFindings(accountNumber: string): Finding[] {
+  const { errorCodes } = validateIBAN(accountNumber.toUpperCase());
+  if (errorCodes.some((code) => NOT_AN_IBAN.includes(code))) return [];
+  if (!errorCodes.includes(ValidationErrorsIBAN.WrongIBANChecksum)) return [];
+  return [reject('The account number is an IBAN whose check digits are wrong.')];
+}
+
 export type Review = { readonly status: 'APPROVED' | 'REJECTED'; readonly reason: string };
 
 /**
- * What the automatic review says by itself. What is certainly wrong is rejected everywhere. What passes is approved
- * only where the service is told to (the sandbox): a check digit does not say whose the account is.
+ * The outcome of the automatic review; undefined when an operator has to decide. An account that is certainly wrong is
+ * rejected. One that passes all checks is approved only in the sandbox: a check digit does not prove who owns the account.
  */
 export function automaticReview(account: FiatAccount, approvesAutomatically: boolean): Review | undefined {
   const findings = findingsOf(account);

@@ -5,6 +5,7 @@ import { actorTable } from '../identity/actor-store.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
+import { NETWORKS } from '../networks/register.ts';
 import { withdrawalWakes } from '../withdrawals/store.ts';
 import {
   createFiatAccountCommand,
@@ -16,6 +17,7 @@ import type { FiatAccount } from './fiat-account.ts';
 import { fiatAccountTable, findFiatAccount } from './store.ts';
 
 const tables: FiatAccountTables = {
+  networks: NETWORKS,
   actors: actorTable,
   fiatAccounts: fiatAccountTable,
   withdrawalWakes,

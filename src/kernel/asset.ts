@@ -46,39 +46,3 @@ export function createAssets(list: readonly Asset[]): Assets {
     format: (code, units) => formatAmount(units, get(code).decimals),
   };
 }
-
-/** The set that Ferry ships with; a configuration file replaces it. */
-export const DEFAULT_ASSETS: readonly Asset[] = [
-  { code: 'USD', decimals: 2, kind: 'FIAT', networks: {} },
-  { code: 'BTC', decimals: 8, kind: 'CRYPTO', networks: { BITCOIN: 'native' } },
-  { code: 'BCH', decimals: 8, kind: 'CRYPTO', networks: { BITCOIN_CASH: 'native' } },
-  { code: 'LTC', decimals: 8, kind: 'CRYPTO', networks: { LITECOIN: 'native' } },
-  {
-    code: 'ETH',
-    decimals: 18,
-    kind: 'CRYPTO',
-    networks: { ETHEREUM: 'native', BASE: 'native', ARBITRUM_ONE: 'native', INK: 'native' },
-  },
-  { code: 'SOL', decimals: 9, kind: 'CRYPTO', networks: { SOLANA: 'native' } },
-  { code: 'POL', decimals: 18, kind: 'CRYPTO', networks: { POLYGON_POS: 'native' } },
-  {
-    code: 'USDC',
-    decimals: 6,
-    kind: 'STABLECOIN',
-    networks: {
-      ETHEREUM: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
-      SOLANA: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v',
-      POLYGON_POS: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
-      BASE: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-      ARBITRUM_ONE: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
-    },
-  },
-  {
-    // The operator mints it, so the operator's own deployment belongs here; these are the sandbox's.
-    code: 'PUSD',
-    decimals: 6,
-    kind: 'STABLECOIN',
-    operatorMinted: true,
-    networks: { ETHEREUM: 'sandbox', SOLANA: 'sandbox', BASE: 'sandbox' },
-  },
-];

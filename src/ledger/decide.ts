@@ -11,7 +11,7 @@ export type Verdict =
   | { readonly kind: 'done'; readonly answer: unknown }
   | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
   | { readonly kind: 'refused'; readonly problem: Problem }
-  /** `decide` threw: a fault of ours, which is this command's alone. */
+  /** `decide` threw: a bug, which fails this command alone. */
   | { readonly kind: 'bug'; readonly error: unknown };
 
 export type Rows = Map<Table<unknown>, Map<string, unknown>>;

@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { binaryArray } from '../database/binary.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import { selectList, type Wanted } from '../database/list.ts';
@@ -68,13 +69,14 @@ const UUID_LENGTH = 36;
 export const newProfiles: Table<Profile> = {
   name: 'profiles by nickname',
   async load(tx, keys) {
+    const wanted = keys.map((key) => ({
+      customerId: key.slice(0, UUID_LENGTH),
+      nickname: key.slice(UUID_LENGTH + 1),
+    }));
     const rows = await tx.query<Profile>(
       `select ${COLUMNS} from unnest($1::uuid[], $2::text[]) as wanted (customer_id, nickname)
        join profiles p using (customer_id, nickname)`,
-      [
-        plainArray(keys.map((key) => key.slice(0, UUID_LENGTH))),
-        textArray(keys.map((key) => key.slice(UUID_LENGTH + 1))),
-      ],
+      columns(wanted, { customerId: 'uuid', nickname: 'text' }),
     );
     return new Map(rows.map((row) => [nicknameKey(row.customerId, row.nickname), row]));
   },
@@ -85,16 +87,16 @@ export const newProfiles: Table<Profile> = {
                             $8::bigint[])
        on conflict do nothing
        returning id`,
-      [
-        plainArray(profiles.map((profile) => profile.id)),
-        plainArray(profiles.map((profile) => profile.customerId)),
-        textArray(profiles.map((profile) => profile.nickname)),
-        textArray(profiles.map((profile) => profile.type)),
-        textArray(profiles.map((profile) => profile.description)),
-        plainArray(profiles.map((profile) => profile.accountId)),
-        textArray(profiles.map((profile) => profile.status)),
-        plainArray(profiles.map((profile) => profile.createdAtNs)),
-      ],
+      columns(profiles, {
+        id: 'uuid',
+        customerId: 'uuid',
+        nickname: 'text',
+        type: 'text',
+        description: 'text',
+        accountId: 'uuid',
+        status: 'text',
+        createdAtNs: 'bigint',
+      }),
     );
     if (rows.length < profiles.length) throw new StaleRead('a nickname');
   },

@@ -1,11 +1,13 @@
-import type { FiatKind } from '../fiat-accounts/fiat-account.ts';
-import type { CryptoNetwork } from '../kernel/address.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { FiatKind } from '../networks/fiat.ts';
+import type { RailName } from '../networks/register.ts';
+
+export type { RailName } from '../networks/register.ts';
 
 /**
- * A way out of the service. A rail is told what to pay and asked what became of it; it never sees the database, and
- * nothing that it does happens inside a transaction.
+ * A rail carries payments out of the service, and reports deposits. The worker submits a payment and later asks for its
+ * state. A rail never sees the database, and no call of a rail is made inside a transaction.
  */
-export type RailName = FiatKind | CryptoNetwork;
 
 /** What is to be paid. The same key always comes with the same payment. */
 export type Payment = {

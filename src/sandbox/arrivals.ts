@@ -1,10 +1,8 @@
 import { Type } from 'typebox';
 import type { Arrivals } from '../deposits/arrivals.ts';
 import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
-import { FiatNetworkName, SuspenseDepositShape } from '../deposits/schema.ts';
+import { SuspenseDepositShape } from '../deposits/schema.ts';
 import { kindOfNetwork } from '../deposits/way.ts';
-import { CryptoNetworkName } from '../fees/schema.ts';
-import { type CryptoNetwork, canonicalAddress, hasNumberedOutputs } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -12,8 +10,11 @@ import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import { NETWORKS, type Networks } from '../networks/register.ts';
+import { cryptoNetworkName, fiatNetworkName, withProperties } from '../networks/schema.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import { TransferShape } from '../transfers/schema.ts';
+import { TransferShape, transferShape } from '../transfers/schema.ts';
 import { deriveTransaction } from './derive.ts';
 import { SUSPENSE_CRYPTO_DEPOSIT } from './examples.ts';
 
@@ -24,7 +25,7 @@ const Reference = (description: string) =>
 
 const CryptoArrival = Type.Object(
   {
-    crypto_network: CryptoNetworkName,
+    crypto_network: cryptoNetworkName(NETWORKS),
     address: Type.String({
       minLength: 1,
       maxLength: LIMITS.cryptoTxHashMax,
@@ -42,7 +43,7 @@ const CryptoArrival = Type.Object(
 
 const FiatArrival = Type.Object(
   {
-    fiat_network: FiatNetworkName,
+    fiat_network: fiatNetworkName(NETWORKS),
     memo_id: Type.String({ minLength: 1, maxLength: 140, description: 'What stands in the memo' }),
     amount: Amount('USD that arrive'),
     account: Reference('The account of yours that is paid; "sandbox" if it is absent'),
@@ -59,7 +60,7 @@ const ArrivalAnswer = Type.Object(
   { ...closed, title: 'SandboxArrival', description: 'Credited, or kept in suspense' },
 );
 
-type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets };
+type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets; readonly networks: Networks };
 
 /** The deposit may be another customer's: then the answer says that it exists, and nothing about it. */
 function withoutOthers(error: unknown, caller: Caller): unknown {
@@ -75,10 +76,12 @@ function withoutOthers(error: unknown, caller: Caller): unknown {
 /** Undefined after a fault. */
 function readOutput(
   fields: Fields,
+  networks: Networks,
   body: { readonly crypto_network: CryptoNetwork; readonly address: string; readonly tx_index?: string },
 ): number | null | undefined {
   const { crypto_network: network, address, tx_index: text } = body;
-  const isNumbered = hasNumberedOutputs(network);
+  const isNumbered = networks.numbersOutputs(network);
+  const { canonicalAddress } = networks;
   if (text === undefined) return isNumbered ? 0 : null;
   const number = /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : undefined;
   if (number !== undefined && number <= LIMITS.outputNumberMax) return number;
@@ -92,7 +95,7 @@ function readOutput(
 }
 
 /** Somebody pays in, from outside. */
-export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[] {
+export function sandboxArrivalRoutes({ arrivals, assets, networks }: Dependencies): Route[] {
   const arrive = async (caller: Caller, arrived: ArrivedDeposit, sentTo: string) => {
     const owner = await arrivals.ownerOf(arrived);
     // Simulating is for one's own addresses, and for those that are nobody's.
@@ -107,7 +110,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
     tag: 'Sandbox',
     scope: 'sandbox:simulate',
     sandboxOnly: true,
-    response: ArrivalAnswer,
+    response: withProperties(ArrivalAnswer, { transfer: Type.Optional(transferShape(networks)) }),
     problems: ['exceeds-precision', 'not-found', 'already-exists'],
   } as const;
   return [
@@ -118,7 +121,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
       summary: 'Simulate a payment to a deposit address',
       description:
         'The same tx_hash and tx_index never credit twice. A payment to an address that is nobody’s is kept in suspense.',
-      body: CryptoArrival,
+      body: withProperties(CryptoArrival, { crypto_network: cryptoNetworkName(networks) }),
       example: {
         crypto_network: 'BITCOIN',
         address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
@@ -134,14 +137,14 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
         if (known !== undefined && assets.get(known).networks[rail] === undefined) {
           fields.fault('/crypto_network', `must be a network of ${asset}`);
         }
-        const output = readOutput(fields, body);
+        const output = readOutput(fields, networks, body);
         fields.check();
         const arrived: ArrivedDeposit = {
           rail,
           address,
           asset,
           amountUnits: units!,
-          txHash: body.tx_hash ?? deriveTransaction(rail, newId(), address).txHash,
+          txHash: body.tx_hash ?? deriveTransaction(networks, rail, newId(), address).txHash,
           output: output!,
         };
         return arrive(caller, arrived, address);
@@ -154,7 +157,7 @@ export function sandboxArrivalRoutes({ arrivals, assets }: Dependencies): Route[
       summary: 'Simulate a bank payment with a memo',
       description:
         'The same reference at the same account never credits twice. A payment with an unknown memo is kept in suspense.',
-      body: FiatArrival,
+      body: withProperties(FiatArrival, { fiat_network: fiatNetworkName(networks) }),
       example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
       answer: { suspense_deposit: SUSPENSE_DEPOSIT },
       async handle({ caller, body }) {

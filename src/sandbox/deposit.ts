@@ -1,9 +1,10 @@
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
-import { CRYPTO_NETWORKS, type CryptoNetwork } from '../kernel/address.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import { type Command, read, refuse, write } from '../ledger/command.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { Networks } from '../networks/register.ts';
 import { transferEvent } from '../transfers/event.ts';
 import { clearingAccount } from '../transfers/rails.ts';
 import { ownProfileProblem, type TransferTables, transferKey } from '../transfers/request.ts';
@@ -19,12 +20,19 @@ export type Deposit = {
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-export type DepositTables = Omit<TransferTables, 'actors'> & { readonly prices: PriceSource };
+export type DepositTables = Omit<TransferTables, 'actors'> & {
+  readonly prices: PriceSource;
+  readonly networks: Networks;
+};
 
 /** The network that it came over, undefined for fiat. One that can only be one need not be named. */
-function readNetwork(fields: Fields, deposit: Deposit, assets: Assets): CryptoNetwork | undefined {
+function readNetwork(
+  fields: Fields,
+  deposit: Deposit,
+  { assets, networks }: { readonly assets: Assets; readonly networks: Networks },
+): CryptoNetwork | undefined {
   const { asset, crypto_network: network } = deposit;
-  const names = CRYPTO_NETWORKS.filter((name) => assets.get(asset).networks[name] !== undefined);
+  const names = networks.cryptoNetworks.filter((name) => assets.get(asset).networks[name] !== undefined);
   if (names.length === 0) {
     if (network !== undefined) fields.fault('/crypto_network', `must be absent, ${asset} is on no network`);
     return undefined;
@@ -48,7 +56,7 @@ export function depositCommand(
   const fields = createFields(assets);
   const known = fields.asset('/asset', asset);
   const units = fields.amount('/amount', deposit.amount, known)!;
-  const network = known === undefined ? undefined : readNetwork(fields, deposit, assets);
+  const network = known === undefined ? undefined : readNetwork(fields, deposit, tables);
   fields.check();
   const id = newId();
   const notional = network && notionalValue(prices.find(asset), assets, asset, units);

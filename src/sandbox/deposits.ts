@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
-import { CryptoNetworkName } from '../fees/schema.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/shapes.ts';
+import { NETWORKS } from '../networks/register.ts';
+import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
 import { transferCreator } from '../transfers/routes.ts';
-import { TransferShape } from '../transfers/schema.ts';
+import { transferShape } from '../transfers/schema.ts';
 import { type DepositTables, depositCommand } from './deposit.ts';
 import { SIMULATED_DEPOSIT } from './examples.ts';
 
@@ -11,7 +12,7 @@ export const SandboxDepositRequest = Type.Object(
   {
     asset: AssetCode('Asset to deposit'),
     amount: Amount('Amount to deposit'),
-    crypto_network: Type.Optional(CryptoNetworkName),
+    crypto_network: Type.Optional(cryptoNetworkName(NETWORKS)),
     ref_id: Type.Optional(RefId),
     metadata: Type.Optional(Metadata),
   },
@@ -23,6 +24,7 @@ export function sandboxDepositRoutes(
   dependencies: DepositTables & Parameters<typeof transferCreator>[0],
 ): Route[] {
   const create = transferCreator(dependencies);
+  const { networks } = dependencies;
   return [
     route({
       method: 'POST',
@@ -35,8 +37,10 @@ export function sandboxDepositRoutes(
       scope: 'sandbox:simulate',
       sandboxOnly: true,
       params: IdParams,
-      body: SandboxDepositRequest,
-      response: TransferShape,
+      body: withProperties(SandboxDepositRequest, {
+        crypto_network: Type.Optional(cryptoNetworkName(networks)),
+      }),
+      response: transferShape(networks),
       problems: ['exceeds-precision', 'forbidden', 'not-found', 'already-exists'],
       example: { asset: 'BTC', crypto_network: 'BITCOIN', amount: '2', ref_id: 'deposit-0001' },
       answer: SIMULATED_DEPOSIT,

@@ -43,7 +43,7 @@ export const COMPLETED_WITHDRAWAL: Transfer = {
   updated_at: EXAMPLE_LATER,
   crypto_tx_hash: 'bdc9abbe2c37c61a3831225a9ddba51148e03f37648cdce4f4f1f673062a40a1',
   crypto_tx_index: '1',
-  secondary_status: { name: 'PAID', detail: 'BITCOIN confirmed the payment 3 times.' },
+  secondary_status: { name: 'PAID', detail: '3 confirmations on BITCOIN.' },
 };
 
 export const FAILED_WITHDRAWAL: Transfer = {

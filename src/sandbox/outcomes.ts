@@ -3,8 +3,9 @@ import { notFound, Problem } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import type { Networks } from '../networks/register.ts';
 import type { RailName } from '../rails/rail.ts';
-import { TransferShape } from '../transfers/schema.ts';
+import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
 import { endCommand, failedByRail, type OutcomeTables } from '../withdrawals/outcome.ts';
 import { paymentOf } from '../withdrawals/transitions.ts';
@@ -14,6 +15,7 @@ import type { SimulatedRails } from './simulated.ts';
 type Dependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
+  readonly networks: Networks;
   readonly rails: SimulatedRails;
   readonly tables: OutcomeTables;
   findTransfer(database: Database, customerId: string, id: string): Promise<Transfer | undefined>;
@@ -63,7 +65,7 @@ export function sandboxOutcomeRoutes(dependencies: Dependencies): Route[] {
     scope: 'sandbox:simulate',
     sandboxOnly: true,
     params: IdParams,
-    response: TransferShape,
+    response: transferShape(dependencies.networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
   return [

@@ -1,5 +1,6 @@
 import { newId } from '../kernel/id.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import type { Networks } from '../networks/register.ts';
 import {
   createRails,
   type Notice,
@@ -10,61 +11,64 @@ import {
   type RailName,
   type Rails,
 } from '../rails/rail.ts';
-import { deriveAddress, deriveTransaction } from './derive.ts';
-import { durationMs, isChain, RAIL_FACTS, type RailFacts } from './facts.ts';
+import { type ChainFacts, durationMs, isChain, type RailFacts, railFacts } from './facts.ts';
 import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './journal.ts';
-import { type Behaviour, behaviourOf } from './steering.ts';
+import { type Behaviour, type BehaviourOf, createSteering } from './steering.ts';
 
-/** What all simulated rails share: one memory, one clock, and how much faster than outside it runs. */
+/** What all simulated rails share. */
 export type World = {
+  readonly networks: Networks;
   readonly journal: RailJournal;
   readonly now: () => Instant;
+  /** How much faster than outside the sandbox time passes. */
   readonly speed: number;
 };
 
 const HOUR_MS = 3_600_000;
 const HORIZON_MS = 60_000;
-/** Requests that a rail with the behaviour `down` turns away. */
+/** Requests that a rail with the behaviour `down` does not accept. */
 const TURNED_AWAY_MAX = 3;
-/** A payment is looked at about so often while it gathers confirmations, however many it needs. */
-const LOOKS = 4;
-/** What the sandbox's Solana pays for a token account: 165 bytes, exempt from rent. */
-export const TOKEN_ACCOUNT_LAMPORTS = 2_039_280n;
+/** A payment is asked about this many times while it gathers confirmations, however many it needs. */
+const ASKS_MAX = 4;
 
 const toNs = (ms: number): Instant => BigInt(Math.ceil(ms * 1_000)) * 1_000n;
 const toMs = (ns: Instant): number => Number(ns / NS_PER_MS);
 
-/** How long after it was taken on a payment is final; undefined when only the user decides. */
+/** Time from accepting a payment until it is final; undefined when only the user decides. */
 function finalAfterNs(facts: RailFacts, behaviour: Behaviour, speed: number): Instant | undefined {
   if (behaviour === 'pending') return undefined;
   if (behaviour === 'refuse') return 0n;
   return toNs((durationMs(facts) + (behaviour === 'late' ? HOUR_MS : 0)) / speed);
 }
 
+type RequestOf = (rail: RailName, payment: Payment) => JournalRequest;
+
 function destinationText({ destination }: Payment): string {
   return 'address' in destination ? destination.address : JSON.stringify(destination.instructions);
 }
 
-function requestOf(name: RailName, payment: Payment): JournalRequest {
-  const { key, asset, amountUnits } = payment;
-  const behaviour = behaviourOf(payment);
-  return { rail: name, key, asset, amountUnits, destination: destinationText(payment), behaviour };
+function createRequestOf(behaviourOf: BehaviourOf): RequestOf {
+  return (rail, payment) => {
+    const { key, asset, amountUnits } = payment;
+    const behaviour = behaviourOf(payment);
+    return { rail, key, asset, amountUnits, destination: destinationText(payment), behaviour };
+  };
 }
 
 function completed(facts: RailFacts, entry: JournalRequest): Extract<PaymentState, { kind: 'completed' }> {
   const { key, destination } = entry;
-  if (!isChain(facts)) return { kind: 'completed', detail: `The ${facts.name} rail has paid.` };
+  if (!isChain(facts)) return { kind: 'completed', detail: `Paid by the ${facts.name} rail.` };
   return {
     kind: 'completed',
-    detail: `${facts.name} confirmed the payment ${facts.confirmations} times.`,
-    ...deriveTransaction(facts.name, key, destination),
+    detail: `${facts.confirmations} confirmations on ${facts.name}.`,
+    ...facts.transactionFor(key, destination),
   };
 }
 
 const FAILED = { kind: 'failed', reason: 'The rail could not deliver the payment.' } as const;
 const REFUSED = { kind: 'failed', reason: 'The rail refused the payment.' } as const;
 
-/** What the rail says about a payment at that time: the same for the same entry and time, on every node. */
+/** The state of a payment at that time. Every node computes the same state from the same entry. */
 function stateOf(facts: RailFacts, entry: JournalEntry, now: Instant, speed: number): PaymentState {
   if (entry.forced === 'completed') return completed(facts, entry);
   if (entry.forced === 'failed') return FAILED;
@@ -83,17 +87,12 @@ function stateOf(facts: RailFacts, entry: JournalEntry, now: Instant, speed: num
   return confirming(facts, entry, elapsedNs, speed);
 }
 
-function confirming(
-  facts: Extract<RailFacts, { blockMs: number }>,
-  entry: JournalEntry,
-  elapsedNs: Instant,
-  speed: number,
-): PaymentState {
+function confirming(facts: ChainFacts, entry: JournalEntry, elapsedNs: Instant, speed: number): PaymentState {
   const blockNs = toNs(facts.blockMs / speed);
   const have = Number(elapsedNs / blockNs);
-  const stepBlocks = Math.ceil(facts.confirmations / LOOKS);
+  const stepBlocks = Math.ceil(facts.confirmations / ASKS_MAX);
   const nextBlock = Math.min(facts.confirmations, (Math.floor(have / stepBlocks) + 1) * stepBlocks);
-  const onChain: OnChain = have === 0 ? {} : deriveTransaction(facts.name, entry.key, entry.destination);
+  const onChain: OnChain = have === 0 ? {} : facts.transactionFor(entry.key, entry.destination);
   return {
     kind: 'pending',
     confirmations: { have, need: facts.confirmations },
@@ -102,7 +101,7 @@ function confirming(
   };
 }
 
-/** What the rail will say without being asked. */
+/** What the rail will report without being asked. */
 function plannedNotices(facts: RailFacts, entry: JournalRequest, now: Instant, speed: number): TimedNotice[] {
   const { behaviour, key } = entry;
   const about = { about: 'payment', rail: facts.name, key } as const;
@@ -128,9 +127,26 @@ function silence(signal: AbortSignal): Promise<never> {
   });
 }
 
-export function createSimulatedRail(facts: RailFacts, { journal, now, speed }: World): Rail {
+/** What only a crypto network or only a bank offers. */
+function specialties(facts: RailFacts, journal: RailJournal, requestOf: RequestOf): Partial<Rail> {
+  if (!isChain(facts)) return { depositInstructions: async () => facts.instructions };
+  const { name, nativeAsset, tokenAccountRentUnits } = facts;
+  const depositAddress = async (id: string) => facts.addressFor(id);
+  if (tokenAccountRentUnits === undefined) return { depositAddress };
+  return {
+    depositAddress,
+    /** Only tokens need an account, and only for the first payment, unless the recipient closes the account again. */
+    async rentOf(payment) {
+      if (payment.asset === nativeAsset) return 0n;
+      const request = requestOf(name, payment);
+      if (request.behaviour === 'rent') return tokenAccountRentUnits;
+      return (await journal.isKnownDestination(request)) ? 0n : tokenAccountRentUnits;
+    },
+  };
+}
+
+function createSimulatedRail(facts: RailFacts, { journal, now, speed }: World, requestOf: RequestOf): Rail {
   const { name } = facts;
-  const chain = isChain(facts) ? facts : undefined;
   return {
     name,
     horizonMs: HORIZON_MS / speed,
@@ -139,7 +155,7 @@ export function createSimulatedRail(facts: RailFacts, { journal, now, speed }: W
       const { behaviour } = request;
       if (behaviour === 'lost' && (await journal.turnAway(request)) === 1) return silence(signal);
       if (behaviour === 'down' && (await journal.turnAway(request)) <= TURNED_AWAY_MAX) {
-        return { kind: 'failed', meaning: 'retry', reason: `The ${name} rail is not available.` };
+        return { kind: 'failed', meaning: 'retry', reason: `The ${name} rail is unavailable.` };
       }
       const at = now();
       const entry = await journal.arrive(request, at, plannedNotices(facts, request, at, speed));
@@ -152,43 +168,14 @@ export function createSimulatedRail(facts: RailFacts, { journal, now, speed }: W
       const entry = await journal.find(name, key);
       return entry === undefined ? { kind: 'not-found' } : stateOf(facts, entry, now(), speed);
     },
-    // The sandbox's rails cost their operator nothing.
+    // Sending costs nothing in the sandbox.
     quoteFee: async () => 0n,
-    ...(name === 'SOLANA' && { rentOf: (payment: Payment) => solanaRent(payment, journal) }),
-    ...(chain !== undefined && { depositAddress: async (id: string) => deriveAddress(chain.name, id) }),
-    ...(!isChain(facts) && { depositInstructions: async () => SANDBOX_INSTRUCTIONS[facts.name] }),
+    ...specialties(facts, journal, requestOf),
   };
 }
 
-/** Only tokens need an account of their own, and only the first time, unless the recipient closes it again. */
-async function solanaRent(payment: Payment, journal: RailJournal): Promise<bigint> {
-  if (payment.asset === 'SOL') return 0n;
-  const request = requestOf('SOLANA', payment);
-  if (request.behaviour === 'rent') return TOKEN_ACCOUNT_LAMPORTS;
-  return (await journal.isKnownDestination(request)) ? 0n : TOKEN_ACCOUNT_LAMPORTS;
-}
-
-const SANDBOX_INSTRUCTIONS = {
-  wire: {
-    wire: {
-      account_number: '000987654321',
-      routing_details: {
-        routing_number_type: 'ABA',
-        routing_number: '021000021',
-        bank_name: 'Sandbox Bank',
-        bank_address: { country: 'US', address1: '1 Pier Street', city: 'New York', province: 'NY' },
-      },
-      fiat_account_owner_address: { country: 'US', address1: '2 Pier Street', city: 'New York' },
-    },
-  },
-  cubix: { cubix: { account_id: 'FERRY-SANDBOX' } },
-  bank_network_2: { bank_network_2: { account_number: '2000987654' } },
-  bank_network_3: { bank_network_3: { account_number: '3000987654' } },
-  cbit: { cbit: { wallet_address: 'ferry-sandbox-cbit' } },
-} as const;
-
 export type SimulatedRails = Rails & {
-  /** The user of the sandbox decides a payment, as if the rail had. False: it is final already. */
+  /** The user of the sandbox decides a payment in place of the rail. Undefined: the payment was final before. */
   decide(
     rail: RailName,
     payment: Payment,
@@ -196,24 +183,26 @@ export type SimulatedRails = Rails & {
   ): Promise<PaymentState | undefined>;
 };
 
-/** Every way out there is, simulated. */
+/** A simulated rail for every network of the register. */
 export function createSimulatedRails(world: World): SimulatedRails {
-  const { journal, now, speed } = world;
+  const { networks, journal, now, speed } = world;
+  const requestOf = createRequestOf(createSteering(networks));
+  const every = railFacts(networks);
   const source = {
     collect: (noticesMax: number) => journal.notices(now(), noticesMax),
     acknowledge: (ids: readonly string[]) => journal.acknowledge(ids),
   };
   return {
     ...createRails(
-      RAIL_FACTS.map((facts) => createSimulatedRail(facts, world)),
+      every.map((facts) => createSimulatedRail(facts, world, requestOf)),
       [source],
     ),
     async decide(name, payment, outcome) {
-      const facts = RAIL_FACTS.find((one) => one.name === name)!;
+      const facts = every.find((one) => one.name === name)!;
       const request = requestOf(name, payment);
       const finalNs = finalAfterNs(facts, request.behaviour, speed);
       const at = now();
-      // One that never becomes final by itself can be decided whenever it arrived.
+      // A payment that never becomes final by itself can be decided at any time.
       const finalBeforeNs = finalNs === undefined ? 0n : at - finalNs;
       if (!(await journal.force(request, outcome, at, finalBeforeNs))) return undefined;
       return outcome === 'completed' ? completed(facts, request) : FAILED;

@@ -1,4 +1,4 @@
-import { CRYPTO_NETWORKS } from '../kernel/address.ts';
+import type { Networks } from '../networks/register.ts';
 import type { Payment } from '../rails/rail.ts';
 import { deriveAddress } from './derive.ts';
 
@@ -26,26 +26,28 @@ export const STEERINGS = Object.keys(BEHAVIOURS) as readonly Steering[];
 
 export const MEMO_PREFIX = 'sandbox:';
 
-/** The same on all EVM networks. */
-const byAddress = new Map<string, Steering>(
-  CRYPTO_NETWORKS.flatMap((network) =>
-    STEERINGS.map((one) => [deriveAddress(network, one).toLowerCase(), one] as const),
-  ),
-);
-
-/** `"666.01"`, `"0.0066601"` and `"66601000"` have the same digits; so every asset has such an amount. */
+/** `"666.01"`, `"0.0066601"` and `"66601000"` have the same digits, so that every asset has such an amount. */
 function digitsOf(amount: string): string {
   return amount.replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
 }
 
-export function behaviourOf(payment: Pick<Payment, 'amount' | 'memo' | 'destination'>): Behaviour {
-  const { memo, destination } = payment;
-  if (memo?.startsWith(MEMO_PREFIX)) {
-    const name = memo.slice(MEMO_PREFIX.length).trim();
-    if (Object.hasOwn(BEHAVIOURS, name)) return name as Steering;
-  }
-  const addressed = 'address' in destination ? byAddress.get(destination.address.toLowerCase()) : undefined;
-  if (addressed !== undefined) return addressed;
-  const digits = digitsOf(payment.amount);
-  return STEERINGS.find((one) => BEHAVIOURS[one].digits === digits) ?? 'pay';
+export type BehaviourOf = (payment: Pick<Payment, 'amount' | 'memo' | 'destination'>) => Behaviour;
+
+/** The memo decides first, then the address, then the amount. */
+export function createSteering(networks: Networks): BehaviourOf {
+  const byAddress = new Map<string, Steering>(
+    networks.cryptoNetworks.flatMap((network) =>
+      STEERINGS.map((one) => [deriveAddress(networks, network, one).toLowerCase(), one] as const),
+    ),
+  );
+  return ({ memo, destination, amount }) => {
+    if (memo?.startsWith(MEMO_PREFIX)) {
+      const name = memo.slice(MEMO_PREFIX.length).trim();
+      if (Object.hasOwn(BEHAVIOURS, name)) return name as Steering;
+    }
+    const addressed = 'address' in destination ? byAddress.get(destination.address.toLowerCase()) : undefined;
+    if (addressed !== undefined) return addressed;
+    const digits = digitsOf(amount);
+    return STEERINGS.find((one) => BEHAVIOURS[one].digits === digits) ?? 'pay';
+  };
 }

@@ -8,6 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts'
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
+import { presentSettlement } from './present.ts';
 import {
   type AskedWindow,
   callerFault,
@@ -19,7 +20,7 @@ import {
   windowOf,
 } from './rules.ts';
 import type { SettlementTransactionRequest } from './schema.ts';
-import { type Leg, presentSettlement, type Settlement } from './transaction.ts';
+import type { Leg, Settlement } from './transaction.ts';
 
 export type SettlementTables = {
   readonly assets: Assets;
@@ -169,12 +170,12 @@ export function moveSettlementCommand(
       const settlement = view.row(settlements, id);
       const notYours = callerFault(settlement, id, move, caller.customerId);
       if (notYours !== undefined) return refuse(notYours);
-      // Nothing new is agreed with a disabled profile. Cancelling stays allowed.
+      // Nothing new is agreed with a disabled profile; the caller's own is named first. Cancelling stays allowed.
       const disabled =
         move === 'cancel'
           ? undefined
-          : (disabledFault(view.row(profiles, sourceProfileId)!) ??
-            disabledFault(view.row(profiles, targetProfileId)!));
+          : (disabledFault(view.row(profiles, targetProfileId)!) ??
+            disabledFault(view.row(profiles, sourceProfileId)!));
       const fault = disabled ?? moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
       const next = moved(settlement!, move, view.recordedAt);

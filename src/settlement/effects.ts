@@ -1,7 +1,7 @@
 import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
-import type { Settlement } from './transaction.ts';
+import type { SecondaryStatus, Settlement } from './transaction.ts';
 
 /** A balance that a transaction changes, by name, and by how much: below zero it takes, above zero it brings. */
 export type BalanceEffect = {
@@ -33,8 +33,6 @@ export function effectsOf(
         ],
   );
 }
-
-export type SecondaryStatus = { readonly name: string; readonly detail: string };
 
 /** Which side lacks how much of what. Undefined when nothing stands in the way. */
 export function awaitingFunds(

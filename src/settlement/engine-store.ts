@@ -1,5 +1,6 @@
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { BalanceKey, Table } from '../ledger/command.ts';
@@ -23,8 +24,8 @@ export async function resign(connection: Queryable): Promise<void> {
   await connection.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
 }
 
-/** Fails when the database is away. */
-export async function checkThere(database: Queryable): Promise<void> {
+/** Throws when the database is unavailable. */
+export async function checkReachable(database: Queryable): Promise<void> {
   await database.query('select 1');
 }
 
@@ -166,12 +167,7 @@ async function upsertWaits(database: Queryable, waits: readonly Wait[], conditio
      set seen_units = least(w.seen_units, excluded.seen_units), until_ns = greatest(w.until_ns, excluded.until_ns),
          version = w.version + 1
      where ${condition}`,
-    [
-      plainArray(waits.map((wait) => wait.profileId)),
-      textArray(waits.map((wait) => wait.asset)),
-      plainArray(waits.map((wait) => wait.seenUnits)),
-      plainArray(waits.map((wait) => wait.untilNs)),
-    ],
+    columns(waits, { profileId: 'uuid', asset: 'text', seenUnits: 'numeric', untilNs: 'bigint' }),
   );
 }
 
@@ -195,7 +191,7 @@ export async function grownOf(database: Queryable, keys: readonly BalanceKey[]):
   return database.query<Grown>(
     `select ${GROWN} from unnest($1::uuid[], $2::text[]) as changed (profile_id, asset)
      join settlement_grown g using (profile_id, asset)`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+    columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
 }
 

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { availableOf } from '../ledger/balances.ts';
 import { AWAITING_PARTY, awaitingFunds, COVERED, effectsOf } from './effects.ts';
-import type { DisabledProfiles } from './engine.ts';
+import type { DisabledProfiles } from './engine/plan.ts';
 import { partiesOf, type Settlement } from './transaction.ts';
 
 /**

@@ -1,24 +1,20 @@
 import { event } from '../events/outbox.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Write } from '../ledger/command.ts';
-import {
-  TRANSFER_STATUSES,
-  TRANSFER_TYPES,
-  type Transfer,
-  type TransferStatus,
-  type TransferType,
-  transferText,
-} from './transfer.ts';
+import { type Transfer, transferText } from './transfer.ts';
 
-/** `transfer.wire_withdrawal.pending` */
-const EVENT_TYPES = Object.fromEntries(
-  TRANSFER_TYPES.map((type) => [
-    type,
-    Object.fromEntries(
-      TRANSFER_STATUSES.map((status) => [status, `transfer.${type.toLowerCase()}.${status.toLowerCase()}`]),
-    ),
-  ]),
-) as Record<TransferType, Record<TransferStatus, string>>;
+/** `transfer.wire_withdrawal.pending`. Written once for each type and status. */
+const eventTypes = new Map<string, string>();
+
+function eventTypeOf({ type, status }: Pick<Transfer, 'type' | 'status'>): string {
+  const key = type + status;
+  let name = eventTypes.get(key);
+  if (name === undefined) {
+    name = `transfer.${type.toLowerCase()}.${status.toLowerCase()}`;
+    eventTypes.set(key, name);
+  }
+  return name;
+}
 
 /** The transfer as it is now; `text` is what `transferText` says of it, where that is at hand. */
 export function transferEvent(
@@ -27,6 +23,5 @@ export function transferEvent(
   text: string = transferText(transfer, assets),
 ): Write {
   const { customerId, id, updatedAtNs, batchId } = transfer;
-  const type = EVENT_TYPES[transfer.type][transfer.status];
-  return event(type, customerId, id, updatedAtNs, text, batchId !== undefined);
+  return event(eventTypeOf(transfer), customerId, id, updatedAtNs, text, batchId !== undefined);
 }

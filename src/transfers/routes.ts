@@ -13,12 +13,12 @@ import { CRYPTO_WITHDRAWAL, FIAT_WITHDRAWAL, INTERNAL_TRANSFER, PLATFORM_TRANSFE
 import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
 import {
-  CryptoWithdrawalRequest,
+  cryptoWithdrawalRequest,
   FiatWithdrawalRequest,
   PlatformTransferRequest,
-  TransferListQuery,
-  TransferListShape,
-  TransferShape,
+  transferListQuery,
+  transferListShape,
+  transferShape,
 } from './schema.ts';
 import { findTransfer, newTransfers } from './store.ts';
 import { type Transfer, transferText } from './transfer.ts';
@@ -68,7 +68,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
     method: 'POST',
     tag: 'Transfers',
     body: PlatformTransferRequest,
-    response: TransferShape,
+    response: transferShape(dependencies.networks),
     problems: CREATION_PROBLEMS,
   } as const;
   return [
@@ -116,6 +116,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
 }
 
 function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
+  const { networks } = dependencies;
   const create = transferCreator(dependencies);
   const tables = { ...dependencies, newTransfers, newWork };
   return [
@@ -137,7 +138,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
         ref_id: 'payout-3310',
         memo: 'Invoice 2041',
       },
-      response: TransferShape,
+      response: transferShape(networks),
       problems: CREATION_PROBLEMS,
       answer: FIAT_WITHDRAWAL,
       examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
@@ -152,7 +153,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
       description:
         'Sends an asset to an address on a crypto network. The total is held at once; the withdrawal is PENDING until the network has confirmed it.',
       scope: 'transfer:write_crypto_withdrawal',
-      body: CryptoWithdrawalRequest,
+      body: cryptoWithdrawalRequest(networks),
       example: {
         profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
         asset: 'BTC',
@@ -162,7 +163,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
         ref_id: 'payout-3311',
         beneficiary: { person_details: { first_name: 'Grace', last_name: 'Hopper' } },
       },
-      response: TransferShape,
+      response: transferShape(networks),
       problems: [...CREATION_PROBLEMS, 'fee-expired'],
       answer: { ...CRYPTO_WITHDRAWAL, ref_id: 'payout-3311' },
       examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
@@ -171,7 +172,7 @@ function withdrawalRoutes(dependencies: TransferDependencies): Route[] {
   ];
 }
 
-function readRoutes({ database, assets }: TransferDependencies): Route[] {
+function readRoutes({ database, assets, networks }: TransferDependencies): Route[] {
   const present = (transfer: Transfer) => transferText(transfer, assets);
   return [
     route({
@@ -181,8 +182,8 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       tag: 'Transfers',
       summary: 'List transfers',
       scope: 'transfer:read_transfer',
-      query: TransferListQuery,
-      response: TransferListShape,
+      query: transferListQuery(networks),
+      response: transferListShape(networks),
       problems: [],
       answer: { items: [CRYPTO_WITHDRAWAL] },
       async handle({ caller, query }) {
@@ -199,7 +200,7 @@ function readRoutes({ database, assets }: TransferDependencies): Route[] {
       summary: 'Get a transfer',
       scope: 'transfer:read_transfer',
       params: IdParams,
-      response: TransferShape,
+      response: transferShape(networks),
       problems: ['not-found'],
       answer: CRYPTO_WITHDRAWAL,
       async handle({ caller, params }) {

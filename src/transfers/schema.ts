@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import { CryptoNetworkName } from '../fees/schema.ts';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import {
   Amount,
@@ -13,11 +12,13 @@ import {
   RefId,
 } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { TRANSFER_STATUSES, TRANSFER_TYPES } from './transfer.ts';
+import { NETWORKS, type Networks } from '../networks/register.ts';
+import { cryptoNetworkName, transferTypeName, withProperties } from '../networks/schema.ts';
+import { TRANSFER_STATUSES } from './transfer.ts';
 
-export { CryptoNetworkName };
-
-const TransferTypeName = Type.Enum([...TRANSFER_TYPES]);
+/** Shapes with names of the register: the product's, and a function that makes the same shape for another register. */
+const CryptoNetworkName = cryptoNetworkName(NETWORKS);
+const TransferTypeName = transferTypeName(NETWORKS);
 const TransferStatus = Type.Enum([...TRANSFER_STATUSES]);
 
 export const TransferShape = Type.Object(
@@ -70,6 +71,12 @@ export const TransferShape = Type.Object(
   },
   { ...closed, title: 'Transfer' },
 );
+
+export const transferShape = (networks: Networks) =>
+  withProperties(TransferShape, {
+    type: transferTypeName(networks),
+    crypto_network: Type.Optional(cryptoNetworkName(networks)),
+  });
 
 export const PlatformTransferRequest = Type.Object(
   {
@@ -149,6 +156,9 @@ export const CryptoWithdrawalRequest = Type.Object(
   { ...closed, title: 'CryptoWithdrawalRequest' },
 );
 
+export const cryptoWithdrawalRequest = (networks: Networks) =>
+  withProperties(CryptoWithdrawalRequest, { crypto_network: cryptoNetworkName(networks) });
+
 export const TransferListQuery = listQuery(
   {
     ids: Several(Id('Transfer'), 'Transfers with these ids'),
@@ -167,4 +177,9 @@ export const TransferListQuery = listQuery(
   ['created_at', 'updated_at'],
 );
 
-export const TransferListShape = listShape(TransferShape, 'TransferList');
+export const transferListQuery = (networks: Networks) =>
+  withProperties(TransferListQuery, {
+    type: Several(transferTypeName(networks), 'Transfers of these types'),
+  });
+
+export const transferListShape = (networks: Networks) => listShape(transferShape(networks), 'TransferList');

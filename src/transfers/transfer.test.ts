@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createAssets, DEFAULT_ASSETS } from '../kernel/asset.ts';
+import { createAssets } from '../kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../networks/default-assets.ts';
 import { type Transfer, transferText } from './transfer.ts';
 
 const assets = createAssets(DEFAULT_ASSETS);

@@ -1,6 +1,9 @@
 import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
+import { NETWORKS, type TransferType } from '../networks/register.ts';
+
+export { INSIDE_TYPES, type TransferType } from '../networks/register.ts';
 
 /** A transfer as the service keeps it: amounts in units, times in nanoseconds. */
 export type Transfer = {
@@ -39,35 +42,7 @@ export type Transfer = {
   readonly batchId?: string;
 };
 
-export const TRANSFER_TYPES = [
-  'INTERNAL_TRANSFER_DEBIT',
-  'INTERNAL_TRANSFER_CREDIT',
-  'CRYPTO_DEPOSIT',
-  'CRYPTO_WITHDRAWAL',
-  'WIRE_DEPOSIT',
-  'WIRE_WITHDRAWAL',
-  'SEN_DEPOSIT',
-  'SEN_WITHDRAWAL',
-  'BANK_DEPOSIT',
-  'BANK_WITHDRAWAL',
-  'PLATFORM_TRANSFER_DEBIT',
-  'PLATFORM_TRANSFER_CREDIT',
-  'SIGNET_DEPOSIT',
-  'SIGNET_WITHDRAWAL',
-  'CBIT_WITHDRAWAL',
-  'CBIT_DEPOSIT',
-  'CUBIX_DEPOSIT',
-  'CUBIX_WITHDRAWAL',
-] as const;
-export type TransferType = (typeof TRANSFER_TYPES)[number];
-
-/** Inside the service. They are complete when they are made, and never change; the schema holds them to it. */
-export const INSIDE_TYPES: readonly TransferType[] = [
-  'PLATFORM_TRANSFER_DEBIT',
-  'PLATFORM_TRANSFER_CREDIT',
-  'INTERNAL_TRANSFER_DEBIT',
-  'INTERNAL_TRANSFER_CREDIT',
-];
+export const TRANSFER_TYPES = NETWORKS.transferTypes;
 
 export const TRANSFER_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const;
 export type TransferStatus = (typeof TRANSFER_STATUSES)[number];

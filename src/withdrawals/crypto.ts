@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { type Charge, chargeOf, type Given, readGiven } from '../fees/charge.ts';
-import { readDestination } from '../fees/destination.ts';
+import { type DestinationRules, readDestination } from '../fees/destination.ts';
 import { feeFault, type GuaranteedFee, noFeeProblem } from '../fees/guaranteed-fee.ts';
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
@@ -18,6 +18,7 @@ import {
   type View,
   write,
 } from '../ledger/command.ts';
+import type { Networks } from '../networks/register.ts';
 import { transferKey } from '../transfers/request.ts';
 import type { CryptoWithdrawalRequest } from '../transfers/schema.ts';
 import type { Transfer } from '../transfers/transfer.ts';
@@ -35,6 +36,7 @@ export type CryptoWithdrawalTables = WithdrawalTables & {
   readonly guaranteedFees: Table<GuaranteedFee>;
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
+  readonly networks: Networks;
 };
 
 type Request = Static<typeof CryptoWithdrawalRequest>;
@@ -54,9 +56,10 @@ function readBalanceAsset(fields: Fields, request: Request, assets: Assets): voi
 }
 
 /** What can be said about the request without looking at anything else. */
-function readRequest(request: Request, assets: Assets): Given {
+function readRequest(request: Request, rules: DestinationRules): Given {
+  const { assets } = rules;
   const fields = createFields(assets);
-  const asset = readDestination(fields, request, assets);
+  const asset = readDestination(fields, request, rules);
   readBalanceAsset(fields, request, assets);
   const { beneficiary } = request;
   if (
@@ -85,7 +88,9 @@ function chargeFor(
     return feeUnits === undefined ? noFeeProblem(asset) : chargeOf(given, feeUnits, asset, assets);
   }
   const fee = view.row(tables.guaranteedFees, feeId);
-  const fault = feeFault(feeId, fee, caller.customerId, request, view.now);
+  const { customerId } = caller;
+  const use = { feeId, fee, customerId, destination: request, now: view.now };
+  const fault = feeFault(use, tables.networks);
   if (fault !== undefined) return fault;
   const { amountUnits, feeUnits } = fee!;
   const charge = chargeOf(given, feeUnits, asset, assets);
@@ -167,7 +172,7 @@ export function cryptoWithdrawalCommand(
 ): Command<Transfer> {
   const { assets, guaranteedFees } = tables;
   const { asset, balance_asset: balanceAsset, ...others } = request;
-  const given = readRequest(request, assets);
+  const given = readRequest(request, tables);
   const order = { id: newId(), caller, request, given, price: tables.prices.find(asset) };
   // Naming the asset itself as the one to debit says nothing.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };

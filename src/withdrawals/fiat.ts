@@ -8,7 +8,7 @@ import { newId } from '../kernel/id.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table } from '../ledger/command.ts';
-import { FIAT_RAILS } from '../transfers/rails.ts';
+import type { Networks } from '../networks/register.ts';
 import { requireForThirdParty, transferKey } from '../transfers/request.ts';
 import type { FiatWithdrawalRequest } from '../transfers/schema.ts';
 import type { Transfer } from '../transfers/transfer.ts';
@@ -25,6 +25,7 @@ import { awaitingApproval, queued, type Words } from './words.ts';
 export type FiatWithdrawalTables = WithdrawalTables & {
   readonly fiatAccounts: Table<FiatAccount>;
   readonly schedule: FeeSchedule;
+  readonly networks: Networks;
 };
 
 type Request = Static<typeof FiatWithdrawalRequest>;
@@ -47,11 +48,12 @@ function fiatAccountFault(
   caller: Caller,
   request: Request,
   account: FiatAccount | undefined,
+  networks: Networks,
 ): Problem | undefined {
   if (account?.customerId !== caller.customerId) return notFound('fiat account', request.fiat_account_id);
   if (account.deletedAtNs !== null) return invalidField('/fiat_account_id', 'names a deleted fiat account');
   if (account.status === 'REJECTED') return invalidField('/fiat_account_id', 'names a rejected fiat account');
-  const { memoLengthMax } = FIAT_RAILS[account.kind];
+  const { memoLengthMax } = networks.fiat(account.kind);
   if (request.memo !== undefined && Array.from(request.memo).length > memoLengthMax) {
     return invalidField(
       '/memo',
@@ -70,7 +72,7 @@ export function fiatWithdrawalCommand(
   request: Request,
   tables: FiatWithdrawalTables,
 ): Command<Transfer> {
-  const { assets, fiatAccounts, schedule } = tables;
+  const { assets, fiatAccounts, schedule, networks } = tables;
   const given = readRequest(caller, request, assets);
   const id = newId();
   const canonical = normalised(request, given, (units) => assets.format(USD, units));
@@ -81,7 +83,8 @@ export function fiatWithdrawalCommand(
     decide(view) {
       const account = view.row(fiatAccounts, request.fiat_account_id);
       const fault =
-        withdrawalFault(caller, request, view, tables) ?? fiatAccountFault(caller, request, account);
+        withdrawalFault(caller, request, view, tables) ??
+        fiatAccountFault(caller, request, account, networks);
       if (fault !== undefined) return refuse(fault);
       if (!tables.hasRail(account!.kind)) {
         const message = `is paid over ${account!.kind}, which has no configured rail on this service`;
@@ -90,7 +93,7 @@ export function fiatWithdrawalCommand(
       const charge = chargeOf(given, schedule.fiat(account!.kind), USD, assets);
       if (charge instanceof Problem) return refuse(charge);
       const kind = {
-        type: FIAT_RAILS[account!.kind].type,
+        type: networks.fiat(account!.kind).withdrawalType,
         asset: USD,
         balanceAsset: USD,
         balanceUnits: charge.totalUnits,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressFault, CRYPTO_NETWORKS } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { NETWORKS } from '../../src/networks/register.ts';
 import {
   type Answer,
   expectInvalid,
@@ -107,7 +107,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
 });
 
 describe('deposits', () => {
-  it.each(CRYPTO_NETWORKS)('arrive at an own, valid address on %s', async (network) => {
+  it.each(NETWORKS.cryptoNetworks)('arrive at an own, valid address on %s', async (network) => {
     const asset = {
       BITCOIN: 'BTC',
       BITCOIN_CASH: 'BCH',
@@ -121,7 +121,7 @@ describe('deposits', () => {
       crypto_network: network,
       metadata: { user: '7' },
     });
-    expect(addressFault(network, way.body.address)).toBeUndefined();
+    expect(NETWORKS.addressFault(network, way.body.address)).toBeUndefined();
     const body = { crypto_network: network, address: way.body.address, asset: asset ?? 'ETH', amount: '2' };
     const { body: answer } = await alice.call('POST', '/v2/sandbox/crypto-deposits', body);
     expect(answer.transfer).toMatchObject({

@@ -128,7 +128,7 @@ beforeAll(async () => {
   // Rails contradict themselves only when something is badly wrong with them.
   await service.database.query(
     `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)
-     values ($1, 'BITCOIN', 'COMPLETED', 'FAILED', 'BITCOIN confirmed the payment 3 times.', 1)`,
+     values ($1, 'BITCOIN', 'COMPLETED', 'FAILED', '3 confirmations on BITCOIN.', 1)`,
     [newId()],
   );
   const sorted = [...secured].sort((a, b) => ORDER.indexOf(a.method) - ORDER.indexOf(b.method));

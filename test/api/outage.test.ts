@@ -49,19 +49,19 @@ it('a database that goes away is one line in the log of an idle node, and one wh
   await expect.poll(closed.attempts).toBeGreaterThan(60);
   expect(await ready()).toBe(503);
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'the database is away, and background work waits until it is back',
+    'the database is unavailable; background work is paused until it is available again',
   ]);
   const parts = lines[0]!.err!.message.split(': ');
-  expect(parts[0]).toBe('the database is away');
+  expect(parts[0]).toBe('the database is unavailable');
   expect(parts.length).toBeGreaterThan(1);
   expect(new Set(parts).size).toBe(parts.length);
 
   lines.length = 0;
   await closed.close();
   const back = await startProxy(test.address as SocketAddress, (proxy.address as SocketAddress).socketDir);
-  await expect.poll(() => lines.map(({ msg }) => msg)).toContain('the database is back');
+  await expect.poll(() => lines.map(({ msg }) => msg)).toContain('the database is available again');
   await expect.poll(committed).toBeGreaterThan((await committed()) + 60n);
-  expect(lines.map(({ msg }) => msg)).toEqual(['the database is back']);
+  expect(lines.map(({ msg }) => msg)).toEqual(['the database is available again']);
   await service.stop();
   await database.close();
   await back.close();

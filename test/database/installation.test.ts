@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installationFault } from '../../src/database/installation.ts';
-import { createAssets, DEFAULT_ASSETS } from '../../src/kernel/asset.ts';
+import { createAssets } from '../../src/kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let test: TestDatabase;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { allEvents } from '../support/events.ts';
 import { createWorld, type Node, never, type World } from '../support/payouts.ts';

@@ -42,7 +42,7 @@ describe('a commit whose answer never came', () => {
   it.each([
     ['was done by the server', { kind: 'answer-lost' as const }],
     ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
-  ])('is told to its callers as done when it %s, and nothing is done twice', async (_, fault) => {
+  ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
     await node.path.submit(fund(bob, 'USD', 1n));
@@ -67,7 +67,7 @@ describe('a commit whose answer never came', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
   });
 
-  it('is told as undone when it never reached the server, and can be repeated at once', async () => {
+  it('is reported as not executed when it never reached the server, and can be retried at once', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
     proxy.failNextCommit({ kind: 'never-sent' });
@@ -86,7 +86,7 @@ describe('a commit whose answer never came', () => {
     expect(await availableOf(alice)).toBe(51n);
   });
 
-  it('is told as unknown when nobody can say in time, and a repetition finds out', {
+  it('is reported as unknown when its outcome is not known in time, and a retry finds out', {
     timeout: LIMITS.commitInDoubtMs + 10_000,
   }, async () => {
     const [customerId, alice] = [newId(), newId()];
@@ -102,11 +102,11 @@ describe('a commit whose answer never came', () => {
   });
 });
 
-describe('a flight that went ahead and was cut off', () => {
+describe('a flight of the optimistic lane that was cut off', () => {
   it.each([
     ['was done by the server', { kind: 'answer-lost' as const }],
     ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
-  ])('is told as done when it %s, and nothing is done twice', async (_, fault) => {
+  ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
     await node.path.submit(fund(bob, 'USD', 1n));
@@ -130,7 +130,7 @@ describe('a flight that went ahead and was cut off', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
   });
 
-  it('is told as undone when it never reached the server', async () => {
+  it('is reported as not executed when it never reached the server', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
     proxy.failNextCommit({ kind: 'never-sent' });
@@ -142,7 +142,7 @@ describe('a flight that went ahead and was cut off', () => {
     expect(await availableOf(alice)).toBe(11n);
   });
 
-  it('does nothing when it arrives after its callers have done it again', {
+  it('changes nothing when it arrives after its callers have retried', {
     timeout: LIMITS.commitInDoubtMs + 10_000,
   }, async () => {
     const [customerId, alice] = [newId(), newId()];

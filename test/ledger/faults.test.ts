@@ -111,7 +111,7 @@ describe('connections that are cut while 64 writers write', () => {
     await node.stop();
   });
 
-  it('and a database that is away altogether: refused at once, taken again when it is back', async () => {
+  it('and an outage of the database: commands are refused at once, and accepted when it is over', async () => {
     const proxy = await startProxy(test.address as SocketAddress);
     const node = startNode(proxy.address);
     const alice = newId();

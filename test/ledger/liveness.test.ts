@@ -80,7 +80,7 @@ describe('a node', () => {
     expect(await availableOf(alice)).toBe(98n);
   });
 
-  it('does not do again what is committed and cannot be remembered', async () => {
+  it('does not execute again what is committed and cannot be cached', async () => {
     const [alice, bob] = (await funded(2)) as [string, string];
     const odd: Table<string> = {
       name: 'odd',
@@ -112,7 +112,7 @@ describe('a node', () => {
     expect(node.path.troubles).not.toContain('in-doubt');
   });
 
-  it('outlives whoever watches it and throws', async () => {
+  it('survives an observer that throws', async () => {
     const troubles: string[] = [];
     let isArmed = false;
     const path = createWritePath({
@@ -146,7 +146,7 @@ describe('a node', () => {
     expect(await availableOf(alice)).toBe(102n);
   });
 
-  it('that was told a wrong time once does not stay with it, and a balance of that time keeps its order', async () => {
+  it('that heard a wrong time once does not keep it, and a balance of that time keeps its order', async () => {
     let skewNs = 0n;
     const database = connectDatabase(test.address);
     const path = createTestWritePath(

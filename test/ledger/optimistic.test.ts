@@ -48,8 +48,8 @@ async function remembered(units: bigint): Promise<[alice: string, bob: string]> 
   return profiles;
 }
 
-describe('a command that goes ahead', () => {
-  it('asks nothing, and is not refused what was remembered rightly', async () => {
+describe('a command of the optimistic lane', () => {
+  it('is committed without a read when the cache is right', async () => {
     const [alice, bob] = await remembered(10n);
     for (let count = 0; count < 5; count += 1) await node.path.submit(optimistic(pay(alice, bob, 'USD', 2n)));
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([0n, 20n]);
@@ -58,7 +58,7 @@ describe('a command that goes ahead', () => {
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is decided anew when another node has changed the balance', async () => {
+  it('is decided again when another node has changed the balance', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(pay(alice, bob, 'USD', 4n));
     await node.path.submit(optimistic(pay(alice, bob, 'USD', 5n)));
@@ -66,7 +66,7 @@ describe('a command that goes ahead', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([1n, 19n]);
   });
 
-  it('is not refused on what is only remembered', async () => {
+  it('is not refused from the cache', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(fund(alice, 'USD', 90n));
     await node.path.submit(optimistic(pay(alice, bob, 'USD', 100n)));
@@ -74,7 +74,7 @@ describe('a command that goes ahead', () => {
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is refused when another node has spent what is remembered', async () => {
+  it('is refused when another node has spent the cached balance', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(pay(alice, bob, 'USD', 8n));
     const { slug, meta } = await problemOf(node.path.submit(optimistic(pay(alice, bob, 'USD', 5n))));
@@ -118,7 +118,7 @@ describe('a command that goes ahead', () => {
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is decided anew, and so are all that were decided on it, when it fails with others behind it', async () => {
+  it('is decided again, with all that were decided on it, when it fails with others behind it', async () => {
     const [alice, bob] = await remembered(100_000n);
     await other.path.submit(pay(alice, bob, 'USD', 1n));
     const payments = Array.from({ length: 3 * LIMITS.secondBatchCommandsMin }, () =>
@@ -173,7 +173,7 @@ describe('a command that goes ahead', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([9n, 11n]);
   });
 
-  it('is refused a profile that was disabled after it had been remembered', async () => {
+  it('is refused when the profile was disabled after it had been cached', async () => {
     const [alice, bob] = await remembered(10n);
     await test.database.query(
       `insert into profiles (id, customer_id, nickname, type, created_at_ns) values ($1, $2, 'alice', 'NORMAL', 1)`,

@@ -84,10 +84,12 @@ describe('a server that cannot write', () => {
       await problemOf(path.submit(fund(alice, 'USD', 1n)));
       count += 1;
     }
-    expect(lines).toEqual(['the database is away, and background work waits until it is back']);
+    expect(lines).toEqual([
+      'the database is unavailable; background work is paused until it is available again',
+    ]);
     await works();
     await path.submit(fund(alice, 'USD', 1n));
-    await vi.waitFor(() => expect(lines.slice(1)).toEqual(['the database is back']), 30_000);
+    await vi.waitFor(() => expect(lines.slice(1)).toEqual(['the database is available again']), 30_000);
     log.stop();
     await path.stop();
   });

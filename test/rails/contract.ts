@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addressFault, CRYPTO_NETWORKS, type CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { NETWORKS } from '../../src/networks/register.ts';
 import { submitTo } from '../../src/rails/call.ts';
 import type { Payment, Rail } from '../../src/rails/rail.ts';
 
@@ -14,8 +14,7 @@ export type RailUnderTest = {
   readonly pass: (milliseconds: number) => void;
 };
 
-const isChain = (name: string): name is CryptoNetwork =>
-  (CRYPTO_NETWORKS as readonly string[]).includes(name);
+const isChain = NETWORKS.isCryptoNetwork;
 const signal = new AbortController().signal;
 
 /** The contract of the interface `Rail`: whoever writes one runs this. */
@@ -107,7 +106,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       const ids = Array.from({ length: 20 }, newId);
       const addresses = await Promise.all(ids.map((id) => rail.depositAddress!(id)));
       expect(new Set(addresses).size).toBe(20);
-      for (const address of addresses) expect(addressFault(name, address)).toBeUndefined();
+      for (const address of addresses) expect(NETWORKS.addressFault(name, address)).toBeUndefined();
       expect(await rail.depositAddress!(ids[0]!)).toBe(addresses[0]);
     });
   });

@@ -5,10 +5,10 @@ import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
 import { dieAtCommit, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { byBank, createWays, METADATA as metadata, newTxHash, onChain } from '../support/deposits.ts';
 import { problemOf } from '../support/ledger.ts';
+import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
 let world: World;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { RAIL_NAMES } from '../../src/sandbox/facts.ts';
 import { CLAIM_DUE, claimDue } from '../../src/withdrawals/store.ts';
 import { available, held, move } from '../support/ledger.ts';
+import { RAIL_NAMES } from '../support/networks.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 
 /** Withdrawals that wait for confirmations cost the database nothing until they are due. */

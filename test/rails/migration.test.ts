@@ -6,13 +6,14 @@ import { suspenseDeposits } from '../../src/deposits/store.ts';
 import { createPriceTable } from '../../src/fees/prices.ts';
 import { createFeeSchedule } from '../../src/fees/schedule.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { NETWORKS } from '../../src/networks/register.ts';
 import { profileTable } from '../../src/profiles/store.ts';
 import type { ArrivedDeposit } from '../../src/rails/rail.ts';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
 import { newTransfers, transferById } from '../../src/transfers/store.ts';
 import { byBank, onChain } from '../support/deposits.ts';
 import { assets, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { databaseBefore } from '../support/migrations.ts';
+import { deriveAddress } from '../support/networks.ts';
 
 it('deposits that arrived before are known by the key that they would have now', async () => {
   const { test, connection, migrate } = await databaseBefore('arrival_keys');
@@ -168,7 +169,8 @@ describe('deposits that arrived while they were known by a text', () => {
       transferById,
       tables: {
         assets,
-        schedule: createFeeSchedule(assets),
+        networks: NETWORKS,
+        schedule: createFeeSchedule(NETWORKS, assets),
         prices: createPriceTable({}),
         profiles: profileTable,
         newTransfers,

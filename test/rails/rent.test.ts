@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
+import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
 let world: World;

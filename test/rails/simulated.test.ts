@@ -1,13 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { addressFault, CRYPTO_NETWORKS, type CryptoNetwork } from '../../src/kernel/address.ts';
+import type { CryptoNetwork } from '../../src/networks/crypto.ts';
+import { NETWORKS } from '../../src/networks/register.ts';
 import type { Payment } from '../../src/rails/rail.ts';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
-import { isChain, RAIL_FACTS } from '../../src/sandbox/facts.ts';
-import { BEHAVIOURS, behaviourOf, STEERINGS } from '../../src/sandbox/steering.ts';
+import { isChain, railFacts } from '../../src/sandbox/facts.ts';
+import { BEHAVIOURS, createSteering, STEERINGS } from '../../src/sandbox/steering.ts';
+import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 import { describeRail } from './contract.ts';
+
+const { addressFault, cryptoNetworks } = NETWORKS;
+const behaviourOf = createSteering(NETWORKS);
 
 let world: World;
 beforeAll(async () => {
@@ -22,7 +26,7 @@ const MEMOS = {
   lost: 'sandbox:lost',
 } as const;
 
-for (const facts of RAIL_FACTS) {
+for (const facts of railFacts(NETWORKS)) {
   const { name } = facts;
   describeRail(name, {
     rail: () => world.simulated.find(name)!,
@@ -64,7 +68,7 @@ describe('steering', () => {
       }
       expect(page).toContain(`\`${digits.slice(0, 3)}.${digits.slice(3)}\``);
     }
-    for (const network of CRYPTO_NETWORKS) {
+    for (const network of cryptoNetworks) {
       const address = deriveAddress(network, name);
       expect(addressFault(network, address)).toBeUndefined();
       expect(behaviourOf({ ...nothing, amount: '1', destination: { address } })).toBe(name);
@@ -83,7 +87,7 @@ describe('steering', () => {
 });
 
 describe('derived addresses', () => {
-  it.each(CRYPTO_NETWORKS)(
+  it.each(cryptoNetworks)(
     'of %s pass its own check, whatever they are derived from',
     (network: CryptoNetwork) => {
       for (let index = 0; index < 300; index += 1) {

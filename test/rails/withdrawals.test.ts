@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CryptoNetwork } from '../../src/kernel/address.ts';
+import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { createWorld, type Node, type NodeOptions, never, type World } from '../support/payouts.ts';
 
@@ -79,7 +79,7 @@ describe('a withdrawal that is paid', () => {
       expect(paid.cryptoTxIndex).toMatch(index);
       expect(words.some((one) => one.startsWith(`CONFIRMING: ${network} has confirmed it `))).toBe(true);
       expect(words.some((one) => one.endsWith(` of ${needs} times.`))).toBe(true);
-      expect(paid.secondaryStatus!.detail).toBe(`${network} confirmed the payment ${needs} times.`);
+      expect(paid.secondaryStatus!.detail).toBe(`${needs} confirmations on ${network}.`);
       expect(await world.eventsOf(id)).toHaveLength(2);
     },
   );

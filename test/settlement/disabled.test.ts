@@ -4,7 +4,7 @@ import { plainArray } from '../../src/database/array.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { heldProfiles } from '../../src/profiles/store.ts';
 import { AWAITING_PARTY } from '../../src/settlement/effects.ts';
-import { awaitPartyCommand } from '../../src/settlement/settle.ts';
+import { awaitPartyCommand } from '../../src/settlement/engine/commands.ts';
 import { settlements } from '../../src/settlement/store.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { problemOf } from '../support/ledger.ts';

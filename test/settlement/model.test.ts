@@ -58,19 +58,19 @@ const credit = fc.record({
   units: fc.integer({ min: 1, max: 4 }),
 });
 // One of them only, so that others go on, and so that it is often one that could settle.
-const set = fc.record({ do: fc.constantFrom('disable', 'enable'), profile: fc.constant(0) });
+const setProfile = fc.record({ do: fc.constantFrom('disable', 'enable'), profile: fc.constant(0) });
 const steps = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: propose },
     { weight: 4, arbitrary: which },
     { weight: 4, arbitrary: credit },
-    { weight: 2, arbitrary: set },
+    { weight: 2, arbitrary: setProfile },
   ),
   { minLength: 12, maxLength: 24, size: 'max' },
 ) as fc.Arbitrary<Step[]>;
 
 /** From source to target, one unit of USD. */
-const one = (source: number, target: number, later = false): Step => ({
+const agreed = (source: number, target: number, later = false): Step => ({
   do: 'propose',
   source,
   target: (target - source + PROFILES) % PROFILES,
@@ -83,23 +83,23 @@ const disable: Step = { do: 'disable', profile: 0 };
 const enable: Step = { do: 'enable', profile: 0 };
 /** What random scripts rarely come to: covered while a profile is disabled, alone, in a chain and in a ring. */
 const examples: [Step[]][] = [
-  [[one(0, 1, true), creditOf(0), disable, { do: 'open', which: 0 }, enable]],
-  [[one(1, 0), disable, creditOf(1), one(1, 2), creditOf(1), enable]],
-  [[one(0, 1), one(1, 2), disable, creditOf(0), one(2, 3), enable, creditOf(3)]],
-  [[one(0, 1), one(1, 2), one(2, 3), disable, one(3, 1), enable, one(3, 0)]],
-  [[one(1, 0), disable, creditOf(1), { do: 'end', which: 0 }, enable]],
+  [[agreed(0, 1, true), creditOf(0), disable, { do: 'open', which: 0 }, enable]],
+  [[agreed(1, 0), disable, creditOf(1), agreed(1, 2), creditOf(1), enable]],
+  [[agreed(0, 1), agreed(1, 2), disable, creditOf(0), agreed(2, 3), enable, creditOf(3)]],
+  [[agreed(0, 1), agreed(1, 2), agreed(2, 3), disable, agreed(3, 1), enable, agreed(3, 0)]],
+  [[agreed(1, 0), disable, creditOf(1), { do: 'end', which: 0 }, enable]],
   // The only one left moves an asset both ways, and so neither takes nor brings what grows.
   [
     [
       {
-        ...one(0, 1),
+        ...agreed(0, 1),
         legs: [
           [1, 0, 1],
           [0, 0, 1],
           [1, 1, 1],
         ],
       } as Step,
-      one(0, 1),
+      agreed(0, 1),
       { do: 'end', which: 1 },
       creditOf(0),
     ],

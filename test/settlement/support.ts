@@ -14,8 +14,9 @@ import { disabledProfiles, heldProfiles, profileTable } from '../../src/profiles
 import { createSettlementCommand, moveSettlementCommand } from '../../src/settlement/commands.ts';
 import { waitTable } from '../../src/settlement/engine-store.ts';
 import { explained } from '../../src/settlement/explain.ts';
+import { presentSettlement } from '../../src/settlement/present.ts';
 import { findSettlement, newSettlements, settlements } from '../../src/settlement/store.ts';
-import { presentSettlement, type Settlement } from '../../src/settlement/transaction.ts';
+import type { Settlement } from '../../src/settlement/transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from '../../src/settlement/worker.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';

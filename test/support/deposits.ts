@@ -1,10 +1,10 @@
 import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
 import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
-import type { FiatNetwork } from '../../src/deposits/way.ts';
-import type { CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
+import type { CryptoNetwork } from '../../src/networks/crypto.ts';
+import type { FiatNetwork } from '../../src/networks/schema.ts';
 import type { ArrivedDeposit } from '../../src/rails/rail.ts';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
+import { deriveAddress } from './networks.ts';
 import type { Node, World } from './payouts.ts';
 
 export const METADATA = { user: '42' };

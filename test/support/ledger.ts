@@ -1,6 +1,6 @@
 import { plainArray, textArray } from '../../src/database/array.ts';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
-import { createAssets, DEFAULT_ASSETS } from '../../src/kernel/asset.ts';
+import { createAssets } from '../../src/kernel/asset.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { audit } from '../../src/ledger/audit.ts';
@@ -13,6 +13,7 @@ import type {
   Table,
 } from '../../src/ledger/command.ts';
 import { createWritePath, type WritePath, type WritePathObserver } from '../../src/ledger/write-path.ts';
+import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 
 export const assets = createAssets(DEFAULT_ASSETS);
 

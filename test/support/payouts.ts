@@ -6,18 +6,17 @@ import { suspenseDeposits } from '../../src/deposits/store.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
 import { guaranteedFeeTable } from '../../src/fees/store.ts';
-import type { FiatKind } from '../../src/fiat-accounts/fiat-account.ts';
 import { fiatAccountTable } from '../../src/fiat-accounts/store.ts';
 import { actorTable } from '../../src/identity/actor-store.ts';
-import type { CryptoNetwork } from '../../src/kernel/address.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
+import type { CryptoNetwork } from '../../src/networks/crypto.ts';
+import type { FiatKind } from '../../src/networks/fiat.ts';
+import { NETWORKS } from '../../src/networks/register.ts';
 import { profileTable } from '../../src/profiles/store.ts';
 import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
-import { deriveAddress } from '../../src/sandbox/derive.ts';
-import { RAIL_NAMES } from '../../src/sandbox/facts.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
 import { createSimulatedRails } from '../../src/sandbox/simulated.ts';
@@ -37,6 +36,7 @@ import {
 import { createTestDatabase } from './database.ts';
 import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
+import { deriveAddress, RAIL_NAMES } from './networks.ts';
 import { PATIENCE_MS } from './until.ts';
 
 /** Where a killed process stands for ever: no catch, no finally, nothing of it runs on. */
@@ -77,7 +77,7 @@ export async function createWorld() {
   let offsetNs = 0n;
   const now = () => BigInt(Date.now()) * NS_PER_MS + offsetNs;
   const journal = createJournal(database);
-  const simulated: Rails = createSimulatedRails({ journal, now, speed: 1 });
+  const simulated: Rails = createSimulatedRails({ networks: NETWORKS, journal, now, speed: 1 });
   const caller: Caller = {
     customerId: newId(),
     clientId: 'test',
@@ -85,7 +85,7 @@ export async function createWorld() {
     integration: 'FIRST_PARTY',
   };
   const prices = createPriceTable(SANDBOX_PRICES);
-  const schedule = createFeeSchedule(assets);
+  const schedule = createFeeSchedule(NETWORKS, assets);
   const tables = {
     assets,
     transfers: changedTransfers,
@@ -97,6 +97,7 @@ export async function createWorld() {
   };
   const creation = {
     assets,
+    networks: NETWORKS,
     profiles: profileTable,
     actors: actorTable,
     newTransfers,
@@ -139,7 +140,7 @@ export async function createWorld() {
       transferById,
       tables: {
         ...creation,
-        schedule: options.fees === undefined ? schedule : createFeeSchedule(assets, options.fees),
+        schedule: options.fees === undefined ? schedule : createFeeSchedule(NETWORKS, assets, options.fees),
         suspenseDeposits,
         arrivals: arrivalTable,
       },

@@ -9,8 +9,9 @@ import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { assemble } from '../../src/main.ts';
+import { NETWORKS, type Networks } from '../../src/networks/register.ts';
 import { createTestDatabase } from './database.ts';
-import { assets, fund } from './ledger.ts';
+import { fund } from './ledger.ts';
 import { type Description, readDescription } from './openapi.ts';
 
 export type Answer = { status: number; headers: Headers; body: any };
@@ -38,11 +39,15 @@ export type TestService = {
 };
 
 /** The whole service on a port of its own, on a database of its own. Stops with a clean audit, or fails. */
-export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
+export async function startTestService(
+  env: Record<string, string> = {},
+  networks: Networks = NETWORKS,
+): Promise<TestService> {
   const test = await createTestDatabase();
   const { database } = test;
   // Without workers: what a test has created stays as it is until the test says otherwise.
-  const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env });
+  const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
+  const { assets } = config;
   const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
   await service.start();
   service.setReady();

@@ -32,10 +32,10 @@ it('recent texts are known until others take their places', () => {
   expect(recent.has('other 19999')).toBe(true);
 });
 
-describe('what is remembered', () => {
+describe('what is cached', () => {
   const row = () => ({ profileId: 'p', asset: 'USD', available: 1n, held: 0n, movedAtNs: 1n, flight: 7 });
 
-  it('is nothing of what somebody has lent, until all have given it back', () => {
+  it('excludes balances that a batch has suspended, until every such batch has resumed them', () => {
     const cache = createCache();
     const keys = [{ profileId: 'p', asset: 'USD' }];
     cache.learnBalances([row()]);

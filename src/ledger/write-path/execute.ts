@@ -72,7 +72,7 @@ export function createExecutor({
     if (instant > lastInstant) lastInstant = instant;
   }
 
-  /** Never throws: what is committed must not reach the code that runs failed batches again. */
+  /** Never throws: a committed batch must not reach the code that retries failed ones. */
   function finish(
     batch: readonly Waiting[],
     { verdicts, changed, lastInstant: last, seen }: BatchResult,
@@ -108,11 +108,11 @@ export function createExecutor({
   /** A batch that the database rejects is bisected until the command at fault is isolated. */
   async function fail(batch: readonly Waiting[], failure: BatchFailure, isPatient: boolean): Promise<void> {
     const kind = failureOf(failure.cause);
-    if (kind === 'away' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
+    if (kind === 'unavailable' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
     observer.trouble('isolated', failure.cause);
     // Bisecting would wait for the lock once per level. If it is a balance, the commands that need it are refused and
     // all others executed together; if it is another lock, each part waits only a moment.
-    if (kind === 'stuck' && isPatient) {
+    if (kind === 'timeout' && isPatient) {
       const isBalance = await stuck.learn(commandsOf(batch)).catch(() => false);
       return execute(batch, isBalance);
     }
@@ -168,8 +168,8 @@ export function createExecutor({
     execute,
     async recover(batch, failure) {
       const kind = failureOf(failure.cause);
-      if (kind === 'away' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
-      if (kind === 'stuck') return fail(batch, failure, true);
+      if (kind === 'unavailable' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
+      if (kind === 'timeout') return fail(batch, failure, true);
       observer.trouble('stale-cache', failure.cause);
       return execute(batch);
     },

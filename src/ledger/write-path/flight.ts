@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Connection, Database } from '../../database/database.ts';
-import { DatabaseAway } from '../../database/failure.ts';
+import { DatabaseUnavailable } from '../../database/failure.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import type { Instant } from '../../kernel/instant.ts';
 import { createBook } from '../book.ts';
@@ -100,7 +100,7 @@ async function conclude(
 ): Promise<void> {
   const requireConfirmed = (): void => {
     if (session.connection.isOpen()) return;
-    throw new BatchFailure(new DatabaseAway(new Error('the connection ended with the commit')), doubt);
+    throw new BatchFailure(new DatabaseUnavailable(new Error('the connection ended with the commit')), doubt);
   };
   try {
     await Promise.all(statements);
@@ -118,7 +118,7 @@ async function conclude(
       () => true,
       () => false,
     );
-    throw answers ? new BatchFailure(error) : new BatchFailure(new DatabaseAway(error), doubt);
+    throw answers ? new BatchFailure(error) : new BatchFailure(new DatabaseUnavailable(error), doubt);
   }
   requireConfirmed();
 }

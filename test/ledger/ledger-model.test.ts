@@ -22,7 +22,7 @@ import {
   submissionOf,
   type Verdict,
   type World,
-} from './model.ts';
+} from './ledger-model.ts';
 
 let test: TestDatabase;
 let nodes: readonly [TestNode, TestNode];

@@ -1,5 +1,5 @@
-import type { Assets } from '../kernel/asset.ts';
-import { balanceKeyText } from '../ledger/book.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import { balanceKeyText } from '../../ledger/book.ts';
 import {
   type Command,
   type Posting,
@@ -8,14 +8,14 @@ import {
   type Table,
   type View,
   write,
-} from '../ledger/command.ts';
-import type { ProfileFacts } from '../profiles/profile.ts';
-import { settlementEvents } from './commands.ts';
-import { AWAITING_PARTY, awaitingFunds, effectsOf, type SecondaryStatus } from './effects.ts';
-import type { Wait } from './engine-store.ts';
+} from '../../ledger/command.ts';
+import type { ProfileFacts } from '../../profiles/profile.ts';
+import { settlementEvents } from '../commands.ts';
+import { AWAITING_PARTY, awaitingFunds, effectsOf } from '../effects.ts';
+import type { Wait } from '../engine-store.ts';
+import { moved, moveFault } from '../rules.ts';
+import { partiesOf, type SecondaryStatus, type Settlement } from '../transaction.ts';
 import { choose } from './netting.ts';
-import { moved, moveFault } from './rules.ts';
-import { partiesOf, type Settlement } from './transaction.ts';
 
 export type EngineTables = {
   readonly assets: Assets;

@@ -12,7 +12,10 @@ import { getAddressDecoder, isAddress as isSolanaAddress } from '@solana/kit';
 import fc from 'fast-check';
 import { bytesToHex, getAddress, isAddress as isEvmAddress } from 'viem';
 import { describe, expect, test } from 'vitest';
-import { addressFault, CRYPTO_NETWORKS, type CryptoNetwork } from './address.ts';
+import type { CryptoNetwork } from './crypto.ts';
+import { NETWORKS } from './register.ts';
+
+const { addressFault, cryptoNetworks: CRYPTO_NETWORKS } = NETWORKS;
 
 // The module decodes with two small codecs; the libraries that real wallets use are the oracles here.
 const litecoin = { ...NETWORK, bech32: 'ltc', pubKeyHash: 0x30, scriptHash: 0x32 };
