@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Transaction } from '../../src/database/database.ts';
 import { findMember, memberPlaces } from '../../src/identity/member-store.ts';
 import { addMembersCommand, removeMemberCommand } from '../../src/identity/members.ts';
 import { accountTable, identityTable } from '../../src/identity/store.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { pidOf, untilBlockedBy } from '../support/barriers.ts';
 import { type WrittenEvent, eventsOf as writtenEvents } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import {
@@ -79,20 +79,10 @@ async function whileOtherNode(
   await service.database.transaction(async (tx) => {
     await work(tx);
     answer = request();
-    await untilSomebodyWaits();
+    answer.catch(() => undefined);
+    await untilBlockedBy(service.database, await pidOf(tx));
   });
   return answer!;
-}
-
-async function untilSomebodyWaits(): Promise<void> {
-  for (let look = 0; look < 200; look += 1) {
-    const waiting = await service.database.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    if (waiting.length > 0) return;
-    await sleep(5);
-  }
-  throw new Error('nobody waits for a lock');
 }
 
 const insertMember = (tx: Transaction, id: string, role: string): Promise<unknown> =>

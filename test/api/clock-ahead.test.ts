@@ -34,20 +34,15 @@ const isNow = (time: string): boolean => Math.abs(Date.parse(time) - Date.now())
 async function untilStatus(customer: TestCustomer, path: string, status: string): Promise<any> {
   let body: any;
   await expect
-    .poll(
-      async () => {
-        body = (await customer.call('GET', path)).body;
-        return body.status;
-      },
-      { timeout: 60_000, interval: 100 },
-    )
+    .poll(async () => {
+      body = (await customer.call('GET', path)).body;
+      return body.status;
+    })
     .toBe(status);
   return body;
 }
 
-it('a withdrawal from a balance that is stamped an hour ahead is due at once, and completes', {
-  timeout: 90_000,
-}, async () => {
+it('a withdrawal from a balance that is stamped an hour ahead is due at once, and completes', async () => {
   const profile = await profileAhead(alice, { BTC: '2' });
   const created = await alice.call('POST', '/v2/transfer/crypto-withdrawals', {
     profile_id: profile,
@@ -61,9 +56,7 @@ it('a withdrawal from a balance that is stamped an hour ahead is due at once, an
   expect([isNow(completed.created_at), isNow(completed.updated_at)]).toEqual([true, true]);
 });
 
-it('an affirmed and funded settlement between balances that are stamped an hour ahead settles inside its window', {
-  timeout: 90_000,
-}, async () => {
+it('an affirmed and funded settlement between balances that are stamped an hour ahead settles inside its window', async () => {
   const source = await profileAhead(alice, { BTC: '1' });
   const target = await profileAhead(bob, { USD: '1000' });
   const end = new Date(Date.now() + 20 * 60_000).toISOString();

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { pidOf, untilBlockedBy } from '../support/barriers.ts';
 import {
   type Answer,
   expectInvalid,
@@ -110,7 +110,8 @@ describe('creating a profile', () => {
         [id, alice.id],
       );
       answer = create({ nickname: 'Main' });
-      await sleep(200);
+      answer.catch(() => undefined);
+      await untilBlockedBy(service.database, await pidOf(tx));
     });
     const { existing } = expectProblem(await answer!, 409, 'already-exists');
     expect(existing).toEqual({ id, nickname: 'Main', type: 'DEFAULT' });

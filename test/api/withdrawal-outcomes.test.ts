@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { eventsOf } from '../support/events.ts';
@@ -183,23 +182,14 @@ describe('with its workers', () => {
       destination_address: 'bc1fEu6D2x5rJRbY9r4SXkXYsW1t2kmwCKQYXfxxxxx',
       memo: 'sandbox:returned',
     });
-    const finalOf = async (id: string) => {
-      for (let round = 0; round < 200; round += 1) {
-        const { body } = await carol.call('GET', `/v2/transfer/transfers/${id}`);
-        if (body.status !== 'PENDING') return body.status;
-        await sleep(25);
-      }
-      return 'PENDING';
-    };
-    expect(await finalOf(paid.id)).toBe('COMPLETED');
-    expect(await finalOf(failed.id)).toBe('FAILED');
-    expect(await finalOf(returned.id)).toBe('COMPLETED');
-    let contradictions: unknown[] = [];
-    for (let round = 0; round < 200 && contradictions.length === 0; round += 1) {
-      await sleep(50);
-      contradictions = (await carol.call('GET', '/v2/operator/rail-contradictions')).body.items;
-    }
-    expect(contradictions).toEqual([
+    const statusOf = async (id: string): Promise<string> =>
+      (await carol.call('GET', `/v2/transfer/transfers/${id}`)).body.status;
+    await expect.poll(() => statusOf(paid.id)).toBe('COMPLETED');
+    await expect.poll(() => statusOf(failed.id)).toBe('FAILED');
+    await expect.poll(() => statusOf(returned.id)).toBe('COMPLETED');
+    const contradictions = async (): Promise<unknown[]> =>
+      (await carol.call('GET', '/v2/operator/rail-contradictions')).body.items;
+    await expect.poll(contradictions).toEqual([
       {
         transfer_id: returned.id,
         rail: 'SOLANA',

@@ -83,13 +83,12 @@ it('a withdrawal that is being ended is not sent by a worker that was about to s
 
 it('a withdrawal that ends while another node writes its hash on the chain keeps the hash', async () => {
   const { id, profile } = await withdrawn();
-  const timing = { callTimeoutMs: 10_000 };
-  await world.createNode(timing).worker.runDue();
+  await world.createNode().worker.runDue();
   expect(await world.transferOf(id)).toMatchObject({ secondaryStatus: { name: 'SUBMITTED' } });
   // One block and a bit: it is on the chain, and not final.
   world.advance(605_000);
   const asking = stopAtCommit(connect());
-  const asker = world.createNode({ ...timing, database: asking.database });
+  const asker = world.createNode({ database: asking.database });
   const ender = world.createNode({ database: connect() });
   const asked = asker.worker.runDue();
   const pid = await asking.stopped;

@@ -18,28 +18,34 @@ beforeAll(async () => {
   const endpoint = { url: receiver.url, event_types: ['settlement.transaction.*'] };
   expect((await customer.call('POST', '/v2/events/webhooks', endpoint)).status).toBe(200);
 });
-afterEach(() => shiftWallClock(0));
+afterEach(() => {
+  shiftWallClock(0);
+  receiver.behave(OK);
+});
 afterAll(async () => {
   await service.stop();
   await receiver.close();
 });
 
 const inMs = (ms: number): string => new Date(rightNow() + ms).toISOString();
-const PATIENCE = { timeout: 30_000, interval: 20 };
 
-async function post(path: string, body: object, by = customer): Promise<string> {
-  const answer = await by.call('POST', path, body);
-  expect(answer).toMatchObject({ status: 200 });
-  return answer.body.id;
-}
-
-async function propose(window: object): Promise<string> {
-  return post('/v2/settlement/transactions', {
+async function propose(window: object) {
+  const answer = await customer.call('POST', '/v2/settlement/transactions', {
     source_profile_id: source,
     target_profile_id: target,
     legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }],
     ...window,
   });
+  return { status: answer.status, id: answer.body.id as string };
+}
+
+/** With a window that ends soon: as soon as the machine is quick enough to propose it before its end. */
+async function proposeEndingSoon(): Promise<string> {
+  for (let inTheEndMs = 700; inTheEndMs < 100_000; inTheEndMs *= 2) {
+    const { status, id } = await propose({ settlement_window_end: inMs(inTheEndMs) });
+    if (status === 200) return id;
+  }
+  throw new Error('no window is long enough');
 }
 
 async function affirm(id: string): Promise<void> {
@@ -55,24 +61,31 @@ const cameOf = (id: string): string[] =>
 
 /** Work of every kind that is still to be done when this returns. */
 async function begin() {
-  const opens = await propose({ settlement_window_start: inMs(700), settlement_window_end: inMs(60_000) });
+  const { id: opens } = await propose({
+    settlement_window_start: inMs(700),
+    settlement_window_end: inMs(600_000),
+  });
   await affirm(opens);
-  const ends = await propose({ settlement_window_end: inMs(700) });
-  const paid = await post('/v2/transfer/crypto-withdrawals', {
+  const ends = await proposeEndingSoon();
+  const withdrawal = await customer.call('POST', '/v2/transfer/crypto-withdrawals', {
     profile_id: source,
     asset: 'BTC',
     crypto_network: 'BITCOIN',
     amount: '0.01',
     destination_address: 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4',
   });
+  expect(withdrawal.status).toBe(200);
   return async (): Promise<void> => {
-    await expect.poll(() => settlement(opens), PATIENCE).toBe('SETTLED');
-    await expect.poll(() => settlement(ends), PATIENCE).toBe('EXPIRED');
-    await expect.poll(() => transfer(paid), PATIENCE).toBe('COMPLETED');
-    await expect.poll(() => cameOf(opens), PATIENCE).toEqual(['PENDING', 'AFFIRMED', 'SETTLED']);
-    await expect.poll(() => cameOf(ends), PATIENCE).toEqual(['PENDING', 'EXPIRED']);
+    await expect.poll(() => settlement(opens)).toBe('SETTLED');
+    await expect.poll(() => settlement(ends)).toBe('EXPIRED');
+    await expect.poll(() => transfer(withdrawal.body.id)).toBe('COMPLETED');
+    await expect.poll(() => cameOf(opens)).toEqual(['PENDING', 'AFFIRMED', 'SETTLED']);
+    await expect.poll(() => cameOf(ends)).toEqual(['PENDING', 'EXPIRED']);
   };
 }
+
+/** What rounding and the reading of the database's clock may add, and far less than a wrong clock. */
+const TOLERANCE_MS = 10_000;
 
 describe.each([
   ['back by a minute', -60_000],
@@ -88,20 +101,23 @@ describe.each([
     shiftWallClock(0);
     await wrong();
     await (await begin())();
-  }, 120_000);
+  });
 
   it('neither delays a retry of a webhook nor keeps one from being signed for now', async () => {
+    const startedMs = rightNow();
     receiver.behave((_hit, response) => void response.writeHead(500).end());
-    const id = await propose({});
-    await expect.poll(() => cameOf(id), PATIENCE).toEqual(['PENDING']);
+    const { id } = await propose({});
+    await expect.poll(() => cameOf(id).length).toBeGreaterThan(0);
     shiftWallClock(shiftMs);
     receiver.behave(OK);
-    await expect.poll(() => cameOf(id), PATIENCE).toEqual(['PENDING', 'PENDING']);
-    for (const { headers } of receiver.hits.slice(-2)) {
+    const failed = cameOf(id).length;
+    await expect.poll(() => cameOf(id).length).toBeGreaterThan(failed);
+    for (const { headers } of receiver.hits.filter(({ body }) => body.resource_id === id)) {
       const signedAtMs = Number(headers['webhook-timestamp']) * 1_000;
-      expect(Math.abs(signedAtMs - rightNow())).toBeLessThan(60_000);
+      expect(signedAtMs).toBeGreaterThan(startedMs - TOLERANCE_MS);
+      expect(signedAtMs).toBeLessThan(rightNow() + TOLERANCE_MS);
     }
-  }, 60_000);
+  });
 
   it('takes no token away: neither one from before, nor one that was issued meanwhile', async () => {
     shiftWallClock(shiftMs);

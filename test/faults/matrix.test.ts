@@ -9,7 +9,7 @@ import { createWorld, type Node, never, type World } from '../support/payouts.ts
  * rail. After each: the rail was asked to pay exactly once, the ledger balances, the transfer ended rightly.
  *
  * "Killed" is a process that stops at that point and never runs another instruction: whatever it awaited never comes.
- * What survives is what it committed and what it sent. Processes that are really killed are in kill.test.ts.
+ * What survives is what it committed and what it sent. Processes that are really killed are in withdrawal-kill.test.ts.
  */
 let world: World;
 beforeAll(async () => {
@@ -37,6 +37,7 @@ async function faultyCall<Answer>(
   if (fault !== 'killed before it is sent' && fault !== 'no answer, it never arrived') await call();
   die();
   if (fault === 'the connection breaks, though it arrived') throw new Error('ECONNRESET');
+  if (!fault.startsWith('killed')) throw new Error('no answer within the time for a call');
   return never;
 }
 
@@ -56,9 +57,7 @@ function createFaulty(fault: Fault): Node & { died: Promise<void> } {
     isDead = true;
     return faultyCall(struck, call, die);
   };
-  const isKill = [fault.submit, fault.ask].some((one) => one?.startsWith('killed'));
   const node = world.createNode({
-    callTimeoutMs: isKill ? 1_000 : 15,
     wrapRail: (rail): Rail => ({
       ...rail,
       submit: (payment, signal) => strike('submit', () => rail.submit(payment, signal)),
@@ -157,7 +156,7 @@ async function runCell(fault: Fault, kind: Kind, ending: Ending): Promise<void> 
   }
   // Another process, later: it knows nothing but what is in the database.
   world.advance(61_000);
-  await world.settle(world.createNode({ callTimeoutMs: 1_000 }));
+  await world.settle(world.createNode());
   await expectRight(transfer, profile, kind, ending);
 }
 

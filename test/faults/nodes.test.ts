@@ -32,6 +32,15 @@ const CHAINS: readonly (readonly [CryptoNetwork, string])[] = [
   ['SOLANA', 'SOL'],
 ];
 
+/** Requests that are on their way to a rail. They arrive within its horizon, or never: time stands still until they have. */
+const onTheirWay = new Set<Promise<unknown>>();
+
+async function arriving<Answer>(call: Promise<Answer>): Promise<Answer> {
+  const ended = call.catch(() => undefined).finally(() => onTheirWay.delete(ended));
+  onTheirWay.add(ended);
+  return call;
+}
+
 /** A node that works by itself until it is killed: from then on nothing of it runs. */
 function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>; node: Node } {
   const database = world.connect();
@@ -42,13 +51,12 @@ function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>
   };
   const node = world.createNode({
     database,
-    callTimeoutMs: 100,
     checkpoint: alive,
     wrapRail: (rail): Rail => ({
       ...rail,
       async submit(payment, signal) {
         await alive();
-        const result = await rail.submit(payment, signal);
+        const result = await arriving(rail.submit(payment, signal));
         await alive();
         return result;
       },
@@ -85,8 +93,8 @@ async function createWithdrawals(profile: string): Promise<void> {
     Array.from({ length: WITHDRAWALS }, async (_, index) => {
       const memo = MEMOS[index % MEMOS.length]!;
       const amount = `0.${String(index + 1).padStart(4, '0')}1`;
-      // Spread over a few seconds, so that some are new while others are under way.
-      await sleep((index % 50) * 100);
+      // Spread over some seconds, so that some are new while others are under way.
+      await sleep((index % 50) * 60);
       if (index % 3 === 0) {
         const whole = { amount: `1${index}.5`, memo };
         return world.withdrawFiat(profile, accounts[index % 2]!, whole);
@@ -102,12 +110,17 @@ it('1,000 withdrawals on three nodes that are killed at random: the rail’s rec
   const databases: Database[] = [];
   const nodes = [startNode(databases), startNode(databases), startNode(databases)];
   let kills = 0;
-  const created = createWithdrawals(profile);
-  const until = Date.now() + 9_000;
-  while (Date.now() < until) {
+  const creating = { isOver: false };
+  const created = createWithdrawals(profile).finally(() => {
+    creating.isOver = true;
+  });
+  // Awaited below; until then a failure must not end the whole run.
+  created.catch(() => undefined);
+  while (!creating.isOver || kills < 30) {
     await sleep(100 + Math.random() * 200);
-    // Sixty times as fast as outside: a lease lasts for one second.
-    world.advance(60 * 200);
+    // A lease lasts for three of these steps, and the horizon of a rail for five.
+    await Promise.all(onTheirWay);
+    world.advance(12_000);
     const victim = Math.floor(Math.random() * nodes.length);
     nodes[victim]!.kill();
     nodes[victim] = startNode(databases);
@@ -116,7 +129,7 @@ it('1,000 withdrawals on three nodes that are killed at random: the rail’s rec
   await created;
   await Promise.all(nodes.map((node) => node.stop()));
   world.advance(61_000);
-  await world.settle(world.createNode({ callTimeoutMs: 50 }), 2_000);
+  await world.settle(world.createNode(), 2_000);
   await Promise.all(databases.map((database) => database.close()));
 
   const ended = await world.database.query<{ status: string; count: number }>(
@@ -147,6 +160,5 @@ it('1,000 withdrawals on three nodes that are killed at random: the rail’s rec
   const told = new Map<string, number>();
   for (const { resource_id: id } of await allEvents(world.database)) told.set(id, (told.get(id) ?? 0) + 1);
   expect([...told].filter(([, count]) => count !== 2)).toEqual([]);
-  expect(kills).toBeGreaterThan(20);
   await world.expectSound();
-}, 120_000);
+});

@@ -95,7 +95,7 @@ it('a worker that stood still for half of its lease does not call the rail, and 
   expect(sent).toEqual([]);
   expect((await world.transferOf(id)).secondaryStatus!.name).toBe('SUBMITTING');
   world.advance(61_000);
-  await world.settle(world.createNode({ callTimeoutMs: 10_000 }));
+  await world.settle(world.createNode());
   expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
   await expectPaidOnce(id, profile);
 });
@@ -109,7 +109,7 @@ it('a worker that found the fiat account rejected returns nothing when another o
   await review('REJECTED');
   const database = world.connect();
   const stale = world.createNode({ database: patient(database) });
-  const other = world.createNode({ callTimeoutMs: 10_000 });
+  const other = world.createNode();
   // What it decides on needs no balance, what it does about it needs this one.
   const holder = await hold(
     world.database,

@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  environment,
   type Finished,
   isRunning,
   makeDataDir,
@@ -49,9 +49,8 @@ describe("on the machine's own node", () => {
     ended: Promise<number | null>;
     output: () => string;
   } {
-    const { PATH = '' } = process.env;
     const child = spawn(node, [FERRY, ...args], {
-      env: { PATH, PORT: '0', ...env },
+      env: environment(env),
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     children.push(child);
@@ -80,7 +79,7 @@ describe("on the machine's own node", () => {
     'ferry serve runs on the pinned Node and ends with 0 at %s',
     async (signal) => {
       const { child, ended, output } = start('serve');
-      await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
+      await expect.poll(output).toContain('listens on http');
       const pid = worker(child.pid!);
       const pinned = realpathSync(join(ROOT, 'node_modules/node/bin/node'));
       expect(readlinkSync(`/proc/${pid}/exe`)).toBe(isOld ? pinned : realpathSync(node));
@@ -93,7 +92,7 @@ describe("on the machine's own node", () => {
 
   it('ferry serve that is killed ends with what a shell would say', async () => {
     const { child, ended, output } = start('serve');
-    await expect.poll(output, { timeout: 20_000 }).toContain('listens on http');
+    await expect.poll(output).toContain('listens on http');
     process.kill(worker(child.pid!), 'SIGKILL');
     // Without a parent of its own there is no exit code, only the signal.
     expect(await ended).toBe(isOld ? 137 : null);
@@ -112,23 +111,19 @@ describe("on the machine's own node", () => {
 
 describe('the end of ferry serve', () => {
   it('is not cut short by a second Ctrl-C: the terminal sends one, and npm another', async () => {
-    const service = await startFerry(env);
+    const service = await startFerry({ ...env, LOG_LEVEL: 'info' });
     const ended = service.end('SIGINT');
-    // A moment later, so that the system does not make one signal of two.
-    await sleep(10);
+    // Once the first one has arrived, so that the system does not make one signal of two.
+    await expect.poll(service.output, { interval: 1 }).toContain('"msg":"stopping"');
     service.child.kill('SIGINT');
     expect((await ended).code).toBe(0);
     expect(serverPid(dataDir)).toBeUndefined();
   });
 
   it('may come while it starts: nothing is left behind', async () => {
-    const { PATH = '' } = process.env;
-    const child = spawn(process.execPath, [FERRY, 'serve'], {
-      env: { PATH, PORT: '0', ...env },
-      stdio: 'ignore',
-    });
+    const child = spawn(process.execPath, [FERRY, 'serve'], { env: environment(env), stdio: 'ignore' });
     const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
-    await expect.poll(() => serverPid(dataDir), { timeout: 20_000, interval: 1 }).toBeDefined();
+    await expect.poll(() => serverPid(dataDir), { interval: 1 }).toBeDefined();
     child.kill('SIGTERM');
     expect(await ended).toBe(0);
     expect(serverPid(dataDir)).toBeUndefined();

@@ -33,15 +33,25 @@ async function json(...args: string[]): Promise<any> {
 
 describe('beside a running service', () => {
   let service: FerryProcess;
-  let client: { client_id: string; client_secret: string; scopes: string[] };
+  type Client = { client_id: string; client_secret: string; scopes: string[] };
+  const SCOPES = ['funding:read_profile', 'transfer:read_transfer'];
+  let client: Client;
+  let dock: Finished;
   const demo = (): ReturnType<typeof sandboxOf>['customers'][number] => sandboxOf(dataDir).customers[0]!;
 
   beforeAll(async () => {
     service = await startFerry(env);
+    dock = await ferry('customer', 'create', '--name', 'Dock');
+    client = await createClient('payouts');
   });
   afterAll(async () => {
     if (service.child.exitCode === null) await service.end('SIGTERM');
   });
+
+  function createClient(name: string): Promise<Client> {
+    const asked = SCOPES.flatMap((scope) => ['--scope', scope]);
+    return json('client', 'create', '--customer', demo().customer_id, '--name', name, ...asked);
+  }
 
   async function tokenStatus(clientId: string, secret: string): Promise<number> {
     const response = await fetch(`${service.url}/oauth2/token`, {
@@ -116,8 +126,7 @@ describe('beside a running service', () => {
       name: 'Pier & Söhne "Süd"',
       integration: 'THIRD_PARTY',
     });
-    const said = await ferry('customer', 'create', '--name', 'Dock');
-    expect(said).toEqual({
+    expect(dock).toEqual({
       code: 0,
       stderr: '',
       stdout: expect.stringMatching(/^Created customer Dock: [0-9a-f-]{36}\n$/),
@@ -131,14 +140,15 @@ describe('beside a running service', () => {
   });
 
   it('client create shows a secret that works at the token endpoint at once', async () => {
-    const scopes = ['funding:read_profile', 'transfer:read_transfer'];
-    const asked = scopes.flatMap((scope) => ['--scope', scope]);
-    client = await json('client', 'create', '--customer', demo().customer_id, '--name', 'payouts', ...asked);
-    expect(client).toEqual({ client_id: expect.any(String), client_secret: expect.any(String), scopes });
+    expect(client).toEqual({
+      client_id: expect.any(String),
+      client_secret: expect.any(String),
+      scopes: SCOPES,
+    });
     const token = await tokenFrom(service.url, { ...demo(), ...client });
     expect(await profilesStatus(token)).toBe(200);
     const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
-    expect(claims).toMatchObject({ customer_id: demo().customer_id, scope: scopes.join(' ') });
+    expect(claims).toMatchObject({ customer_id: demo().customer_id, scope: SCOPES.join(' ') });
   });
 
   it('client create without scopes makes one that may do all but what operators do, and shows the secret as text', async () => {
@@ -176,24 +186,22 @@ describe('beside a running service', () => {
   });
 
   it('client disable takes effect within ten seconds, for tokens and for those made before', async () => {
-    const token = await tokenFrom(service.url, { ...demo(), ...client });
+    const own = await createClient('retired');
+    const token = await tokenFrom(service.url, { ...demo(), ...own });
     expect(await profilesStatus(token)).toBe(200);
-    expect(await json('client', 'disable', client.client_id)).toEqual({
-      client_id: client.client_id,
+    expect(await json('client', 'disable', own.client_id)).toEqual({
+      client_id: own.client_id,
       disabled: true,
     });
-    const started = performance.now();
-    await expect.poll(() => profilesStatus(token), { timeout: 10_000, interval: 50 }).toBe(401);
-    expect(await tokenStatus(client.client_id, client.client_secret)).toBe(401);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    // What the ten seconds consist of, which are the promise, is a test of the limits: see test/auth.
+    await expect.poll(() => profilesStatus(token)).toBe(401);
+    expect(await tokenStatus(own.client_id, own.client_secret)).toBe(401);
     // A second time changes nothing, and the list says when it was.
-    expect((await ferry('client', 'disable', client.client_id)).stdout).toBe(
-      `Disabled ${client.client_id}.\n`,
-    );
+    expect((await ferry('client', 'disable', own.client_id)).stdout).toBe(`Disabled ${own.client_id}.\n`);
     const listed: any[] = await json('client', 'list');
-    expect(listed.find((one) => one.client_id === client.client_id).disabled_at).toMatch(/Z$/);
+    expect(listed.find((one) => one.client_id === own.client_id).disabled_at).toMatch(/Z$/);
     expect((await ferry('client', 'list')).stdout).toMatch(
-      new RegExp(`^${client.client_id} .* disabled +payouts$`, 'm'),
+      new RegExp(`^${own.client_id} .* disabled +retired$`, 'm'),
     );
   });
 
@@ -206,10 +214,10 @@ describe('beside a running service', () => {
     const kidOf = (token: string): string =>
       JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()).kid;
     const old = await tokenFrom(service.url, demo());
-    expect(await kids()).toEqual([kidOf(old)]);
+    const before = await kids();
+    expect(before).toContain(kidOf(old));
     const { kid } = await json('key', 'rotate');
-    await expect.poll(kids, { timeout: 10_000, interval: 50 }).toHaveLength(2);
-    expect(new Set(await kids())).toEqual(new Set([kidOf(old), kid]));
+    await expect.poll(async () => new Set(await kids())).toEqual(new Set([...before, kid]));
     const fresh = await tokenFrom(service.url, demo());
     expect(kidOf(fresh)).toBe(kid);
     expect([await profilesStatus(old), await profilesStatus(fresh)]).toEqual([200, 200]);
@@ -223,7 +231,7 @@ describe('beside a running service', () => {
     const old = await tokenFrom(service.url, demo());
     expect(await profilesStatus(old)).toBe(200);
     await json('key', 'rotate', '--distrust-old');
-    await expect.poll(() => profilesStatus(old), { timeout: 10_000, interval: 50 }).toBe(401);
+    await expect.poll(() => profilesStatus(old)).toBe(401);
     expect(await profilesStatus(await tokenFrom(service.url, demo()))).toBe(200);
   });
 
@@ -340,13 +348,14 @@ describe('without a service', () => {
   it('a command starts the embedded server and stops it again', async () => {
     expect(serverPid(dataDir)).toBeUndefined();
     const names = (await json('customer', 'list')).map(({ name }: { name: string }) => name);
-    expect(names).toContain('Dock');
+    expect(names).toContain(sandboxOf(dataDir).customers[0]!.name);
     expect(serverPid(dataDir)).toBeUndefined();
   });
 
   it('a command that fails leaves no server behind either', async () => {
-    const sentence = 'There is a customer with the name "Dock" already.';
-    expectSentence(await ferry('customer', 'create', '--name', 'Dock'), { code: 1, sentence });
+    const { name } = sandboxOf(dataDir).customers[0]!;
+    const sentence = `There is a customer with the name "${name}" already.`;
+    expectSentence(await ferry('customer', 'create', '--name', name), { code: 1, sentence });
     expect(serverPid(dataDir)).toBeUndefined();
   });
 

@@ -12,17 +12,10 @@ import {
   startFerry,
   tokenFrom,
 } from '../support/process.ts';
+import { until } from '../support/until.ts';
 
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not happen within 20 seconds');
-    await sleep(10);
-  }
-}
 
 it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, and no restart of its own', async () => {
   const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
@@ -37,20 +30,19 @@ it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, a
   });
   const readiness = async (): Promise<number> => (await fetch(`${ferry.url}/health/ready`)).status;
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGKILL', 'SIGTERM'] as const) {
-    await sleep(300);
+    await load.untilMore(50);
     const before = postmasterOf(dataDir);
-    const sizeBefore = load.acknowledged.size;
     if (signal === 'SIGTERM') {
-      // Frozen: the database is there and does not answer. Longer than a request may wait for it.
+      // Frozen for a moment: sessions go on, and new connections get no answer.
       process.kill(before, 'SIGSTOP');
       await sleep(500);
       process.kill(before, 'SIGCONT');
     } else {
       process.kill(before, signal);
-      await until(async () => (await readiness()) === 503);
+      await until('another server runs', () => postmasterOf(dataDir) !== before);
     }
-    await until(async () => (await readiness()) === 200);
-    await until(async () => load.acknowledged.size > sizeBefore + 50);
+    await until('the node is ready', async () => (await readiness()) === 200);
+    await load.untilMore(50);
   }
   await load.stop();
   const answer = await fetch(`${ferry.url}/health/ready`);
@@ -66,4 +58,4 @@ it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, a
   expect([...load.acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
   expect([...found].filter(([, times]) => times !== 1)).toEqual([]);
   expect(report.violations).toEqual([]);
-}, 120_000);
+});

@@ -7,6 +7,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   type FerryProcess,
+  type Finished,
   logOf,
   runFerry,
   sandboxOf,
@@ -26,7 +27,8 @@ describe('three nodes that start together on an empty database of the operator',
   let test: TestDatabase;
   let env: Record<string, string>;
   let nodes: FerryProcess[] = [];
-  let client: { client_id: string; client_secret: string };
+  let created: Finished;
+  let made: Finished;
 
   beforeAll(async () => {
     test = await createTestDatabase('template1');
@@ -37,6 +39,9 @@ describe('three nodes that start together on an empty database of the operator',
       FERRY_DATA_DIR: dataDir,
     };
     nodes = await Promise.all([1, 2, 3].map(() => startFerry(env)));
+    created = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
+    const named = ['--customer', 'Harbour Brokerage', '--name', 'x'];
+    made = await runFerry(['client', 'create', ...named, '--json'], env);
   });
   afterAll(async () => {
     await Promise.all(
@@ -54,7 +59,8 @@ describe('three nodes that start together on an empty database of the operator',
     return { status: response.status, body: (await response.json()) as any };
   }
 
-  const tokenAt = (node: FerryProcess): Promise<string> => tokenFrom(node.url, client as any);
+  const client = (): any => JSON.parse(made.stdout);
+  const tokenAt = (node: FerryProcess): Promise<string> => tokenFrom(node.url, client());
 
   it('migrate it once', async () => {
     const names = readMigrations().map((migration) => migration.name);
@@ -92,20 +98,14 @@ describe('three nodes that start together on an empty database of the operator',
     }
   });
 
-  it('take a customer and a client from the command line', async () => {
-    const created = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
+  it('take a customer and a client from the command line', () => {
     expect(created).toMatchObject({ code: 0, stderr: '' });
-    const made = await runFerry(
-      ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x', '--json'],
-      env,
-    );
     expect(made).toMatchObject({ code: 0, stderr: '' });
-    client = JSON.parse(made.stdout);
   });
 
   it('give a client nothing that allows to simulate, neither by default nor when it is asked for', async () => {
-    expect(client).toMatchObject({ scopes: expect.arrayContaining(['funding:read_profile']) });
-    expect(JSON.stringify(client)).not.toContain('sandbox');
+    expect(client()).toMatchObject({ scopes: expect.arrayContaining(['funding:read_profile']) });
+    expect(made.stdout).not.toContain('sandbox');
     const asked = ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x'];
     expect(await runFerry([...asked, '--scope', 'sandbox:simulate'], env)).toEqual({
       code: 1,
@@ -184,17 +184,20 @@ describe('three nodes that start together on an empty database of the operator',
       `insert into schema_migrations (version, name, checksum) values ($1, 'of_the_future.sql', '')`,
       [newest + 1],
     );
-    await expect.poll(readiness, { timeout: 30_000 }).toEqual([503, 503, 503]);
-    const refusal = {
-      code: 1,
-      stdout: '',
-      stderr: `the database has schema version ${newest + 1}, this Ferry knows only ${newest}: start a newer Ferry\n`,
-    };
-    for (const args of [['serve'], ['migrate'], ['customer', 'list']]) {
-      expect(await runFerry(args, env)).toEqual(refusal);
+    try {
+      await expect.poll(readiness).toEqual([503, 503, 503]);
+      const refusal = {
+        code: 1,
+        stdout: '',
+        stderr: `the database has schema version ${newest + 1}, this Ferry knows only ${newest}: start a newer Ferry\n`,
+      };
+      for (const args of [['serve'], ['migrate'], ['customer', 'list']]) {
+        expect(await runFerry(args, env)).toEqual(refusal);
+      }
+    } finally {
+      await test.database.query('delete from schema_migrations where version > $1', [newest]);
     }
-    await test.database.query('delete from schema_migrations where version > $1', [newest]);
-    await expect.poll(readiness, { timeout: 30_000 }).toEqual([200, 200, 200]);
+    await expect.poll(readiness).toEqual([200, 200, 200]);
   });
 
   it('never need more connections than the documentation says', async () => {

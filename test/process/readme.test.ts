@@ -63,7 +63,7 @@ beforeAll(async () => {
   platform = answers[commands.indexOf(transfer)];
   replay = answers[commands.length];
   changed = answers[commands.length + 1];
-}, 60_000);
+});
 afterAll(async () => {
   await ferry?.end('SIGTERM');
   await removeDataDir(dataDir);

@@ -3,7 +3,8 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LIMITS } from '../../src/limits.ts';
 import { pathWithCurl } from '../support/curl.ts';
 import {
   databaseOf,
@@ -100,11 +101,9 @@ describe('the first start', () => {
     expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
     const metrics = await (await fetch(`${ferry.url}/metrics`)).text();
     expect(metrics).toMatch(/^ferry_ledger_batch_commands_count [1-9]/m);
-    await vi.waitFor(
-      async () =>
-        expect(await (await fetch(`${ferry.url}/metrics`)).text()).toMatch(/^ferry_audit_violations 0$/m),
-      10_000,
-    );
+    await expect
+      .poll(async () => (await fetch(`${ferry.url}/metrics`)).text())
+      .toMatch(/^ferry_audit_violations 0$/m);
   });
 
   it('is the only service on its data directory', async () => {
@@ -118,7 +117,9 @@ describe('the first start', () => {
     const before = sandboxOf(dataDir);
     const ended = await ferry.end('SIGTERM');
     expect(ended.code).toBe(0);
-    expect(ended.milliseconds).toBeLessThan(10_000);
+    // It ended by itself: the limit, which lies within the ten seconds, did not have to.
+    expect(ferry.output()).not.toContain('stopping took too long');
+    expect(LIMITS.shutdownMs).toBeLessThan(10_000);
     const verified = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
     const { entries } = JSON.parse(verified.stdout) as { entries: number };
     ferry = await startFerry({ FERRY_DATA_DIR: dataDir });

@@ -26,7 +26,7 @@ const nodes: FerryProcess[] = [];
 beforeAll(async () => {
   pair = await startPair();
   pointTo(pair.primary);
-}, 120_000);
+});
 afterAll(async () => {
   for (const node of nodes) if (node.child.exitCode === null) await node.end('SIGKILL');
   await pair.close();
@@ -71,12 +71,10 @@ it('a node takes a standby for a database that is not there, and recovers by its
   expect(await transfer('before')).toBe(200);
 
   const copied = "select from transfers where ref_id = 'before' and direction = 'DEBIT'";
-  await expect.poll(() => standby.database.query(copied), { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => standby.database.query(copied)).toHaveLength(1);
   pointTo(standby);
   await primary.kill();
-  await expect
-    .poll(readiness, { timeout: 30_000 })
-    .toEqual({ status: 503, detail: expect.stringMatching(STANDBY) });
+  await expect.poll(readiness).toEqual({ status: 503, detail: expect.stringMatching(STANDBY) });
   const statuses = new Set<number>();
   for (let count = 0; count < 20; count += 1) statuses.add(await transfer(`during-${count}`));
   expect([...statuses]).toEqual([503]);
@@ -88,9 +86,11 @@ it('a node takes a standby for a database that is not there, and recovers by its
     stderr: 'DATABASE_URL: the database does not answer: it is a standby, and Ferry needs the primary.\n',
   });
   const starting = startFerry({ ...env, FERRY_DATA_DIR: join(place, 'second') });
+  // Awaited below; until then a failed start must not end the whole run.
+  starting.catch(() => undefined);
 
   await pair.promote();
-  await expect.poll(readiness, { timeout: 30_000 }).toEqual({ status: 200 });
+  await expect.poll(readiness).toEqual({ status: 200 });
   expect(await transfer('during-0')).toBe(200);
   expect(await transfer('after')).toBe(200);
   const second = await starting;
@@ -99,4 +99,4 @@ it('a node takes a standby for a database that is not there, and recovers by its
   // It was never anything but an outage.
   expect(logOf(node).filter(({ level }) => level >= 50)).toEqual([]);
   for (const one of nodes) expect((await one.end('SIGTERM')).code).toBe(0);
-}, 180_000);
+});

@@ -1,13 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { OpenError, reachOwnServer } from '../../src/database/reach.ts';
 import { LIMITS } from '../../src/limits.ts';
+import { refuseConnections } from '../support/closed-socket.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {
+  environment,
   type FerryProcess,
   isRunning,
   logOf,
@@ -27,10 +28,10 @@ afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 /** A process that may wait before it listens, or never does. */
 function start(command: string, args: readonly string[], env: Record<string, string>) {
-  const { PATH = '', HOME = '' } = process.env;
+  const { HOME = '' } = process.env;
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'info', ...env },
+    env: environment({ HOME, LOG_LEVEL: 'info', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';
@@ -46,30 +47,29 @@ describe('a node whose database is not there', () => {
     const test = await createTestDatabase();
     const { socketDir, port } = test.address as { socketDir: string; port: number };
     const place = join(parent, 'later');
+    const closed = await refuseConnections({ socketDir: place, port });
     const node = start(process.execPath, [FERRY, 'serve'], {
       DATABASE_URL: urlOf({ ...(test.address as any), socketDir: place }),
       FERRY_DATA_DIR: join(parent, 'waits'),
     });
-    await expect.poll(node.output, { timeout: 30_000 }).toContain('Waiting for it');
-    // Several attempts go by.
-    await sleep(3 * LIMITS.databaseStartPollMs);
-    mkdirSync(place);
+    await expect.poll(closed.attempts).toBeGreaterThan(3);
+    await closed.close();
     symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
-    await expect.poll(node.output, { timeout: 30_000 }).toContain('listens on http');
+    await expect.poll(node.output).toContain('listens on http');
     const said = logOf(node).map(({ msg }) => msg);
     expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);
     expect(said.filter((msg) => msg.startsWith('DATABASE_URL'))).toHaveLength(2);
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
     await test.drop();
-  }, 120_000);
+  });
 
   it('ends with 0 when it is told to stop while it waits, and shows no password', async () => {
     const node = start(process.execPath, [FERRY, 'serve'], {
       DATABASE_URL: 'postgres://ferry:geheim@127.0.0.1:1/ferry',
       FERRY_DATA_DIR: join(parent, 'never'),
     });
-    await expect.poll(node.output, { timeout: 30_000 }).toContain('Waiting for it');
+    await expect.poll(node.output).toContain('Waiting for it');
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
     expect(logOf(node).map(({ msg }) => msg)).toEqual([expect.stringMatching(WAITING)]);
@@ -79,7 +79,7 @@ describe('a node whose database is not there', () => {
   it('waits only for so long', async () => {
     const said: string[] = [];
     const log = { info: () => undefined, warn: (message: string) => void said.push(message) } as any;
-    const reached = reachOwnServer('postgres://ferry@127.0.0.1:1/ferry', { log, waitMs: 1_200 });
+    const reached = reachOwnServer('postgres://ferry@127.0.0.1:1/ferry', { log, waitMs: 3_000 });
     await expect(reached).rejects.toThrow(OpenError);
     await expect(reached).rejects.toThrow(/^DATABASE_URL: the database does not answer: .*ECONNREFUSED/);
     expect(said).toHaveLength(1);
@@ -91,7 +91,7 @@ function startFile(name: string, rail: string, sources = ''): string {
   const path = join(parent, `${name}.ts`);
   writeFileSync(
     path,
-    `import { readConfig } from '${ROOT}/src/config.ts';
+    `import { readConfig } from '${ROOT}/src/config/config.ts';
      import { createRails } from '${ROOT}/src/rails/rail.ts';
      import { serve } from '${ROOT}/src/serve.ts';
      const rail = {
@@ -107,6 +107,9 @@ function startFile(name: string, rail: string, sources = ''): string {
 }
 
 const NEVER = '() => { console.log("RAIL CALLED"); return new Promise(() => undefined); }';
+
+/** What a stop waits for at most: requests and rails beside each other, then the connections to the database. */
+const STOP_WAITS_MS = Math.max(LIMITS.requestsFinishMs, LIMITS.workerStopMs) + LIMITS.databaseCloseMs;
 
 describe('a node whose rail does not answer', () => {
   const call = async (node: FerryProcess, dataDir: string, path: string, extra: object): Promise<unknown> => {
@@ -138,22 +141,19 @@ describe('a node whose rail does not answer', () => {
       (node: FerryProcess, dataDir: string) =>
         call(node, dataDir, '/v2/transfer/fiat-deposit-instructions', { fiat_network: 'WIRE' }),
     ],
-  ])(
-    'to %s stops in time and in order, with its database',
-    async (_title, file, use) => {
-      const dataDir = makeDataDir();
-      const node = await startFerry({ FERRY_DATA_DIR: dataDir, LOG_LEVEL: 'info' }, [file]);
-      // Its answer may never come.
-      void use(node, dataDir).catch(() => undefined);
-      await expect.poll(node.output, { timeout: 30_000 }).toContain('RAIL CALLED');
-      expect((await node.end('SIGTERM')).code).toBe(0);
-      // Not by the timer that ends whatever hangs, which would leave the database server running.
-      expect(node.output()).not.toContain('stopping took too long');
-      expect(serverPid(dataDir)).toBeUndefined();
-      await removeDataDir(dataDir);
-    },
-    60_000,
-  );
+  ])('to %s stops in time and in order, with its database', async (_title, file, use) => {
+    const dataDir = makeDataDir();
+    const node = await startFerry({ FERRY_DATA_DIR: dataDir, LOG_LEVEL: 'info' }, [file]);
+    // Its answer may never come.
+    void use(node, dataDir).catch(() => undefined);
+    await expect.poll(node.output).toContain('RAIL CALLED');
+    expect((await node.end('SIGTERM')).code).toBe(0);
+    // Not by the timer that ends whatever hangs, which would leave the database server running.
+    expect(node.output()).not.toContain('stopping took too long');
+    expect(STOP_WAITS_MS).toBeLessThan(LIMITS.shutdownMs);
+    expect(serverPid(dataDir)).toBeUndefined();
+    await removeDataDir(dataDir);
+  });
 });
 
 describe('every documented way to start', () => {
@@ -175,22 +175,18 @@ describe('every documented way to start', () => {
     ['npm start', ['npm', 'start']],
     ['npx ferry serve', ['npx', 'ferry', 'serve']],
     ["npx node and a file of one's own", ['npx', 'node', startFile('own', '')]],
-  ])(
-    'stops at SIGTERM and leaves no process behind: %s',
-    async (_title, [command, ...args]) => {
-      const dataDir = makeDataDir();
-      const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
-      await expect.poll(node.output, { timeout: 60_000 }).toMatch(/listens on http/);
-      started.push(...familyOf(node.child.pid!));
-      // npm, the service, and the processes of its database.
-      expect(started.length).toBeGreaterThan(3);
-      node.child.kill('SIGTERM');
-      await node.ended;
-      await expect.poll(() => started.filter(isRunning), { timeout: 30_000 }).toEqual([]);
-      expect(node.output()).toContain('"msg":"stopping"');
-      expect(node.output()).not.toContain('stopping took too long');
-      await removeDataDir(dataDir);
-    },
-    120_000,
-  );
+  ])('stops at SIGTERM and leaves no process behind: %s', async (_title, [command, ...args]) => {
+    const dataDir = makeDataDir();
+    const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
+    await expect.poll(node.output).toMatch(/listens on http/);
+    started.push(...familyOf(node.child.pid!));
+    // npm, the service, and the processes of its database.
+    expect(started.length).toBeGreaterThan(3);
+    node.child.kill('SIGTERM');
+    await node.ended;
+    await expect.poll(() => started.filter(isRunning)).toEqual([]);
+    expect(node.output()).toContain('"msg":"stopping"');
+    expect(node.output()).not.toContain('stopping took too long');
+    await removeDataDir(dataDir);
+  });
 });

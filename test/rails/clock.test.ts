@@ -27,7 +27,6 @@ function setBack(): void {
 /** The rail's own world is not set back with our clock: it says what the test says. */
 function nodeWith(state: PaymentState, options: NodeOptions = {}): Node {
   return world.createNode({
-    callTimeoutMs: 10_000,
     ...options,
     wrapRail: (rail): Rail => ({ ...rail, ask: async () => state }),
   });
@@ -89,8 +88,8 @@ describe('a database whose clock went back by an hour', () => {
           : Promise.resolve(),
     });
     void dying.worker.runDue();
-    await expect.poll(async () => (await workOf(id)).state, { timeout: 30_000 }).toBe('SUBMITTING');
-    await expect.poll(() => world.paymentsOf(id), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(async () => (await workOf(id)).state).toBe('SUBMITTING');
+    await expect.poll(() => world.paymentsOf(id)).toHaveLength(1);
     setBack();
     await nodeWith(COMPLETED).worker.runDue();
     expect((await world.transferOf(id)).status).toBe('COMPLETED');

@@ -329,7 +329,7 @@ it('hundreds of deposits, each reported six times in three spellings on three no
   expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0.8', held: '0' });
   await world.expectSound();
   await Promise.all(databases.map((database) => database.close()));
-}, 60_000);
+});
 
 describe('the database', () => {
   const insert = (row: Record<string, unknown>) =>

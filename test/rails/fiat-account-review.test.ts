@@ -137,7 +137,7 @@ describe('a withdrawal does not wait for ever', () => {
     const databases = [world.connect(), world.connect()] as const;
     const letting = world.createNode({ database: patient(databases[0]) });
     const stopping = stopAtCommit(patient(databases[1]));
-    const waking = world.createNode({ database: stopping.database, callTimeoutMs: 10_000 });
+    const waking = world.createNode({ database: stopping.database });
     // The worker has seen the account, and not yet the withdrawal.
     const holder = await hold(world.database, 'select from transfers where id = $1 for update', [id]);
     const left = letting.worker.runDue();

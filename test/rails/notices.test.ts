@@ -11,7 +11,7 @@ beforeAll(async () => {
   world = await createWorld();
 });
 beforeEach(() => {
-  node = world.createNode({ callTimeoutMs: 10_000 });
+  node = world.createNode();
 });
 afterAll(() => world.drop());
 
@@ -133,7 +133,6 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
   async function unknown(ask: (rail: Rail, key: string) => Promise<PaymentState>) {
     const made = await withdrawn();
     const own = world.createNode({
-      callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
         async submit(payment, signal) {
@@ -193,7 +192,6 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
     const { id, profile } = await withdrawn();
     let requests = 0;
     const own = world.createNode({
-      callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
         async submit(payment, signal) {

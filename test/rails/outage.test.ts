@@ -74,4 +74,4 @@ it('a rail that is down for an hour delays its own transfers and no others', asy
   expect(await statuses(ids.BTC)).toEqual(new Set(['COMPLETED']));
   for (const id of ids.BTC) expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
   console.log(`calls of the rail while it was down for an hour with ${count} waiting: ${calls.count}`);
-}, 60_000);
+});

@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { Rail } from '../../src/rails/rail.ts';
-import { createWorld, type Node, never, type World } from '../support/payouts.ts';
+import { createWorld, type Node, type NodeOptions, never, type World } from '../support/payouts.ts';
 
 let world: World;
 let node: Node;
-/** For answers that have to arrive, however busy the machine is. */
-let patient: Node;
 beforeAll(async () => {
   world = await createWorld();
-  node = world.createNode({ callTimeoutMs: 30 });
-  patient = world.createNode({ callTimeoutMs: 10_000 });
+  node = world.createNode();
 });
 afterAll(() => world.drop());
 
@@ -146,8 +143,7 @@ describe('a rail that misbehaves', () => {
     const { id } = await world.withdrawFiat(profile, account);
     let requests = 0;
     let first: (() => Promise<unknown>) | undefined;
-    const own = world.createNode({
-      callTimeoutMs: 500,
+    const options: NodeOptions = {
       wrapRail: (rail): Rail => ({
         ...rail,
         async submit(payment, signal) {
@@ -159,13 +155,12 @@ describe('a rail that misbehaves', () => {
           return never;
         },
       }),
-    });
-    const pass = async () => {
-      world.advance(70_000);
-      await own.worker.runDue();
     };
-    await pass();
-    await pass();
+    const own = world.createNode(options);
+    world.advance(70_000);
+    await world.createNode({ ...options, callTimeoutMs: 500 }).worker.runDue();
+    world.advance(70_000);
+    await own.worker.runDue();
     expect(requests).toBe(2);
     await world.database.query(`update fiat_accounts set status = 'REJECTED' where id = $1`, [account]);
     await first!();
@@ -181,7 +176,6 @@ describe('a rail that misbehaves', () => {
     let asked = 0;
     const minuteMs = 60_000;
     const own = world.createNode({
-      callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
         horizonMs: 60 * minuteMs,
@@ -223,7 +217,6 @@ describe('a rail that misbehaves', () => {
     let requests = 0;
     let refused = false;
     const own = world.createNode({
-      callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
         async submit(payment, signal) {
@@ -289,7 +282,7 @@ describe('a rail that misbehaves', () => {
     await letMinutesPass(own, 10);
     expect((await world.transferOf(id)).status).toBe('PENDING');
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
-    await world.settle(patient);
+    await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
   });
 
@@ -297,7 +290,6 @@ describe('a rail that misbehaves', () => {
     const { id, profile } = await withdrawn('ordinary');
     const dying = Promise.withResolvers<void>();
     const killed = world.createNode({
-      callTimeoutMs: 10_000,
       checkpoint: async (name) => {
         if (name !== 'after the rail answered, before its answer is committed') return;
         dying.resolve();
@@ -308,7 +300,6 @@ describe('a rail that misbehaves', () => {
     await dying.promise;
     let isKnown = false;
     const next = world.createNode({
-      callTimeoutMs: 10_000,
       wrapRail: (rail): Rail => ({
         ...rail,
         async submit() {
@@ -329,7 +320,7 @@ describe('a rail that misbehaves', () => {
     await node.worker.runDue();
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('OUTCOME_UNKNOWN');
     const down = await withdrawn('sandbox:down');
-    await patient.worker.runDue();
+    await node.worker.runDue();
     expect((await world.transferOf(down.id)).secondaryStatus!.name).toBe('RAIL_UNAVAILABLE');
     await world.settle(node);
   });
@@ -352,7 +343,7 @@ describe('a rail that misbehaves', () => {
 
   it('and forgets a payment that it took on is never sent it again', async () => {
     const { id } = await withdrawn('ordinary');
-    await patient.worker.runDue();
+    await node.worker.runDue();
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('SUBMITTED');
     const [row] = await world.database.query<{ requests: number }>(
       `delete from sandbox_payments where key = $1 returning requests`,
@@ -361,7 +352,7 @@ describe('a rail that misbehaves', () => {
     expect(row!.requests).toBe(1);
     for (let day = 0; day < 3; day += 1) {
       world.advance(86_400_000);
-      await patient.worker.runDue();
+      await node.worker.runDue();
     }
     expect(await world.paymentsOf(id)).toEqual([]);
     expect(await world.transferOf(id)).toMatchObject({

@@ -1,25 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
+import { until } from './until.ts';
 
 /** Points at which tests hold sessions of the database, so that what meets there does so every time. */
 
-async function pidOf(session: Queryable): Promise<number> {
+export async function pidOf(session: Queryable): Promise<number> {
   const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   return row!.pid;
 }
 
 /** Until some session waits for a lock that this one has. Says which. */
 export async function untilBlockedBy(database: Queryable, pid: number): Promise<number> {
-  for (;;) {
-    const [blocked] = await database.query<{ pid: number }>(
+  let blocked: { pid: number } | undefined;
+  await until(`a session waits for a lock of ${pid}`, async () => {
+    [blocked] = await database.query<{ pid: number }>(
       `select pid from pg_stat_activity
        where datname = current_database() and backend_type = 'client backend'
          and $1::integer = any (pg_blocking_pids(pid))`,
       [pid],
     );
-    if (blocked !== undefined) return blocked.pid;
-    await sleep(5);
-  }
+    return blocked !== undefined;
+  });
+  return blocked!.pid;
 }
 
 /** Waits for locks as long as a test holds them: on a busy machine that may be longer than the service would wait. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/database/database.ts';
+import { until } from './until.ts';
 
 /** Writers that move one cent at a time, each request with a ref_id of its own, and remember every answer. */
 export type Load = {
@@ -8,6 +9,8 @@ export type Load = {
   /** ref_ids answered with 503, or not at all: there at most once. */
   readonly undecided: Set<string>;
   readonly statuses: Map<number, number>;
+  /** Waits for so many acknowledgements more than there are now. */
+  untilMore(count: number): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -59,6 +62,10 @@ export function startLoad(options: {
     acknowledged,
     undecided,
     statuses,
+    async untilMore(count) {
+      const wanted = acknowledged.size + count;
+      await until(`${count} more are acknowledged`, () => acknowledged.size >= wanted, 2);
+    },
     async stop() {
       state.stopped = true;
       await running;

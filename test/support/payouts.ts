@@ -28,6 +28,7 @@ import { createTestDatabase } from './database.ts';
 import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
+import { PATIENCE_MS } from './until.ts';
 
 /** Where a killed process stops: no catch, no finally, nothing of it continues. */
 export const never = new Promise<never>(() => undefined);
@@ -46,10 +47,20 @@ export type NodeOptions = {
   readonly database?: Database;
   readonly wrapRail?: (rail: Rail) => Rail;
   readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
+  /** Far longer than any call takes, unless the test is about the timeout. */
   readonly callTimeoutMs?: number;
   readonly leaseMs?: number;
   readonly fees?: FeeTable;
 };
+
+/**
+ * A payment that the rail leaves without an answer is given up as soon as that is certain. Waiting for a timeout instead
+ * would also give up answers that are late because the machine is busy. The timeout itself is tested in contract.ts.
+ */
+function givingUpAtOnce(rail: Rail): Rail {
+  const givenUp = AbortSignal.abort(new Error('no answer'));
+  return { ...rail, submit: (payment) => rail.submit(payment, givenUp) };
+}
 
 export async function createWorld() {
   const test = await createTestDatabase();
@@ -77,7 +88,11 @@ export async function createWorld() {
   function assembleNode(options: NodeOptions = {}) {
     const own = options.database ?? database;
     const writePath = createTestWritePath(own);
-    const rails = createRails(simulated.list.map(options.wrapRail ?? ((rail) => rail)), simulated.notices);
+    const wrap = options.wrapRail ?? ((rail) => rail);
+    const rails = createRails(
+      simulated.list.map((rail) => wrap(givingUpAtOnce(rail))),
+      simulated.notices,
+    );
     const troubles: string[] = [];
     const errors: unknown[] = [];
     const shared = { ...common, database: own, writePath, rails };
@@ -97,7 +112,7 @@ export async function createWorld() {
         warn: ({ err }: { err?: unknown }) => void errors.push(err),
       },
       timing: {
-        callTimeoutMs: options.callTimeoutMs ?? 2_000,
+        callTimeoutMs: options.callTimeoutMs ?? PATIENCE_MS,
         ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
         offsetNs: () => offsetNs,
       },

@@ -2,19 +2,20 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import type { SandboxFile } from '../../src/sandbox/demo.ts';
+import { until } from './until.ts';
 
 /** The service as its users run it: a process of its own, with an embedded server of its own. */
 const FERRY = resolve(import.meta.dirname, '../../bin/ferry.js');
+const PATIENT_NODE = resolve(import.meta.dirname, 'patient-node.mjs');
 
 export type FerryProcess = {
   readonly child: ChildProcess;
   readonly url: string;
   output(): string;
-  /** Resolves with the exit code and how long it took. */
-  end(signal: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>;
+  /** Resolves with the exit code. */
+  end(signal: NodeJS.Signals): Promise<{ code: number | null }>;
 };
 
 export type Finished = { code: number; stdout: string; stderr: string };
@@ -23,9 +24,10 @@ export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'ferry-process-'));
 }
 
-function environment(env: Record<string, string>): Record<string, string> {
+/** Nothing of this process's own environment but the search path, and any free port. */
+export function environment(env: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
-  return { PATH, PORT: '0', ...env };
+  return { PATH, PORT: '0', NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...env };
 }
 
 /** A command that ends by itself. */
@@ -54,23 +56,25 @@ export async function startFerry(
     output += chunk;
   });
   const exited = new Promise<number | null>((done) => child.once('exit', done));
-  const deadline = Date.now() + 90_000;
-  let match: RegExpExecArray | null = null;
-  while (match === null) {
-    match = /listens on (http:\/\/\S+)/.exec(output);
-    if (child.exitCode !== null) throw new Error(`ferry ended with ${child.exitCode}: ${output}`);
-    if (Date.now() > deadline) throw new Error(`ferry did not start: ${output}`);
-    await sleep(10);
+  const url = (): string | undefined => /listens on (http:\/\/\S+)/.exec(output)?.[1];
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  await until('ferry listens or has ended', () => url() !== undefined || hasEnded()).catch(
+    (cause: unknown) => {
+      child.kill('SIGKILL');
+      throw new Error(`ferry did not start: ${output}`, { cause });
+    },
+  );
+  const found = url();
+  if (found === undefined) {
+    throw new Error(`ferry ended with ${child.exitCode ?? child.signalCode}: ${output}`);
   }
   return {
     child,
-    url: match[1]!,
+    url: found,
     output: () => output,
     async end(signal) {
-      const started = performance.now();
       child.kill(signal);
-      const code = await exited;
-      return { code, milliseconds: performance.now() - started };
+      return { code: await exited };
     },
   };
 }
@@ -93,16 +97,8 @@ export function postmasterOf(dataDir: string): number {
 
 /** Stops the server that a killed service left behind, and removes the directory. */
 export async function removeDataDir(dataDir: string): Promise<void> {
-  try {
-    const pid = postmasterOf(dataDir);
-    process.kill(pid, 'SIGINT');
-    for (let waited = 0; waited < 1_000; waited += 1) {
-      process.kill(pid, 0);
-      await sleep(10);
-    }
-  } catch {
-    // There is none, or it is gone.
-  }
+  const pid = serverPid(dataDir);
+  if (pid !== undefined && send(pid, 'SIGINT')) await until('the server is gone', () => !isRunning(pid));
   rmSync(dataDir, { recursive: true, force: true });
 }
 
@@ -116,14 +112,17 @@ export async function tokenFrom(url: string, customer: SandboxFile['customers'][
   return access_token;
 }
 
-export function isRunning(pid: number): boolean {
+/** False when there is no such process. */
+function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
   }
 }
+
+export const isRunning = (pid: number): boolean => send(pid, 0);
 
 /** The server of the data directory, when there is one. */
 export function serverPid(dataDir: string): number | undefined {

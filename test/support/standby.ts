@@ -1,6 +1,5 @@
 import { cp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import { findPackageDir, prepareBinaries } from '../../src/database/embedded/binaries.ts';
 import { type Site, spawnServer } from '../../src/database/embedded/cluster.ts';
@@ -16,6 +15,7 @@ import { type Postmaster, readPidFile, stopPostmaster } from '../../src/database
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { makeDataDir, removeDataDir } from './process.ts';
+import { until } from './until.ts';
 
 type Address = Extract<DatabaseAddress, { socketDir: string }>;
 
@@ -40,15 +40,6 @@ export type Pair = {
 
 const SETTINGS = { shared_buffers: '16MB', autovacuum: 'off', max_connections: '50' };
 const STANDBY = 'test_standby';
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (performance.now() < deadline) {
-    if (await isSo().catch(() => false)) return;
-    await sleep(20);
-  }
-  throw new Error(`waited a minute in vain until ${what}`);
-}
 
 export async function untilIsTrue(
   database: Database,
@@ -118,7 +109,7 @@ function serverOn(site: Site, first: Postmaster): Server & { stop(): Promise<voi
   async function kill(): Promise<void> {
     // The children of a postmaster that is gone end by themselves.
     process.kill(postmaster.pid, 'SIGKILL');
-    await until('the server is gone', async () => !postmaster.isRunning());
+    await until('the server is gone', () => !postmaster.isRunning());
     await until('its connections are gone', async () =>
       database.query('select 1').then(
         () => false,
