@@ -152,13 +152,11 @@ describe('where there is no database', () => {
     .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
     'and none can be, ferry %j ends with one sentence',
     async (args) => {
-      const started = performance.now();
       expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
         code: 1,
         sentence:
           'FERRY_DATA_DIR /proc/x/y cannot be made (ENOENT): set it to a directory that the user running Ferry may write to.',
       });
-      expect(performance.now() - started).toBeLessThan(10_000);
     },
   );
 });
