@@ -233,7 +233,7 @@ describe('beside a running service', () => {
   });
 
   it.each([
-    [['customer', 'create', '--name', 'Dock'], 'There is a customer with the name "Dock" already.'],
+    [['customer', 'create', '--name', 'Dock'], 'A customer with the name "Dock" already exists.'],
     [
       ['customer', 'create', '--name', ' Dock'],
       /^The name of a customer must have 1 to 100 printable characters/,
@@ -245,11 +245,11 @@ describe('beside a running service', () => {
     [['client', 'list', '--customer', 'Nobody'], 'There is no customer with the id or name "Nobody".'],
     [
       ['client', 'create', '--customer', 'Dock', '--name', 'x', '--scope', 'tea:write'],
-      /^There is no scope "tea:write"; the scopes are/,
+      /^Unknown scope "tea:write"\. The scopes are/,
     ],
     [
       ['client', 'create', '--customer', 'Dock', '--name', 'x', '--scope', ''],
-      /^There is no scope ""; the scopes are/,
+      /^Unknown scope ""\. The scopes are/,
     ],
     [['client', 'disable', 'nobody'], 'There is no client with the id "nobody".'],
     [['profile', 'disable', 'nobody'], 'There is no profile with the id "nobody".'],
@@ -345,7 +345,7 @@ describe('without a service', () => {
   });
 
   it('a command that fails leaves no server behind either', async () => {
-    const sentence = 'There is a customer with the name "Dock" already.';
+    const sentence = 'A customer with the name "Dock" already exists.';
     expectSentence(await ferry('customer', 'create', '--name', 'Dock'), { code: 1, sentence });
     expect(serverPid(dataDir)).toBeUndefined();
   });
