@@ -20,7 +20,7 @@ import {
 
 export type { Client, Customer, Integration } from './store.ts';
 
-/** What the operator did wrong, in one sentence for the command line. */
+/** A mistake of the operator, in one sentence for the command line. */
 export class AdministrationError extends Error {}
 
 export type NewClient = { readonly client: Client; readonly clientId: string; readonly clientSecret: string };
@@ -30,16 +30,16 @@ const INTEGRATIONS: readonly Integration[] = ['FIRST_PARTY', 'THIRD_PARTY'];
 function requireName(kind: string, name: string): void {
   if (!isName(name)) {
     throw new AdministrationError(
-      `The name of a ${kind} must have 1 to ${LIMITS.partyNameLengthMax} printable characters and no blank at its ends.`,
+      `The name of a ${kind} must have 1 to ${LIMITS.partyNameLengthMax} printable characters, without leading or trailing space.`,
     );
   }
 }
 
 function requireCustomer(name: string, integration: string): void {
   requireName('customer', name);
-  // Customers are found by id or name: a name in the form of an id could stand for somebody else.
+  // Customers are found by id or name, so a name in the form of an id could identify another customer.
   if (isId(name.toLowerCase()))
-    throw new AdministrationError('The name of a customer must not look like an id.');
+    throw new AdministrationError('The name of a customer must not have the form of an id.');
   if (!(INTEGRATIONS as readonly string[]).includes(integration)) {
     throw new AdministrationError(
       `The integration must be ${INTEGRATIONS.join(' or ')}, not "${integration}".`,
@@ -51,12 +51,12 @@ function requireScopes(scopes: readonly string[]): void {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) {
     throw new AdministrationError(
-      `There is no scope ${unknown.map((scope) => `"${scope}"`).join(', ')}; the scopes are ${SCOPE_NAMES.join(', ')}.`,
+      `Unknown scope ${unknown.map((scope) => `"${scope}"`).join(', ')}. The scopes are ${SCOPE_NAMES.join(', ')}.`,
     );
   }
   if (scopes.length === 0) {
     throw new AdministrationError(
-      `A client needs at least one scope; the scopes are ${SCOPE_NAMES.join(', ')}.`,
+      `A client needs at least one scope. The scopes are ${SCOPE_NAMES.join(', ')}.`,
     );
   }
 }
@@ -88,7 +88,7 @@ export async function createCustomer(
   if (customer !== undefined) return customer;
   const existing = mayExist ? await findCustomer(tx, name) : undefined;
   if (existing?.integration === integration) return existing;
-  throw new AdministrationError(`There is a customer with the name "${name}" already.`);
+  throw new AdministrationError(`A customer with the name "${name}" already exists.`);
 }
 
 export function listCustomers(tx: Queryable): Promise<Customer[]> {
@@ -96,8 +96,8 @@ export function listCustomers(tx: Queryable): Promise<Customer[]> {
 }
 
 /**
- * The secret is in the answer and nowhere else: only its hash is kept. Names of clients are labels and need not
- * differ: credentials are replaced by a second client of the same name and the end of the first.
+ * The secret is returned once; only its hash is stored. Names of clients are labels and need not be unique: to replace
+ * credentials, create a second client of the same name and disable the first.
  */
 export async function createClient(
   tx: Queryable,
@@ -108,7 +108,7 @@ export async function createClient(
   const customer = await requireKnownCustomer(tx, request.customer);
   const [clientId, clientSecret] = [newClientId(), newClientSecret()];
   const client = await addClient(tx, { clientId, clientSecret, customerId: customer.id }, request);
-  if (client === undefined) throw new Error('a client id that was just made is taken');
+  if (client === undefined) throw new Error('a new random client id is already in use');
   return { client, clientId, clientSecret };
 }
 
@@ -117,14 +117,14 @@ export async function listClients(tx: Queryable, filter: { customer?: string } =
   return clientsOf(tx, (await requireKnownCustomer(tx, filter.customer)).id);
 }
 
-/** For good, on every node within 10 seconds. A second time changes nothing. */
+/** Permanent; takes effect on every node within 10 seconds. A second call changes nothing. */
 export async function disableClient(tx: Queryable, clientId: string): Promise<Client> {
   const client = isClientId(clientId) ? await disable(tx, clientId) : undefined;
   if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
   return client;
 }
 
-/** Live tokens stay valid; with `distrustOld`, for when a key has leaked, none does. */
+/** Tokens stay valid until they expire; with `distrustOld`, for when a key has leaked, they become invalid. */
 export async function rotateKey(
   database: Database,
   options?: { distrustOld?: boolean },
@@ -132,7 +132,7 @@ export async function rotateKey(
   return { kid: await rotateSigningKey(database, options) };
 }
 
-/** With credentials decided up front. Does nothing, and answers false, when there is a client with that id. */
+/** Creates a client with given credentials. Does nothing, and returns false, if a client with that id exists. */
 export async function seedClient(
   tx: Queryable,
   seed: { clientId: string; clientSecret: string; customer: string; name: string; scopes: readonly string[] },
@@ -144,7 +144,7 @@ export async function seedClient(
       `A client id must have 1 to ${LIMITS.clientIdLengthMax} visible ASCII characters.`,
     );
   }
-  // Spares the 50 ms of a hash; two that seed at once are told apart by the insert.
+  // Saves the 50 ms of a hash. If two nodes seed at once, the insert decides.
   if ((await clientById(tx, seed.clientId)) !== undefined) return false;
   const customer = await requireKnownCustomer(tx, seed.customer);
   const { clientId, clientSecret } = seed;

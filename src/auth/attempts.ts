@@ -4,15 +4,14 @@ import { createGenerations } from './generations.ts';
 import type { Credentials } from './token-request.ts';
 
 /**
- * Too many wrong secrets for one client id, known or not: its token requests are refused for the rest of the window.
- * This spares the threads; guessing a secret of 256 bits is hopeless anyway. Each node counts for itself, so with
- * several nodes somebody gets that many attempts on each.
+ * A rate limit per client id, known or unknown: after too many wrong secrets, token requests are refused for the rest
+ * of the window. This saves worker threads; a secret of 256 bits cannot be guessed anyway. Each node counts on its own.
  *
- * A client id is no secret, and whoever knows it must not be able to lock its owner out. So credentials that were
- * right before on this node (kept as an HMAC under a key of this process) go on to the check regardless.
+ * A client id is not secret, and an attacker who knows it must not be able to lock its owner out. So credentials that
+ * were right before on this node (kept as an HMAC under a key of this process) are always checked.
  */
 export type Attempts = {
-  /** Seconds to wait; zero when the attempt may be made. */
+  /** Seconds to wait; zero if the attempt is allowed. */
   waitSeconds(credentials: Credentials): number;
   failed(credentials: Credentials): void;
   succeeded(credentials: Credentials): void;

@@ -23,11 +23,11 @@ export type AuthTiming = {
 
 export type AuthOptions = {
   readonly database: Database;
-  /** The database's: by this clock tokens are issued and expire, on all nodes. */
+  /** The database's clock: on all nodes, tokens are issued and expire by it. */
   readonly clock: Clock;
-  /** Issuer and audience of tokens; the same on all nodes. */
+  /** Issuer and audience of tokens, the same on all nodes. */
   readonly publicUrl: () => string;
-  /** Whether there are operations that simulate, as everywhere but in production. */
+  /** Whether the operations that simulate exist; not in production. */
   readonly simulates?: boolean;
   readonly externalIssuer?: ExternalIssuer | undefined;
   readonly log: Pick<Logger, 'info' | 'warn'>;
@@ -37,12 +37,12 @@ export type AuthOptions = {
 export type Auth = {
   readonly authenticate: Authenticate;
   readonly recall: Recall;
-  /** The token endpoint and what describes it. */
+  /** Registers the token endpoint and its metadata. */
   extension(app: FastifyInstance): Promise<void>;
-  /** Makes the first key when there is none, and begins to watch for new keys and disabled clients. */
+  /** Creates the first key if there is none, and starts to poll for new keys and disabled clients. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** On this node the new key signs when this resolves, on others within seconds. */
+  /** On this node the new key signs once this resolves, on the others within seconds. */
   rotateKey(options?: { distrustOld?: boolean }): Promise<string>;
 };
 
@@ -74,14 +74,14 @@ export function createAuth({
     pollMs,
     async () => {
       await Promise.all([keyring.reload(), clients.refresh()]);
-      if (isFailing) log.info('keys and clients are up to date again');
+      if (isFailing) log.info('signing keys and clients are refreshed again');
       isFailing = false;
       return 'wait';
     },
     (error) => {
-      // Said once. Requests find what is known too old, ask themselves, and get a 503 if that fails too.
-      if (!isFailing) log.warn({ err: error }, 'keys and clients cannot be brought up to date');
-      // Of a database that is away the log itself knows what to say, also when it is back.
+      // Logged once. Requests find the cache stale, query for themselves, and get a 503 if that fails too.
+      if (!isFailing) log.warn({ err: error }, 'could not refresh signing keys and clients');
+      // The outage log reports when the database is unavailable, and when it is available again.
       isFailing = failureOf(error) !== 'unavailable';
     },
   );
@@ -97,7 +97,7 @@ export function createAuth({
       await registerTokenEndpoint(app, { database, clock, keyring, checker, attempts, publicUrl });
     },
     async start() {
-      // An external issuer has its own keys and clients, and is asked when a token comes.
+      // The keys of an external issuer are fetched when its first token arrives.
       if (externalIssuer !== undefined) return;
       await keyring.signingKey();
       poll.start();

@@ -4,12 +4,12 @@ import { createGenerations } from './generations.ts';
 import { type ClientState, clientStates } from './store.ts';
 
 /**
- * What this node knows of the clients that call it. Tokens are not looked at again once verified, so this is where
- * a disabled client is noticed: a poll asks for all known clients with one statement, and what is older than
- * `staleMs` (the poll fails, or is late) is not used without asking.
+ * A cache of the clients that call this node. A verified token is not verified again, so this cache is what notices a
+ * disabled client. A poll refreshes all cached clients with one statement. An entry older than `staleMs` (because the poll
+ * failed or is late) is not used.
  */
 export type ClientDirectory = {
-  /** Without asking anybody: undefined when unknown or too old. `nowMs` is monotonic. */
+  /** From the cache: undefined when unknown or stale. `nowMs` is monotonic. */
   peek(clientId: string, nowMs: number): ClientState | undefined;
   /** Undefined when there is no such client. */
   find(clientId: string): Promise<ClientState | undefined>;
@@ -32,7 +32,7 @@ export function createClientDirectory(database: Database, staleMs: number): Clie
     const states = new Map((await clientStates(database, ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       const state = states.get(id);
-      // An older answer that comes late must not cover a newer one.
+      // A late answer must not overwrite a newer one.
       if ((known.get(id)?.askedAtMs ?? -1) > askedAtMs) continue;
       if (state === undefined) known.delete(id);
       else known.set(id, { state, askedAtMs });
@@ -44,7 +44,7 @@ export function createClientDirectory(database: Database, staleMs: number): Clie
     async find(clientId) {
       const fresh = peek(clientId, performance.now());
       if (fresh !== undefined) return fresh;
-      // Many requests of one client arrive together; they share the question.
+      // Concurrent requests of one client share the query.
       let asked = underWay.get(clientId);
       if (asked === undefined) {
         asked = ask([clientId])

@@ -1,7 +1,8 @@
 import { LIMITS } from '../limits.ts';
 import { SCOPE_NAMES } from './scopes.ts';
+import { UNAVAILABLE } from './token-request.ts';
 
-/** Requests and answers of the routes outside the operations, for the documentation; a test compares them with real ones. */
+/** Example requests and answers of the routes for authentication. A test compares them with real ones. */
 export const TOKEN_REQUEST = {
   grant_type: 'client_credentials',
   scope: 'transfer:write_platform_transfer transfer:read_transfer',
@@ -25,10 +26,10 @@ export const ANSWERS: Readonly<Record<string, Readonly<Record<string, object>>>>
     401: tokenError('invalid_client', 'The client is unknown or the secret is wrong.'),
     429: tokenError(
       'temporarily_unavailable',
-      'Too many wrong secrets for this client; wait for 42 seconds.',
+      'Too many failed attempts for this client. Retry after 42 seconds.',
     ),
-    500: tokenError('server_error', 'Something went wrong on our side.'),
-    503: tokenError('temporarily_unavailable', 'The database is away.'),
+    500: tokenError('server_error', 'An internal error occurred.'),
+    503: tokenError('temporarily_unavailable', UNAVAILABLE),
   },
   getKeys: {
     200: {

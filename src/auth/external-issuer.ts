@@ -7,22 +7,22 @@ import { findCustomer } from './customers.ts';
 import { invalidToken, scopesOf, type Verify, verifyJwt } from './verify.ts';
 
 /**
- * Somebody else's authorization server instead of our own. Then this service issues no tokens, accepts none of its
- * own, and its clients table means nothing: who may have a token, and when it ends, is the issuer's to say. Tokens
- * must be of RFC 9068's kind (typ at+jwt, client_id, scope) and signed with EdDSA or ES256.
+ * An external authorization server in place of our own. The service then issues no tokens, accepts none of its own, and
+ * ignores its clients table: the issuer decides who gets a token and when it expires. Tokens must follow RFC 9068 (typ
+ * at+jwt, client_id, scope) and be signed with EdDSA or ES256.
  */
 export type ExternalIssuer = {
   readonly issuer: string;
   readonly jwksUrl: string;
-  /** What the issuer calls us in `aud`. */
+  /** The `aud` claim of tokens for this service. */
   readonly audience: string;
-  /** The claim whose value is the id or the name of a customer here. */
+  /** The claim that holds the id or the name of the customer. */
   readonly customerClaim: string;
 };
 
 /**
- * The issuer's keys: fetched again when they are old, or when a token names one that is not among them. By a monotonic
- * clock: jose's own ages go by the wall clock, and one that is set back would keep new keys out for as long.
+ * The issuer's keys, fetched again when they are old or when a token names an unknown one. Their age is measured with a
+ * monotonic clock: jose uses the wall clock, and if that is set back, jose would not fetch new keys for as long.
  */
 function createRemoteKeys(url: URL): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(url, {
@@ -60,8 +60,8 @@ export function createExternalVerify(database: Queryable, clock: Clock, external
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
         throw invalidToken('The access token is signed with an unknown key.');
       }
-      // Their server is away or answers nonsense: the token may be good, so this is no 401.
-      throw unavailable('The keys of the token issuer cannot be fetched now.', 5);
+      // The issuer is unavailable or its answer is invalid. The token may be valid, so this is not a 401.
+      throw unavailable('The keys of the token issuer could not be fetched. Retry the request.', 5);
     }
   };
   const { issuer, audience } = external;
@@ -71,7 +71,9 @@ export function createExternalVerify(database: Queryable, clock: Clock, external
     const named = claims[external.customerClaim];
     const customer = typeof named === 'string' ? await findCustomer(database, named) : undefined;
     if (customer === undefined) {
-      throw invalidToken(`The access token's ${external.customerClaim} names no customer of this service.`);
+      throw invalidToken(
+        `The ${external.customerClaim} claim of the access token names no customer of this service.`,
+      );
     }
     return {
       caller: {

@@ -1,7 +1,7 @@
 /**
- * A bounded map that forgets what has not been used for longest, roughly: two generations, and what is used in the
- * old one moves to the young one. A hit in the young one writes nothing, unlike an exact LRU on a Map, which deletes
- * and inserts at each hit (some 150 ns instead of 30).
+ * A bounded cache that drops roughly the least recently used entries. It has two generations, and an entry that is used
+ * in the old one moves to the young one. A hit in the young one writes nothing, unlike an exact LRU on a Map, which
+ * deletes and inserts on each hit (150 ns instead of 30).
  */
 export type Generations<Value> = {
   get(key: string): Value | undefined;

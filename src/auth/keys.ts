@@ -21,26 +21,26 @@ import {
 } from './store.ts';
 
 /**
- * The keys that sign access tokens, in the database and so the same on all nodes. One signs; a retired one verifies
- * until its last token has expired. A new key signs before all nodes know it; a node that meets a token with a key
- * that it does not know looks into the database before it says no.
+ * The keys that sign access tokens, shared by all nodes through the database. One key signs; a retired key verifies until
+ * its last token has expired. A new key signs before all nodes have loaded it, so a node that sees an unknown key reloads
+ * the keys before it rejects the token.
  */
 export const SIGNING_ALGORITHM = 'EdDSA';
 
 export type SigningKey = { readonly kid: string; readonly privateKey: CryptoKey };
 
 export type Keyring = {
-  /** Made when there is none yet, whichever node is first. */
+  /** Created by the first node that needs one. */
   signingKey(): Promise<SigningKey>;
-  /** Undefined only when the database, asked after this call, does not know it either. */
+  /** Undefined only if a query that was sent after this call did not find it. */
   verificationKey(kid: string): Promise<CryptoKey | undefined>;
-  /** Without asking anybody: false also when what is known is too old. `nowMs` is monotonic. */
+  /** From the cache: false if the cache is stale. `nowMs` is monotonic. */
   trustsNow(kid: string, nowMs: number): boolean;
   publicKeys(): Promise<JWK[]>;
   reload(): Promise<void>;
 };
 
-/** A key that was retired longer ago has no live token left. */
+/** All tokens of a key that was retired longer ago have expired. */
 const RETIRED_NS = BigInt(LIMITS.accessTokenSeconds * 1_000 + LIMITS.signingKeyGraceMs) * NS_PER_MS;
 
 async function newKey(): Promise<NewSigningKey> {
@@ -52,7 +52,7 @@ async function newKey(): Promise<NewSigningKey> {
   return { id, privateJwk, publicJwk };
 }
 
-/** Nodes that start together on a new database agree on one. */
+/** Nodes that start together on a new database create one key. */
 async function createFirstKey(database: Database): Promise<void> {
   const key = await newKey();
   await database.transaction(async (tx) => {
@@ -63,8 +63,8 @@ async function createFirstKey(database: Database): Promise<void> {
 }
 
 /**
- * A new key signs from now on. With `distrustOld` the old ones are thrown away, for when one has leaked: every live
- * token stops working within 10 seconds.
+ * Replaces the key that signs. With `distrustOld`, for when a key has leaked, the old keys are deleted, and every token
+ * that they signed becomes invalid within 10 seconds.
  */
 export async function rotateSigningKey(
   database: Database,

@@ -8,7 +8,7 @@ export const TOKEN_PATH = '/oauth2/token';
 const KEYS_PATH = '/.well-known/jwks.json';
 const METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** How others find the token endpoint and check our tokens. */
+/** Where clients find the token endpoint, and the keys that verify our tokens. */
 export function registerMetadata(
   app: FastifyInstance,
   keyring: Pick<Keyring, 'publicKeys'>,
@@ -16,7 +16,7 @@ export function registerMetadata(
   simulates: boolean,
 ): void {
   app.get(KEYS_PATH, { schema: KEYS_SCHEMA }, async (_request, reply) => {
-    // Short: a new key signs at once, and who keeps this answer for long refuses its tokens for as long.
+    // Short, because a new key signs at once: a client that caches this answer rejects its tokens until it expires.
     reply.header('cache-control', 'public, max-age=10');
     return { keys: await keyring.publicKeys() };
   });
@@ -35,7 +35,7 @@ export function registerMetadata(
   });
 }
 
-/** With an external issuer none of this is here, and the answer says where tokens come from. */
+/** With an external issuer, these paths answer where tokens come from. */
 export function registerElsewhere(app: FastifyInstance, issuer: string): void {
   const routes = [
     { method: 'POST', url: TOKEN_PATH },
@@ -47,9 +47,9 @@ export function registerElsewhere(app: FastifyInstance, issuer: string): void {
       method,
       url,
       schema: { hide: true } as FastifySchema,
-      // Before the body is read: it does not matter what it is.
+      // Before the body is read, which may be anything.
       onRequest: async () => {
-        throw new Problem('not-found', `This service issues no tokens; they come from ${issuer}.`, {
+        throw new Problem('not-found', `This service does not issue tokens. Get them from ${issuer}.`, {
           resource: 'path',
           id: url,
         });

@@ -11,7 +11,7 @@ type RouteSchema = {
   readonly response: Readonly<Record<string, object>>;
 };
 
-/** The routes outside the operations in OpenAPI's words. */
+/** A route for authentication as an OpenAPI operation. */
 function operationOf(schema: RouteSchema): object {
   const { operationId, tags, summary, description, consumes, body, response } = schema;
   const responses = Object.entries(response).map(([status, answer]) => {

@@ -1,4 +1,4 @@
-/** Everything that a client can be allowed to do. The words go into the OpenAPI document. */
+/** Everything that a client can be allowed to do, with its description in the OpenAPI document. */
 export const SCOPES = {
   'transfer:write_fiat_withdrawal': 'Withdraw fiat money to a registered fiat account',
   'transfer:write_crypto_withdrawal': 'Withdraw crypto assets to an address',
@@ -30,10 +30,10 @@ export type Scope = keyof typeof SCOPES;
 
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 
-/** What a client gets unless it is told otherwise: operators see every customer, so nobody is one by default. */
+/** The default for a new client. Operator scopes reach every customer, so they must be asked for. */
 export const CUSTOMER_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((name) => !name.startsWith('operator:'));
 
-/** In production there is nothing to simulate, and so nothing that allows it. */
+/** Scopes that do not exist in production. */
 export function isSimulation(scope: string): boolean {
   return scope.startsWith('sandbox:');
 }
@@ -42,7 +42,7 @@ export function isScope(name: string): name is Scope {
   return Object.hasOwn(SCOPES, name);
 }
 
-/** RFC 6749 section 3.3: names with single blanks between them; here several blanks do no harm, and doubles go. */
+/** RFC 6749 section 3.3: names separated by single spaces. Several spaces are accepted, duplicates are dropped. */
 export function splitScope(text: string): string[] {
   return [...new Set(text.split(' ').filter((name) => name !== ''))];
 }

@@ -3,8 +3,8 @@ import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 
 /**
- * Credentials of clients. A prefix says what a string is when it turns up in a log or a repository, and lets
- * scanners find it. Ids and secrets use only characters that mean themselves in a URL, a form and a Basic header.
+ * Credentials of clients. The prefix tells what the string is if it turns up in a log or a repository, and lets secret
+ * scanners find it. Ids and secrets need no escaping in a URL, a form or a Basic header.
  */
 export function newClientId(): string {
   return `ferry_${randomBytes(12).toString('hex')}`;
@@ -14,12 +14,12 @@ export function newClientSecret(): string {
   return `ferry_secret_${randomBytes(32).toString('base64url')}`;
 }
 
-/** What cannot be an id need not be looked for. */
+/** A text that cannot be an id is not looked up. */
 export function isClientId(text: string): boolean {
   return text.length <= LIMITS.clientIdLengthMax && /^[\x21-\x7e]+$/.test(text);
 }
 
-/** 2^14: 54 ms and 16 MiB on a 2-core server, 2^15 takes 110 ms. The secrets have 256 bits: none is guessable. */
+/** 2^14: 54 ms and 16 MiB on a 2-core server, 2^15 takes 110 ms. Secrets have 256 random bits and cannot be guessed. */
 const COST_LOG2 = 14;
 const BLOCK_SIZE = 8;
 const PARALLELISM = 1;
@@ -41,7 +41,7 @@ function derive(secret: string, salt: Buffer, bytes: number, parameters: Paramet
   });
 }
 
-/** As others write it: `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`. Stronger parameters can come without a migration. */
+/** In the common format `$scrypt$ln=14,r=8,p=1$<salt>$<hash>`, so that the parameters can change without a migration. */
 export async function hashSecret(secret: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const parameters = { costLog2: COST_LOG2, blockSize: BLOCK_SIZE, parallelism: PARALLELISM };
@@ -58,7 +58,7 @@ const STORED =
 
 async function matches(secret: string, stored: string): Promise<boolean> {
   const parts = STORED.exec(stored);
-  // The text is not repeated: it is a secret's hash.
+  // The message does not repeat the text, which is the hash of a secret.
   if (parts === null) throw new Error('a stored secret hash is not in the form $scrypt$ln=,r=,p=$salt$hash');
   const expected = Buffer.from(parts[5]!, 'base64url');
   const parameters = {
@@ -70,7 +70,7 @@ async function matches(secret: string, stored: string): Promise<boolean> {
   return timingSafeEqual(actual, expected);
 }
 
-/** What an unknown client is held against: nothing derives to random bytes, and finding that out costs the same. */
+/** Compared with the secret of an unknown client: never equal, and as slow as a real check. */
 const NOBODY = format(
   { costLog2: COST_LOG2, blockSize: BLOCK_SIZE, parallelism: PARALLELISM },
   randomBytes(SALT_BYTES),
@@ -78,13 +78,13 @@ const NOBODY = format(
 );
 
 export type SecretChecker = {
-  /** `stored` is undefined for an unknown client: false, at the price of a real check. */
+  /** For an unknown client, `stored` is undefined: false, after as long as a real check takes. */
   check(secret: string, stored: string | undefined): Promise<boolean>;
 };
 
 /**
- * Checks run on the runtime's few threads, which verification of tokens uses too. A flood of token requests gets
- * some of them and a short queue; whoever comes later gets a 503 at once.
+ * Checks run on Node's few worker threads, which the verification of tokens needs as well. Token requests get some of
+ * the threads and a short queue; beyond that they are answered with 503 at once.
  */
 export function createSecretChecker(
   runningMax: number = LIMITS.secretChecksMax,
@@ -98,8 +98,9 @@ export function createSecretChecker(
       running += 1;
       return;
     }
-    if (waiting.length >= waitingMax) throw unavailable('Too many token requests are waiting; try again.');
-    // The place is handed over by whoever leaves.
+    if (waiting.length >= waitingMax)
+      throw unavailable('Too many token requests are waiting. Retry in a moment.');
+    // The check that ends hands its slot over.
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 

@@ -24,7 +24,7 @@ export type Client = {
   readonly disabledAtNs: Instant | null;
 };
 
-/** What a node must know of a client to let its tokens in. */
+/** What a node needs to know of a client to accept its tokens. */
 export type ClientState = {
   readonly id: string;
   readonly customerId: string;
@@ -114,7 +114,7 @@ export function allClients(tx: Queryable): Promise<Client[]> {
   return tx.query<Client>(`select ${CLIENT} from clients order by created_at_ns, id`);
 }
 
-/** The first time counts; undefined when there is no such client. */
+/** Keeps the time of the first call; undefined when there is no such client. */
 export async function disable(tx: Queryable, id: string): Promise<Client | undefined> {
   const rows = await tx.query<Client>(
     `update clients set disabled_at_ns = coalesce(disabled_at_ns, ${CLOCK_NS}) where id = $1 returning ${CLIENT}`,
@@ -131,7 +131,7 @@ export function clientStates(tx: Queryable, ids: readonly string[]): Promise<Cli
   );
 }
 
-/** The one that signs is the one that is not retired; one that is retired verifies for that long. */
+/** The key that is not retired signs. Retired keys still verify for `retiredNs`. */
 export function trustedKeys(tx: Queryable, retiredNs: bigint): Promise<SigningKeyRow[]> {
   return tx.query<SigningKeyRow>(
     `select id, private_jwk as "privateJwk", public_jwk as "publicJwk", created_at_ns as "createdAtNs",
@@ -142,7 +142,7 @@ export function trustedKeys(tx: Queryable, retiredNs: bigint): Promise<SigningKe
   );
 }
 
-/** Whoever changes which key signs goes one after the other, on all nodes. */
+/** Serializes changes of the signing key across all nodes. */
 export async function lockSigningKeys(tx: Transaction): Promise<void> {
   await tx.query('select pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.signingKeys]);
 }
@@ -151,12 +151,12 @@ export async function retireKeys(tx: Transaction): Promise<void> {
   await tx.query(`update signing_keys set retired_at_ns = ${CLOCK_NS} where retired_at_ns is null`);
 }
 
-/** Those that were retired longer ago. */
+/** Deletes the keys that were retired longer ago than that. */
 export async function deleteRetiredKeys(tx: Transaction, retiredNs: bigint): Promise<void> {
   await tx.query(`delete from signing_keys where retired_at_ns < ${CLOCK_NS} - $1::bigint`, [retiredNs]);
 }
 
-/** All of them, however short ago they were retired. */
+/** Deletes every retired key, however recently it was retired. */
 export async function deleteAllRetiredKeys(tx: Transaction): Promise<void> {
   await tx.query('delete from signing_keys where retired_at_ns is not null');
 }

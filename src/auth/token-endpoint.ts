@@ -19,6 +19,7 @@ import {
   readMultipart,
   readUrlencoded,
   TokenError,
+  UNAVAILABLE,
 } from './token-request.ts';
 import { TOKEN_SCHEMA } from './token-schema.ts';
 import { issueToken } from './tokens.ts';
@@ -40,14 +41,14 @@ async function authenticateClient(
   const { clientId, clientSecret } = credentials;
   const waitSeconds = attempts.waitSeconds(credentials);
   if (waitSeconds > 0) {
-    const description = `Too many wrong secrets for this client; wait for ${waitSeconds} seconds.`;
+    const description = `Too many failed attempts for this client. Retry after ${waitSeconds} seconds.`;
     throw new TokenError('temporarily_unavailable', description, 429, waitSeconds);
   }
   const client = isClientId(clientId) ? await clientWithSecret(database, clientId) : undefined;
   const isRight = await checker.check(clientSecret, client?.secretHash);
   if (client === undefined || !isRight) {
     attempts.failed(credentials);
-    // An unknown id is not logged: people paste secrets into the wrong field.
+    // An unknown id is not logged, because people paste secrets into the wrong field.
     request.log.warn(
       { client_id: client?.id ?? null, request_id: request.id },
       'token request with wrong credentials',
@@ -55,7 +56,7 @@ async function authenticateClient(
     throw invalidClient('The client is unknown or the secret is wrong.');
   }
   attempts.succeeded(credentials);
-  // Only whoever has the secret learns this.
+  // Only a caller with the right secret learns this.
   if (client.disabledAtNs !== null) throw invalidClient('The client is disabled.');
   return client;
 }
@@ -65,19 +66,22 @@ function grantedScopes(client: Client, asked: string | undefined): readonly stri
   if (scopes.length === 0) return client.scopes;
   const refused = scopes.filter((scope) => !client.scopes.includes(scope));
   if (refused.length > 0) {
-    throw new TokenError('invalid_scope', `The client may have only: ${client.scopes.join(' ')}.`);
+    throw new TokenError(
+      'invalid_scope',
+      `The client may not have the requested scope. Its scopes are: ${client.scopes.join(' ')}.`,
+    );
   }
   return scopes;
 }
 
 async function answerToken(parts: TokenEndpointParts, request: FastifyRequest): Promise<object> {
-  // Section 2.3.1: never in the address, which ends up in logs everywhere.
-  if (request.url.includes('?')) throw invalidRequest('Parameters go into the body, not into the address.');
+  // Section 2.3.1: never in the URL, which is logged in many places.
+  if (request.url.includes('?')) throw invalidRequest('Send the parameters in the body, not in the URL.');
   const form: Form = (request.body as Form | undefined) ?? new Map();
   const grantType = form.get('grant_type');
   if (grantType === undefined) throw invalidRequest('The parameter grant_type is missing.');
   if (grantType !== 'client_credentials') {
-    throw new TokenError('unsupported_grant_type', 'The only grant_type here is client_credentials.');
+    throw new TokenError('unsupported_grant_type', 'The grant_type must be client_credentials.');
   }
   const credentials = readCredentials(request.headers.authorization, form);
   const client = await authenticateClient(parts, credentials, request);
@@ -91,14 +95,14 @@ async function answerToken(parts: TokenEndpointParts, request: FastifyRequest): 
   };
 }
 
-/** Everything that can be thrown on the way, in the form of RFC 6749 section 5.2. */
+/** Any error as an error of RFC 6749 section 5.2. */
 function tokenErrorOf(error: unknown): TokenError {
   if (error instanceof TokenError) return error;
   if (error instanceof Problem && error.slug === 'unavailable') {
     return new TokenError('temporarily_unavailable', error.message, 503, error.retryAfterSeconds ?? 1);
   }
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  // The section knows only 400 here, also for what is a 413 or 415 elsewhere.
+  // The section allows only 400 here, even for what is a 413 or 415 elsewhere.
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalidRequest('The body must be sent as application/x-www-form-urlencoded.');
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
@@ -112,21 +116,21 @@ function tokenErrorOf(error: unknown): TokenError {
     return invalidRequest('The request is malformed.');
   const failure = failureOf(error);
   if (failure === 'unavailable' || failure === 'timeout')
-    return new TokenError('temporarily_unavailable', 'The database is away.', 503, 1);
-  return new TokenError('server_error', 'Something went wrong on our side.', 500);
+    return new TokenError('temporarily_unavailable', UNAVAILABLE, 503, 1);
+  return new TokenError('server_error', 'An internal error occurred.', 500);
 }
 
 function sendTokenError(request: FastifyRequest, reply: FastifyReply, error: TokenError): FastifyReply {
-  // A 401 has it (RFC 9110 section 15.5.2), also when the credentials were in the body; but a browser takes it for a
-  // question to its user, and keeps the answer from the page that sent them. RFC 6749 asks for it only with the header.
-  const isOfAPage = request.headers.origin !== undefined;
-  if (error.status === 401 && (request.headers.authorization !== undefined || !isOfAPage))
+  // RFC 9110 section 15.5.2 requires this header with every 401. But if the credentials came from a web page in the
+  // body, the browser would prompt its user and hide the response from the page; RFC 6749 does not require it there.
+  const isFromPage = request.headers.origin !== undefined;
+  if (error.status === 401 && (request.headers.authorization !== undefined || !isFromPage))
     reply.header('www-authenticate', 'Basic realm="ferry", charset="UTF-8"');
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   return reply.code(error.status).send({ error: error.code, error_description: error.message });
 }
 
-/** In a scope of its own: forms are understood here and nowhere else, and errors have another form. */
+/** In its own Fastify scope: only here bodies are forms, and errors are those of OAuth. */
 export async function registerTokenEndpoint(app: FastifyInstance, parts: TokenEndpointParts): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -153,7 +157,7 @@ export async function registerTokenEndpoint(app: FastifyInstance, parts: TokenEn
     scope.post(TOKEN_PATH, {
       schema: TOKEN_SCHEMA,
       bodyLimit: LIMITS.tokenRequestBytesMax,
-      // The schema is documentation; what is wrong is said in OAuth's words by the code above.
+      // The schema is for the documentation only; the code above validates, with the errors of OAuth.
       validatorCompiler: () => () => true,
       handler: async (request) => answerToken(parts, request),
     });

@@ -1,4 +1,4 @@
-/** What a token request says (RFC 6749 sections 2.3.1 and 4.4.2), and what is wrong with it (section 5.2). */
+/** Reads a token request (RFC 6749 sections 2.3.1 and 4.4.2). Errors are those of section 5.2. */
 export type TokenErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -26,14 +26,17 @@ export const invalidRequest = (description: string): TokenError =>
 export const invalidClient = (description: string): TokenError =>
   new TokenError('invalid_client', description, 401);
 
+/** Shared with the examples of the documentation. */
+export const UNAVAILABLE = 'The service is temporarily unavailable. No token was issued; retry the request.';
+
 export type Form = ReadonlyMap<string, string>;
 
 function formOf(pairs: Iterable<[string, unknown]>): Form {
   const form = new Map<string, string>();
   const seen = new Set<string>();
   for (const [name, value] of pairs) {
-    if (typeof value !== 'string') throw invalidRequest('The form must have text fields only, no files.');
-    // The name is not repeated in the answer: it is whatever somebody sent.
+    if (typeof value !== 'string') throw invalidRequest('The form must contain text fields only, no files.');
+    // The answer does not repeat the name, which may be anything, even a secret.
     if (seen.has(name)) throw invalidRequest('A parameter must not be sent more than once.');
     seen.add(name);
     // Section 3.2: a parameter without a value counts as omitted.
@@ -48,7 +51,7 @@ export function readUrlencoded(body: Buffer): Form {
 
 export async function readMultipart(body: Buffer, contentType: string): Promise<Form> {
   const headers = { 'content-type': contentType };
-  // The runtime's own parser; the body is at most 16 KiB and already here.
+  // Node's own parser; the body is at most 16 KiB and already in memory.
   const data = await new Response(new Uint8Array(body), { headers }).formData().catch(() => undefined);
   if (data === undefined) throw invalidRequest('The body is not a valid multipart form.');
   return formOf(data.entries() as Iterable<[string, unknown]>);
@@ -56,25 +59,25 @@ export async function readMultipart(body: Buffer, contentType: string): Promise<
 
 export type Credentials = { readonly clientId: string; readonly clientSecret: string };
 
-/** Section 2.3.1: both parts are form-urlencoded before they are joined, which our own secrets survive unchanged. */
+/** Section 2.3.1: both parts are form-urlencoded before they are joined. Our own secrets are the same encoded. */
 function decodePart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
-    throw invalidClient('The Basic credentials are not form-urlencoded, as RFC 6749 section 2.3.1 asks.');
+    throw invalidClient('The Basic credentials are not form-urlencoded, as RFC 6749 section 2.3.1 requires.');
   }
 }
 
 function readBasic(authorization: string): Credentials {
   const encoded = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(authorization)?.[1];
-  if (encoded === undefined) throw invalidClient('The Authorization header is not a valid Basic one.');
+  if (encoded === undefined) throw invalidClient('The Authorization header is not a valid Basic header.');
   const text = Buffer.from(encoded, 'base64').toString('utf8');
   const colon = text.indexOf(':');
-  if (colon < 0) throw invalidClient('The Authorization header is not a valid Basic one.');
+  if (colon < 0) throw invalidClient('The Authorization header is not a valid Basic header.');
   return { clientId: decodePart(text.slice(0, colon)), clientSecret: decodePart(text.slice(colon + 1)) };
 }
 
-/** One way of authentication, never two. A `client_id` beside a Basic header is tolerated when it says the same. */
+/** A request authenticates in one way, never two. A `client_id` next to a Basic header is accepted if it is the same. */
 export function readCredentials(authorization: string | undefined, form: Form): Credentials {
   const clientId = form.get('client_id');
   const clientSecret = form.get('client_secret');
@@ -85,11 +88,11 @@ export function readCredentials(authorization: string | undefined, form: Form): 
     return { clientId, clientSecret };
   }
   if (clientSecret !== undefined) {
-    throw invalidRequest('Authenticate with HTTP Basic or in the body, not both at once.');
+    throw invalidRequest('Authenticate with HTTP Basic or in the body, not both.');
   }
   const credentials = readBasic(authorization);
   if (clientId !== undefined && clientId !== credentials.clientId) {
-    throw invalidRequest('The client_id in the body is not the one in the Authorization header.');
+    throw invalidRequest('The client_id in the body differs from the one in the Authorization header.');
   }
   return credentials;
 }

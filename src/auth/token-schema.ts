@@ -1,7 +1,7 @@
 import { LIMITS } from '../limits.ts';
 import { SCOPES } from './scopes.ts';
 
-/** The routes outside the operations, as the OpenAPI document shows them. */
+/** OpenAPI schemas of the routes for authentication. */
 const TAG = 'Authentication';
 
 const text = (description: string): object => ({ type: 'string', description });
@@ -11,7 +11,10 @@ const tokenError = (description: string): object => ({
   description,
   type: 'object',
   required: ['error', 'error_description'],
-  properties: { error: text('A code of RFC 6749 section 5.2'), error_description: text('One sentence') },
+  properties: {
+    error: text('A code of RFC 6749 section 5.2'),
+    error_description: text('What is wrong, in one or two sentences'),
+  },
 });
 
 export const TOKEN_SCHEMA = {
@@ -28,7 +31,7 @@ export const TOKEN_SCHEMA = {
     properties: {
       grant_type: { type: 'string', enum: ['client_credentials'] },
       scope: text(
-        `Space-delimited; absent: all that the client may have. Scopes: ${Object.keys(SCOPES).join(', ')}.`,
+        `Space-delimited; default: every scope of the client. Scopes: ${Object.keys(SCOPES).join(', ')}.`,
       ),
       client_id: text('Unless HTTP Basic is used'),
       client_secret: text('Unless HTTP Basic is used'),
@@ -43,14 +46,14 @@ export const TOKEN_SCHEMA = {
         access_token: text('A JWT (RFC 9068); send it as `Authorization: Bearer <token>`'),
         token_type: { type: 'string', enum: ['bearer'] },
         expires_in: { type: 'integer', description: `Seconds; always ${LIMITS.accessTokenSeconds}` },
-        scope: text('What was granted, space-delimited'),
+        scope: text('The granted scopes, space-delimited'),
       },
     },
     400: tokenError('invalid_request, invalid_scope or unsupported_grant_type'),
-    401: tokenError('invalid_client: unknown client, wrong secret, or disabled'),
-    429: tokenError('Too many wrong secrets for this client; see Retry-After'),
-    500: tokenError('server_error: a fault on our side'),
-    503: tokenError('The database is away or too many requests wait; see Retry-After'),
+    401: tokenError('invalid_client: unknown client, wrong secret, or disabled client'),
+    429: tokenError('Too many failed attempts for this client; see Retry-After'),
+    500: tokenError('server_error: an internal error'),
+    503: tokenError('Temporarily unavailable, or too many requests are waiting; see Retry-After'),
   },
 };
 
@@ -69,7 +72,7 @@ export const KEYS_SCHEMA = {
           type: 'array',
           items: {
             type: 'object',
-            // Named one by one, so that a private part could not be sent even by mistake.
+            // An explicit list, so that a private part can never be sent by mistake.
             properties: {
               kty: text('Key type'),
               crv: text('Curve'),
@@ -96,12 +99,12 @@ export const METADATA_SCHEMA = {
       type: 'object',
       required: ['issuer', 'token_endpoint', 'jwks_uri', 'response_types_supported'],
       properties: {
-        issuer: text('Also the audience of access tokens'),
-        token_endpoint: text('Address'),
-        jwks_uri: text('Address'),
-        service_documentation: text('Address'),
+        issuer: text('The issuer and the audience of access tokens'),
+        token_endpoint: text('URL'),
+        jwks_uri: text('URL'),
+        service_documentation: text('URL'),
         scopes_supported: texts('Scopes'),
-        response_types_supported: texts('None: there is no authorization endpoint'),
+        response_types_supported: texts('Empty: there is no authorization endpoint'),
         grant_types_supported: texts('Grants'),
         token_endpoint_auth_methods_supported: texts('How clients authenticate'),
       },

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts';
 import { type Keyring, SIGNING_ALGORITHM } from './keys.ts';
 import type { Client } from './store.ts';
 
-/** RFC 9068. A token names the service as issuer and as audience: it is made for this service only. */
+/** RFC 9068. The service is both issuer and audience of its tokens. */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
 
 export type IssuedToken = {
@@ -22,7 +22,7 @@ export async function issueToken(
   scopes: readonly string[],
 ): Promise<IssuedToken> {
   const { kid, privateKey } = await keyring.signingKey();
-  // The database's time, by which all nodes verify: a token of a node whose clock is wrong is as good as any other.
+  // The database's clock, by which all nodes verify, so the wall clock of this node does not matter.
   const issuedAt = Math.floor(clock.nowMs() / 1_000);
   const scope = scopes.join(' ');
   const accessToken = await new SignJWT({ client_id: client.id, scope, customer_id: client.customerId })

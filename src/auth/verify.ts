@@ -7,29 +7,31 @@ import { type Keyring, SIGNING_ALGORITHM } from './keys.ts';
 import { splitScope } from './scopes.ts';
 import { ACCESS_TOKEN_TYPE } from './tokens.ts';
 
-/** A token that was good when it was looked at. */
+/** A token that was valid when it was verified. */
 export type Verified = {
   readonly caller: Caller;
   readonly expiresAtMs: number;
-  /** Absent when somebody else issued the token: then neither our keys nor our clients say more about it. */
+  /** The key that signed it. Absent for a token of an external issuer, to which our keys and clients do not apply. */
   readonly kid?: string;
 };
 
-/** Looks at the signature and all that a token claims; throws a problem when it is not good. */
+/** Verifies the signature and the claims of a token; throws a problem if it is invalid. */
 export type Verify = (token: string) => Promise<Verified>;
 
 export function invalidToken(detail: string): Problem {
   return new Problem('unauthenticated', detail, { error: 'invalid_token' });
 }
 
-/** jose's words are not passed on: they are about JOSE, and may quote the token. */
+/** The messages of jose are not passed on: they may quote the token. */
 function problemOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return invalidToken('The access token has expired.');
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return invalidToken(`The access token was not made for this service: its ${error.claim} does not fit.`);
+    return invalidToken(
+      `The access token was not issued for this service: its ${error.claim} claim does not match.`,
+    );
   }
   if (error instanceof errors.JWSSignatureVerificationFailed)
-    return invalidToken("The access token's signature is wrong.");
+    return invalidToken('The signature of the access token is invalid.');
   if (error instanceof errors.JOSEAlgNotAllowed)
     return invalidToken('The access token is signed with an algorithm that is not accepted.');
   if (error instanceof errors.JOSEError) return invalidToken('The access token is malformed.');
@@ -40,18 +42,18 @@ export type Expected = {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: string[];
-  /** The database's, the same on all nodes. */
+  /** The database's clock, the same for all nodes. */
   readonly clock: Clock;
 };
 
-/** The claims of a token that is signed, of the right kind, from the right issuer, for us and not expired. */
+/** The claims of a token with a valid signature, type, issuer, audience and expiry. */
 export async function verifyJwt(
   token: string,
   getKey: JWTVerifyGetKey,
   { issuer, audience, algorithms, clock }: Expected,
 ): Promise<{ claims: JWTPayload & { exp: number; client_id: string }; kid: string | undefined }> {
   try {
-    // Before a key is looked for: a foreign token, however often it is sent, does not cost a query.
+    // Before the key is looked up, so that a foreign token never costs a query.
     if (decodeJwt(token).iss !== issuer) throw invalidToken('The access token is from another issuer.');
     const { payload, protectedHeader } = await jwtVerify(token, getKey, {
       algorithms,

@@ -37,7 +37,7 @@ describe('customers', () => {
   it('have names of their own', async () => {
     const made = await createCustomer(test.database, { name: 'Twice', integration: FIRST_PARTY });
     await expect(createCustomer(test.database, { name: 'Twice', integration: FIRST_PARTY })).rejects.toThrow(
-      'There is a customer with the name "Twice" already.',
+      'A customer with the name "Twice" already exists.',
     );
     const again = { name: 'Twice', integration: FIRST_PARTY };
     expect(await createCustomer(test.database, again, { mayExist: true })).toEqual(made);

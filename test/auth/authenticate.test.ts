@@ -219,17 +219,20 @@ describe('a token that was verified before', () => {
     await expectInvalid(`${token.slice(0, -2)}${last}${token.at(-1)}`, /signature/);
   });
 
-  it('is answered with 503 when nobody knows whether its client is still enabled', async () => {
+  it('is answered with 503 when the node cannot find out whether its client is still enabled', async () => {
     const database = connectDatabase(test.address, 2);
     const publicUrl = (): string => node.url;
     const { log } = node.app;
-    const auth = createAuth({ database, clock, publicUrl, log, timing: { staleMs: 200 } });
-    await auth.authenticate(`Bearer ${token}`);
+    const [fresh, stale] = [600_000, 1].map((staleMs) =>
+      createAuth({ database, clock, publicUrl, log, timing: { staleMs } }),
+    );
+    for (const auth of [fresh!, stale!]) await auth.authenticate(`Bearer ${token}`);
     await database.close();
-    expect(await auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
-    await new Promise((resolve) => setTimeout(resolve, 250));
-    const reason = await auth.authenticate(`Bearer ${token}`).catch((error: unknown) => error);
-    expect(failureOf(reason)).toBe('unavailable');
+    expect(await fresh!.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
+    await vi.waitFor(async () => {
+      const reason = await stale!.authenticate(`Bearer ${token}`).catch((error: unknown) => error);
+      expect(failureOf(reason)).toBe('unavailable');
+    }, 30_000);
   });
 });
 
@@ -276,7 +279,7 @@ describe('a connection', () => {
     const disabled = await tokenFor(other, doomed);
     expect([await call(disabled), await call(disabled)]).toEqual([200, 200]);
     await disableClient(test.database, doomed.clientId);
-    await vi.waitFor(async () => expect(await call(disabled)).toBe(401), 5_000);
+    await vi.waitFor(async () => expect(await call(disabled)).toBe(401), 30_000);
 
     const distrusted = await tokenFor(other, client);
     expect([await call(distrusted), await call(distrusted)]).toEqual([200, 200]);

@@ -8,6 +8,7 @@ import {
   type AuthNode,
   basic,
   discover,
+  eventually,
   insecure,
   newTestClient,
   postToken,
@@ -256,14 +257,14 @@ describe('the token endpoint', () => {
     expect(get.headers.get('content-type')).toContain('application/problem+json');
   });
 
-  it('answers 503 when the database is away', async () => {
+  it('answers 503 while the database is unavailable', async () => {
     const database = connectDatabase(test.address, 2);
-    const away = await startAuthNode(database);
+    const unavailable = await startAuthNode(database);
     await database.close();
-    const response = await postToken(away.url, inBody());
+    const response = await postToken(unavailable.url, inBody());
     expect(response.headers.get('retry-after')).toBe('1');
     await expectTokenError(response, 503, 'temporarily_unavailable');
-    await away.stop();
+    await unavailable.stop();
   });
 
   it('spends as long on an unknown client as on a wrong secret', async () => {
@@ -273,15 +274,14 @@ describe('the token endpoint', () => {
       await postToken(node.url, { ...grant, client_id: id, client_secret: 'wrong' });
       return performance.now() - started;
     };
-    const [known, unknown]: [number[], number[]] = [[], []];
-    for (let round = 0; round < 7; round += 1) {
-      known.push(await timeOf(clientId));
-      unknown.push(await timeOf('ferry_unknown'));
-    }
-    // The least disturbed of each: the machine is shared. Without the check an unknown one takes 2 ms instead of 50.
-    const ratio = Math.min(...unknown) / Math.min(...known);
-    expect(ratio).toBeGreaterThan(0.5);
-    expect(ratio).toBeLessThan(2);
+    let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    // Without the hash an unknown client takes 2 ms instead of 50. The fastest of each is the least disturbed by other
+    // processes, and the more rounds, the less: so repeat until the two are alike.
+    await eventually(async () => {
+      known = Math.min(known, await timeOf(clientId));
+      unknown = Math.min(unknown, await timeOf('ferry_unknown'));
+      return unknown > known / 2 && unknown < known * 2;
+    });
   });
 
   it('refuses a client id after ten wrong secrets, but not its owner', async () => {

@@ -6,6 +6,8 @@ import { steerServerClock } from '../support/server-clock.ts';
 import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
 
 const HOUR = 3_600_000;
+/** Far below the shifts that the tests make, and far above any delay of the machine. */
+const MINUTE = 60_000;
 let test: TestDatabase;
 let setServerClock: (aheadMs: number) => Promise<void>;
 let clock: ServerClock;
@@ -24,35 +26,35 @@ afterAll(async () => {
 const errorMs = (): number => clock.nowMs() - rightNow();
 const PATIENCE = { timeout: 30_000 };
 
-it("is the server's, whatever the wall clock of the node says", async () => {
-  expect(Math.abs(errorMs())).toBeLessThan(5_000);
+it("is the server's clock, whatever the wall clock of the node shows", async () => {
+  expect(Math.abs(errorMs())).toBeLessThan(MINUTE);
   for (const shiftMs of [-HOUR, HOUR, 24 * HOUR]) {
     shiftWallClock(shiftMs);
-    expect(Math.abs(errorMs())).toBeLessThan(5_000);
+    expect(Math.abs(errorMs())).toBeLessThan(MINUTE);
   }
-  expect(clock.now() / NS_PER_MS - BigInt(clock.nowMs())).toBeLessThan(5_000n);
+  expect(clock.now() / NS_PER_MS - BigInt(clock.nowMs())).toBeLessThan(BigInt(MINUTE));
   const later = await createServerClock(test.database, () => undefined);
-  expect(Math.abs(later.nowMs() - rightNow())).toBeLessThan(5_000);
+  expect(Math.abs(later.nowMs() - rightNow())).toBeLessThan(MINUTE);
 });
 
-it('follows the server when its clock is set, ahead and back', async () => {
+it('follows the server when its clock is set forward or back', async () => {
   for (const aheadMs of [HOUR, -HOUR, 0]) {
     await setServerClock(aheadMs);
-    await expect.poll(() => Math.abs(errorMs() - aheadMs), PATIENCE).toBeLessThan(5_000);
+    await expect.poll(() => Math.abs(errorMs() - aheadMs), PATIENCE).toBeLessThan(MINUTE);
   }
 });
 
-it('goes on while the server cannot be read, and says so', async () => {
+it('keeps running while the server cannot be read, and reports the errors', async () => {
   const errors: unknown[] = [];
-  let isAway = false;
+  let isDown = false;
   const flaky = await createServerClock(
     {
       query: (text, parameters) =>
-        isAway ? Promise.reject(new Error('away')) : test.database.query(text, parameters),
+        isDown ? Promise.reject(new Error('down')) : test.database.query(text, parameters),
     },
     (error) => errors.push(error),
   );
-  isAway = true;
+  isDown = true;
   flaky.start(0);
   await expect.poll(() => errors.length, PATIENCE).toBeGreaterThan(0);
   const before = flaky.nowMs();
