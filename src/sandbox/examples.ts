@@ -52,6 +52,6 @@ export const FAILED_WITHDRAWAL: Transfer = {
   updated_at: EXAMPLE_LATER,
   secondary_status: {
     name: 'FAILED_BY_RAIL',
-    detail: 'You failed the payment. All of the total was returned.',
+    detail: 'You failed the payment. The full total was returned.',
   },
 };

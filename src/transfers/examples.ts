@@ -59,7 +59,7 @@ export const CRYPTO_WITHDRAWAL: Transfer = {
   destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
   crypto_network: 'BITCOIN',
   auto_conversion: {},
-  secondary_status: { name: 'QUEUED', detail: 'Waits to be submitted to the BITCOIN rail.' },
+  secondary_status: { name: 'QUEUED', detail: 'Waiting to be submitted to the BITCOIN rail.' },
   notional_value: '3256.5',
 };
 

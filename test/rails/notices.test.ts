@@ -221,6 +221,6 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
 it('a notice about something that is no withdrawal is reported, and not given out again', async () => {
   for (const key of [newId(), 'not an id']) await report('BITCOIN', key, COMPLETED);
   expect(await node.notices.runDue()).toBe(2);
-  expect(node.troubles).toEqual(Array(2).fill('a rail speaks of a payment that is not ours'));
+  expect(node.troubles).toEqual(Array(2).fill('a rail reports a payment that this service never requested'));
   expect(await node.notices.runDue()).toBe(0);
 });

@@ -77,8 +77,8 @@ describe('a withdrawal that is paid', () => {
       expect(paid.status).toBe('COMPLETED');
       expect(paid.cryptoTxHash).toMatch(hash);
       expect(paid.cryptoTxIndex).toMatch(index);
-      expect(words.some((one) => one.startsWith(`CONFIRMING: ${network} has confirmed it `))).toBe(true);
-      expect(words.some((one) => one.endsWith(` of ${needs} times.`))).toBe(true);
+      expect(words.some((one) => /^CONFIRMING: [0-9]+ of [0-9]+ confirmations on /.test(one))).toBe(true);
+      expect(words.some((one) => one.endsWith(` of ${needs} confirmations on ${network}.`))).toBe(true);
       expect(paid.secondaryStatus!.detail).toBe(`${needs} confirmations on ${network}.`);
       expect(await world.eventsOf(id)).toHaveLength(2);
     },
@@ -359,7 +359,7 @@ describe('a rail that misbehaves', () => {
       status: 'PENDING',
       secondaryStatus: {
         name: 'OUTCOME_UNKNOWN',
-        detail: expect.stringContaining('an operator has to look'),
+        detail: expect.stringContaining('an operator has to investigate'),
       },
     });
   });

@@ -8,16 +8,20 @@ import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
+import { createSignal } from '../../src/kernel/signal.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
+import type { BalanceKey } from '../../src/ledger/command.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
 import { disabledProfiles, heldProfiles, profileTable } from '../../src/profiles/store.ts';
+import { createSettlement } from '../../src/settlement/capability.ts';
 import { createSettlementCommand, moveSettlementCommand } from '../../src/settlement/commands.ts';
 import { waitTable } from '../../src/settlement/engine-store.ts';
 import { explained } from '../../src/settlement/explain.ts';
 import { presentSettlement } from '../../src/settlement/present.ts';
 import { findSettlement, newSettlements, settlements } from '../../src/settlement/store.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
-import { createSettlementWorker, type SettlementWorker } from '../../src/settlement/worker.ts';
+import type { SettlementWorker } from '../../src/settlement/worker.ts';
+import { SHARED_TABLES } from '../../src/tables.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
@@ -41,24 +45,28 @@ export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false
   const database = connectDatabase(address);
   const troubles: string[] = [];
   const failures: string[] = [];
-  let worker: SettlementWorker | undefined;
+  const committed = createSignal<readonly BalanceKey[]>();
   const path = createWritePath({
     database,
     assets,
     observer: {
       batch: () => undefined,
       queue: () => undefined,
-      committed: (changed) => worker?.changed(changed),
+      committed: committed.send,
       trouble: (what) => troubles.push(what),
     },
   });
-  worker = createSettlementWorker({
+  const { engine: worker } = createSettlement({
+    ...SHARED_TABLES,
     database,
     writePath: path,
-    tables: engineTables,
+    assets,
     disabledProfiles,
     clock,
-    failed: (error, what) => failures.push(`${what}: ${String(error)}`),
+    committed,
+    log: {
+      warn: ({ err }: { err?: unknown }, what?: string) => void failures.push(`${what}: ${String(err)}`),
+    },
   });
   if (!deaf) worker.start();
   return {
