@@ -20,7 +20,7 @@ function transfer(debtors: number): Command<string> {
   const id = newId();
   return {
     // As transfers inside the service do.
-    ahead: true,
+    optimistic: true,
     key: {
       customerId: from,
       space: 'transfers',

@@ -4,26 +4,26 @@ export const LIMITS = {
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
   batchCommandsMax: 512,
-  /** Batches under way at once: while the database works on one, the next one is prepared. */
+  /** Batches of the pessimistic lane in flight: while the database works on one, the next one is prepared. */
   batchesMax: 2,
-  /** So many commands must wait for a second batch: what a batch costs by itself is shared by those that are in it. */
+  /** Minimum number of queued commands for a second batch: its fixed cost is shared by its commands. */
   secondBatchCommandsMin: 128,
-  /** Batches that go ahead under way at once: more than two, so that the database has work while the node answers many. */
+  /** Batches of the optimistic lane in flight: more than two, so that the database has work while the node answers many. */
   flightsMax: 4,
-  /** Commands in the last batch from which on others are waited for: so many callers are there that more will come. */
+  /** Minimum size of the last batch at which the next one waits for more commands to arrive. */
   gatherCommandsMin: 4,
-  /** How long at most, since the last batch: what it costs by itself is a third of what a few commands cost. */
+  /** How long it waits since the last batch ended: the fixed cost of a batch is a third of what a few commands cost. */
   gatherMs: 1,
-  /** How long the connection of the batches that go ahead is kept when there are none. */
-  aheadIdleMs: 100,
-  /** After a batch that went ahead failed, the next ones ask first for so long; twice as long after each further one. */
-  aheadPauseMs: 10,
-  aheadPauseMaxMs: 5_000,
-  /** Balances of one asset, and rows of one table, that a node remembers: about 200 bytes each. */
-  rememberedBalancesMax: 50_000,
-  rememberedRowsMax: 50_000,
-  /** Keys that a node remembers: four bytes each. A prime, so that all digits of a hash count. */
-  rememberedKeysMax: 131_071,
+  /** How long the optimistic lane keeps its connection without a batch. */
+  optimisticIdleMs: 100,
+  /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */
+  optimisticBackOffMs: 10,
+  optimisticBackOffMaxMs: 5_000,
+  /** Balances of one asset, and rows of one table, in a node's cache: about 200 bytes each. */
+  cachedBalancesMax: 50_000,
+  cachedRowsMax: 50_000,
+  /** Idempotency keys in a node's cache: four bytes each. A prime, so that all bits of a hash count. */
+  cachedKeysMax: 131_071,
   /** Balance rows that one batch locks; a settlement with many legs fills a batch by itself. */
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
@@ -35,10 +35,12 @@ export const LIMITS = {
    * must not stop money; one that was wrong by days must not spread to every balance that trades with this one.
    */
   instantAheadMaxMs: 24 * 3_600_000,
-  /** Times a batch is started anew after a deadlock or a missing balance row before its commands are refused. */
+  /** How often a batch is tried, after deadlocks and missing balance rows, before its commands are refused. */
   batchAttemptsMax: 5,
-  /** How long callers are kept waiting for the outcome of a commit that was cut off, before they get a 503. */
+  /** How long callers wait for the outcome of a commit that was cut off before they get a 503. */
   commitInDoubtMs: 8_000,
+  /** How often the database is asked meanwhile. */
+  commitInDoubtLookMs: 100,
   /** One wait for the standby's confirmation; after it the server is asked on a new connection, in case it is gone. */
   confirmationMs: 60_000,
   /** A standby that has not confirmed for so long is down: new commands are refused at once instead of waiting as well. */
@@ -67,7 +69,7 @@ export const LIMITS = {
   databaseConnectTimeoutMs: 3_000,
   /** How often a node reads the database's clock: how late it notices that this was set. One small query each time. */
   serverClockReadMs: 1_000,
-  /** Disabling waits for batches under way: longer than one may take. What runs on then is not one of ours. */
+  /** Disabling waits for batches in flight, longer than one may take. What still runs then is a foreign transaction. */
   statusWaitMs: 15_000,
   /** Closing the pool waits that long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
@@ -113,18 +115,18 @@ export const LIMITS = {
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
-  /** Rows that a page of a list looks at, where filters are combined and hardly any row fits: 50 to 100 ms. */
+  /** Rows that a page of a list scans when combined filters match hardly any: 50 to 100 ms. */
   listScanMax: 20_000,
   /** Broken fields that a 400 lists; a body of 256 KiB could break thousands. */
   errorsShownMax: 100,
-  /** A request must have arrived whole by then: a slow sender must not hold a connection, or a stop, for ever. */
+  /** A request must have arrived completely by then: a slow sender must not hold a connection, or a shutdown, forever. */
   requestArrivalMs: 30_000,
   requestHeadersMs: 10_000,
   /** A stop waits that long for requests in flight, then closes their connections. */
   requestsFinishMs: 5_000,
   /** Requests of one client at once; more get a 429, so that nobody fills the queue for everybody. */
   clientRequestsMax: 2_000,
-  /** JSON deeper than that is not a request of ours, and walking it could exhaust the stack. */
+  /** No request nests JSON deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
@@ -162,7 +164,7 @@ export const LIMITS = {
   accessTokenLengthMax: 8_192,
   /** Secrets checked at once: half of the runtime's four threads, 16 MiB and about 50 ms each. */
   secretChecksMax: 2,
-  /** Token requests that may wait for that: about a second; more are told to come back. */
+  /** Token requests that may wait for that: about a second. More get a 503 with Retry-After. */
   secretChecksWaitingMax: 32,
   /** Wrong secrets for one client id within the window before its token requests are refused. */
   failedAttemptsMax: 10,
@@ -174,7 +176,7 @@ export const LIMITS = {
   clientIdLengthMax: 128,
   /** Names of customers and clients. */
   partyNameLengthMax: 100,
-  /** An external token is looked at anew after this: its issuer may have withdrawn the key, or we the customer. */
+  /** An external token is verified again after this: its issuer may have withdrawn the key, or we the customer. */
   externalTokenMs: 5 * 60_000,
   /** After a look at an external issuer's keys, unknown keys are refused without another look for this long. */
   externalKeysCooldownMs: 5_000,
@@ -190,7 +192,7 @@ export const LIMITS = {
   /** Legs of one settlement transaction: all are posted in one transaction, on at most twice as many balances. */
   settlementLegsMax: 100,
   settlementWindowDefaultMs: 24 * 3_600_000,
-  /** How far away the end of a settlement window may be: an obligation that nobody looks after has to lapse. */
+  /** How far away the end of a settlement window may be: an abandoned obligation has to expire. */
   settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
   /** Transactions that settle in one command, where each is covered once those before it are: about 5 ms of a batch. */
   settlementChunkMax: 12,
@@ -210,7 +212,7 @@ export const LIMITS = {
   settlementSetLegsMax: 5_000,
   /** Steps of the search for a set, in one look; about 10 ms. Past it the best set found so far is taken. */
   settlementSearchStepsMax: 5_000,
-  /** Plans that are made anew at once when others overtook them; after that whoever is left waits for the next look. */
+  /** How often a plan that others overtook is made again at once; after that the rest waits for the next look. */
   settlementPlansMax: 3,
   /** How often one node looks for what other nodes, or a crash, left to do: credits, affirmations, windows. */
   settlementPollMs: 200,
@@ -222,9 +224,9 @@ export const LIMITS = {
   settlementRetryPause: 4,
   /** Balances waited for that a node knows by heart; growth of any other is found by the poll. */
   settlementWatchedMax: 50_000,
-  /** How often it learns them anew, also what other nodes wait for; less often where that takes more than 10 ms. */
+  /** How often it refreshes them, including what other nodes wait for; less often if that takes more than 10 ms. */
   settlementWatchRefreshMs: 1_000,
-  /** A transaction that could not even be tried (a fault of ours) is left alone for this long, … */
+  /** A transaction that could not be tried because of a bug is left alone for this long, … */
   settlementSetAsideMs: 60_000,
   /** … and for this long if a session holds on to its balances: each try makes a whole batch wait for the lock. */
   settlementBusyMs: 10_000,
@@ -267,11 +269,11 @@ export const LIMITS = {
   railNoticesRestingMax: 10_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
-  /** Rows of a backlog that are counted for whoever watches: beyond it the number tells nothing new. */
+  /** Rows of a backlog that a metric counts: a larger number would mean nothing new. */
   backlogCountMax: 10_000,
-  /** How often a database that is away is looked for, to say that it is back. */
+  /** How often the database is probed during an outage, to log its end. */
   outageLookMs: 1_000,
-  /** Backlogs are read at most that often, and waited for at most that long: then the metrics are told without. */
+  /** Backlogs are read at most that often, and waited for at most that long; then the metrics omit them. */
   backlogReadIntervalMs: 1_000,
   backlogReadMs: 2_000,
   /** Events become readable at most this long after their commit, while others keep committing; see 0008-event-order. */

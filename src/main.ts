@@ -36,7 +36,7 @@ import { rollUpSystemBalances } from './ledger/balances.ts';
 import { createWritePath, type WritePath } from './ledger/write-path.ts';
 import { LIMITS } from './limits.ts';
 import { profileRoutes } from './profiles/routes.ts';
-import { newProfiles, profileTable } from './profiles/store.ts';
+import { disabledProfiles, heldProfiles, newProfiles, profileTable } from './profiles/store.ts';
 import { createRails, type Rails } from './rails/rail.ts';
 import { sandboxArrivalRoutes } from './sandbox/arrivals.ts';
 import { sandboxDepositRoutes } from './sandbox/deposits.ts';
@@ -81,8 +81,10 @@ export type Service = {
 };
 
 /** Resolves when the work has ended, or the time is over. */
-function atMost(milliseconds: number, work: Promise<unknown>): Promise<unknown> {
-  return Promise.race([work, sleep(milliseconds, undefined, { ref: false })]);
+async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  await Promise.race([work, sleep(milliseconds, undefined, { signal: ended.signal })]);
+  ended.abort();
 }
 
 export async function assemble(parts: {
@@ -130,7 +132,7 @@ export async function assemble(parts: {
         metrics.writePath.trouble(what);
         const facts = { err: error, what };
         // A stale cache is normal where nodes share balances, and a lost connection is replaced: neither needs anybody.
-        if (what === 'not-as-remembered') logger.debug(facts, 'a batch is decided again on locked balances');
+        if (what === 'stale-cache') logger.debug(facts, 'a batch is decided again on locked balances');
         else if (what === 'connection-lost') logger.info(facts, 'a batch is retried on another connection');
         // A commit in doubt is always worth a line, even during an outage of the database.
         else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');
@@ -177,7 +179,8 @@ export async function assemble(parts: {
   const settlement = createSettlementWorker({
     database,
     writePath,
-    tables: { assets, settlements, waits: waitTable },
+    tables: { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable },
+    disabledProfiles,
     clock,
     failed: (error, what) => log.warn({ err: error }, what),
   });
@@ -236,7 +239,7 @@ export async function assemble(parts: {
     ...fiatAccountRoutes({ ...shared, withdrawalWakes, approvesAutomatically: config.mode === 'sandbox' }),
     ...profileRoutes(shared),
     ...identityRoutes({ ...shared, newProfiles }),
-    ...settlementRoutes({ ...shared, affirmed: settlement.affirmed }),
+    ...settlementRoutes({ ...shared, disabledProfiles, affirmed: settlement.affirmed }),
     ...eventRoutes({ database, news }),
     ...webhookRoutes(webhooks),
     ...deliveryRoutes(webhooks),

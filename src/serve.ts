@@ -57,19 +57,19 @@ export async function serve(config: Config, print: (text: string) => void, rails
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopping = stopSignal(config, logger);
-  const opened = await openForService(config, { log: logger, signal: stopping.signal }).catch(
-    (error: unknown) => {
-      // Told to stop while it waited for the database: there is nothing to close.
-      if ((error as Error).name === 'AbortError') return undefined;
-      throw error;
-    },
-  );
-  if (opened === undefined) return;
   try {
-    await run(config, opened, { logger, print, ...(rails && { rails }) }, stopping.signalled);
+    const opened = await openForService(config, { log: logger, signal: stopping.signal });
+    try {
+      await run(config, opened, { logger, print, ...(rails && { rails }) }, stopping.signalled);
+    } finally {
+      stopping.endInTime();
+      await opened.close();
+    }
+  } catch (error) {
+    // Told to stop while it waited for the database: there was nothing to close.
+    if ((error as Error).name !== 'AbortError') throw error;
   } finally {
-    stopping.endInTime();
-    await opened.close();
+    stopping.ended();
   }
 }
 
@@ -80,19 +80,20 @@ type Stopping = {
   readonly signal: AbortSignal;
   /** The process ends in time, whatever hangs: everything that was acknowledged is in the database. */
   endInTime(): void;
+  /** Everything is closed that is ours. Something that a rail left behind may keep the process until its time is over. */
+  ended(): void;
 };
 
 /** Listens for all that can stop the service, before anything is started, so that nothing is left behind. */
 function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
   const stopped = new AbortController();
-  let isEnding = false;
+  let timer: NodeJS.Timeout | undefined;
   const endInTime = (): void => {
-    if (isEnding) return;
-    isEnding = true;
-    setTimeout(() => {
+    // It keeps the process: one that runs out of events ends at once, before the database is closed, and not with 0.
+    timer ??= setTimeout(() => {
       logger.error('stopping took too long, the process ends now');
       process.exit(0);
-    }, LIMITS.shutdownMs).unref();
+    }, LIMITS.shutdownMs);
   };
   const signalled = new Promise<string>((resolve) => {
     const stop = (reason: string): void => {
@@ -105,7 +106,7 @@ function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
     if (startedByNpm) onceOrphaned(() => stop('npm has ended'));
   });
-  return { signalled, signal: stopped.signal, endInTime };
+  return { signalled, signal: stopped.signal, endInTime, ended: () => timer?.unref() };
 }
 
 /**

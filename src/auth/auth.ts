@@ -82,7 +82,7 @@ export function createAuth({
       // Said once. Requests find what is known too old, ask themselves, and get a 503 if that fails too.
       if (!isFailing) log.warn({ err: error }, 'keys and clients cannot be brought up to date');
       // Of a database that is away the log itself knows what to say, also when it is back.
-      isFailing = failureOf(error) !== 'away';
+      isFailing = failureOf(error) !== 'unavailable';
     },
   );
 

@@ -83,78 +83,90 @@ export async function rotateSigningKey(
 
 type Known = { readonly publicJwk: JWK; readonly key: CryptoKey };
 
+/** What one load of the keys found. */
+type Loaded = {
+  readonly keys: ReadonlyMap<string, Known>;
+  readonly signing: SigningKey | undefined;
+  /** When the query was sent, not when it was answered. Monotonic, because wall clocks are adjusted. */
+  readonly askedAtMs: number;
+};
+
+const NOTHING_LOADED: Loaded = { keys: new Map(), signing: undefined, askedAtMs: Number.NEGATIVE_INFINITY };
+
+/** Keys that the previous load imported are not imported again. */
+async function loadKeys(database: Database, previous: Loaded): Promise<Loaded> {
+  const askedAtMs = performance.now();
+  const rows = await trustedKeys(database, RETIRED_NS);
+  const keys = new Map<string, Known>();
+  for (const { id, publicJwk } of rows) {
+    const key = previous.keys.get(id)?.key ?? ((await importJWK(publicJwk, SIGNING_ALGORITHM)) as CryptoKey);
+    keys.set(id, { publicJwk, key });
+  }
+  const signer = rows.find(({ retiredAtNs }) => retiredAtNs === null);
+  if (signer === undefined) return { keys, signing: undefined, askedAtMs };
+  if (previous.signing?.kid === signer.id) return { keys, signing: previous.signing, askedAtMs };
+  const privateKey = (await importJWK(signer.privateJwk, SIGNING_ALGORITHM)) as CryptoKey;
+  return { keys, signing: { kid: signer.id, privateKey }, askedAtMs };
+}
+
+/**
+ * Calls `work` at most once per interval. Each call resolves after a run that began after the call, and calls that wait
+ * share one run. So a flood of invented key ids costs a few small queries per second, and no node rejects a key that
+ * exists because it asked too early.
+ */
+function spaced(work: () => Promise<void>, intervalMs: number): () => Promise<void> {
+  let startedAtMs = Number.NEGATIVE_INFINITY;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  async function runNext(): Promise<void> {
+    await running?.catch(() => undefined);
+    const waitMs = startedAtMs + intervalMs - performance.now();
+    if (waitMs > 0) await delay(waitMs);
+    next = undefined;
+    startedAtMs = performance.now();
+    running = work();
+    await running;
+  }
+
+  return () => {
+    next ??= runNext();
+    return next;
+  };
+}
+
 export function createKeyring(
   database: Database,
   { staleMs, reloadIntervalMs }: { staleMs: number; reloadIntervalMs: number },
 ): Keyring {
-  let known = new Map<string, Known>();
-  let signing: SigningKey | undefined;
-  /** When the database was asked for what is known, not when it answered. Monotonic: clocks are set at times. */
-  let askedAtMs = Number.NEGATIVE_INFINITY;
-  let triedAtMs = Number.NEGATIVE_INFINITY;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
+  let loaded = NOTHING_LOADED;
+  const reload = spaced(async () => {
+    loaded = await loadKeys(database, loaded);
+  }, reloadIntervalMs);
 
-  async function load(): Promise<void> {
-    const startedAtMs = performance.now();
-    triedAtMs = startedAtMs;
-    const rows = await trustedKeys(database, RETIRED_NS);
-    const loaded = new Map<string, Known>();
-    for (const { id, publicJwk } of rows) {
-      const key = known.get(id)?.key ?? ((await importJWK(publicJwk, SIGNING_ALGORITHM)) as CryptoKey);
-      loaded.set(id, { publicJwk, key });
-    }
-    const signer = rows.find(({ retiredAtNs }) => retiredAtNs === null);
-    if (signer === undefined) signing = undefined;
-    else if (signing?.kid !== signer.id) {
-      const privateKey = (await importJWK(signer.privateJwk, SIGNING_ALGORITHM)) as CryptoKey;
-      signing = { kid: signer.id, privateKey };
-    }
-    known = loaded;
-    askedAtMs = startedAtMs;
-  }
-
-  async function loadInTurn(): Promise<void> {
-    await running?.catch(() => undefined);
-    const waitMs = triedAtMs + reloadIntervalMs - performance.now();
-    if (waitMs > 0) await delay(waitMs);
-    next = undefined;
-    running = load();
-    await running;
-  }
-
-  /**
-   * Resolves after a load that began after this call. Calls share it, and loads keep their distance, so a flood of
-   * made-up key ids costs a few small queries a second, and none of it makes a node refuse a key that is there.
-   */
-  function reload(): Promise<void> {
-    next ??= loadInTurn();
-    return next;
-  }
-
-  async function renewIfStale(): Promise<void> {
-    if (performance.now() - askedAtMs >= staleMs) await reload();
+  async function reloadIfStale(): Promise<void> {
+    if (performance.now() - loaded.askedAtMs >= staleMs) await reload();
   }
 
   return {
     async signingKey() {
-      await renewIfStale();
-      if (signing === undefined) {
+      await reloadIfStale();
+      if (loaded.signing === undefined) {
         await createFirstKey(database);
         await reload();
       }
-      if (signing === undefined) throw new Error('there is no signing key although one was made');
-      return signing;
+      if (loaded.signing === undefined) throw new Error('a signing key was created, but none was found');
+      return loaded.signing;
     },
     async verificationKey(kid) {
-      await renewIfStale();
-      if (!known.has(kid)) await reload();
-      return known.get(kid)?.key;
+      await reloadIfStale();
+      if (!loaded.keys.has(kid)) await reload();
+      return loaded.keys.get(kid)?.key;
     },
-    trustsNow: (kid, nowMs) => nowMs - askedAtMs < staleMs && known.has(kid),
+    trustsNow: (kid, nowMs) => nowMs - loaded.askedAtMs < staleMs && loaded.keys.has(kid),
     async publicKeys() {
-      await renewIfStale();
-      return [...known.values()].map(({ publicJwk }) => publicJwk);
+      await reloadIfStale();
+      return [...loaded.keys.values()].map(({ publicJwk }) => publicJwk);
     },
     reload,
   };

@@ -111,7 +111,7 @@ function tokenErrorOf(error: unknown): TokenError {
   )
     return invalidRequest('The request is malformed.');
   const failure = failureOf(error);
-  if (failure === 'away' || failure === 'stuck')
+  if (failure === 'unavailable' || failure === 'timeout')
     return new TokenError('temporarily_unavailable', 'The database is away.', 503, 1);
   return new TokenError('server_error', 'Something went wrong on our side.', 500);
 }

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { setIdentityStatus } from '../identity/store.ts';
 import { isId } from '../kernel/id.ts';
 import { setProfileStatus } from '../profiles/store.ts';
+import { retryWaitingForParty } from '../settlement/engine-store.ts';
 import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
 import { untilRunningEnded } from './running-store.ts';
 
@@ -18,11 +19,21 @@ const PROFILE: Subject = {
   noun: 'profile',
   meaning: [
     'A disabled profile takes part in nothing new: no transfers and withdrawals from or to it, no settlement',
-    'transactions and affirmations, no new ways to deposit. What arrives for it is kept in suspense. What it has taken on',
-    'before goes its way: withdrawals that are pending, settlement transactions that are affirmed.',
+    'transactions and affirmations, no new ways to deposit. Deposits that arrive for it are kept in suspense.',
+    'Settlement transactions that are affirmed wait: they settle once the profile is enabled, or expire at the end',
+    'of their window. Withdrawals that are pending are paid.',
   ].join('\n'),
-  set: (database, id, enabled) => setProfileStatus(database, id, enabled ? 'ACTIVE' : 'DISABLED'),
+  set: setProfile,
 };
+
+/** Enabling is one transaction with the wake-up of what waits for it, so that neither happens without the other. */
+export function setProfile(database: Database, id: string, enabled: boolean): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const isThere = await setProfileStatus(tx, id, enabled ? 'ACTIVE' : 'DISABLED');
+    if (isThere && enabled) await retryWaitingForParty(tx, id);
+    return isThere;
+  });
+}
 
 const IDENTITY: Subject = {
   noun: 'identity',

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Admission, Database } from './database.ts';
-import { DatabaseAway, failureOf } from './failure.ts';
+import { DatabaseUnavailable, failureOf } from './failure.ts';
 import { type Migration, readApplied, schemaRefusal } from './schema.ts';
 
 /**
@@ -12,7 +12,7 @@ import { type Migration, readApplied, schemaRefusal } from './schema.ts';
  */
 
 /** A connection that works, to a database that may not be used. The message is a sentence for users. */
-export class NotAdmitted extends DatabaseAway {
+export class NotAdmitted extends DatabaseUnavailable {
   constructor(message: string) {
     super(undefined);
     this.name = 'NotAdmitted';
@@ -117,7 +117,8 @@ export function admitNode(
       look
         .catch((error: unknown) => {
           // An outage is logged by those who work; nothing else may end the looking.
-          if (failureOf(error) !== 'away') log.warn({ err: error }, 'the schema could not be looked at');
+          if (failureOf(error) !== 'unavailable')
+            log.warn({ err: error }, 'the schema could not be looked at');
         })
         .finally(schedule);
     }, lookMs);

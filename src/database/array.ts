@@ -3,13 +3,15 @@
  * arrays; building the literals here costs a fraction of the driver's generic serializer.
  */
 
-/** For uuids, numbers and other values that never need quoting. */
-export function plainArray(values: readonly (string | number | bigint | null)[]): string {
+/** For uuids, numbers, booleans and other values that never need quoting. */
+export function plainArray(
+  values: readonly (string | number | bigint | boolean | null | undefined)[],
+): string {
   let text = '{';
   for (let index = 0; index < values.length; index += 1) {
     if (index > 0) text += ',';
     const value = values[index];
-    text += value === null ? 'NULL' : value;
+    text += value ?? 'NULL';
   }
   return `${text}}`;
 }

@@ -5,7 +5,7 @@
  *
  * All writing goes into one buffer at a time, synchronously.
  */
-import type { Transaction } from './database.ts';
+import type { CopyMessages, Transaction } from './queryable.ts';
 
 type ElementType = 'uuid' | 'text' | 'jsonb' | 'numeric' | 'bigint' | 'integer' | 'smallint';
 type BinaryType = ElementType | 'bytea' | 'text[]';
@@ -210,6 +210,17 @@ export function binaryArray(type: ElementType, values: readonly BinaryValue[]): 
   return Buffer.from(bytes.subarray(0, offset));
 }
 
+/**
+ * The array parameters of a set-wise statement, in the order of its parameters. A function per column, because a property
+ * that is looked up by name costs 20 ns more per value.
+ */
+export function binaryColumns<Row>(
+  columns: readonly (readonly [type: ElementType, value: (row: Row) => BinaryValue])[],
+) {
+  return (rows: readonly Row[]): Buffer[] =>
+    columns.map(([type, value]) => binaryArray(type, rows.map(value)));
+}
+
 export type BinaryColumn<Row> = {
   readonly name: string;
   readonly type: BinaryType;
@@ -224,14 +235,6 @@ const COPY_SIGNATURE = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1
 function endMessage(from: number): void {
   bytes.writeInt32BE(offset - from - 1, from + 1);
 }
-
-/** A COPY: its statement, and its rows and their end as they go over the wire. */
-export type CopyMessages = {
-  readonly statement: string;
-  readonly bytes: Buffer;
-  /** To be called when the bytes were sent; they are overwritten then. */
-  sent(): void;
-};
 
 /** There is no need to wait for the server to say that it is ready for the rows; if it refuses the statement it skips them. */
 function copyMessages<Row>(

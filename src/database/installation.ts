@@ -1,5 +1,5 @@
 import type { Assets } from '../kernel/asset.ts';
-import { plainArray, textArray } from './array.ts';
+import { columns } from './columns.ts';
 import type { Database, Queryable } from './database.ts';
 
 /** What a database was made with. Starting on it with something else would not fail, but make its contents untrue. */
@@ -33,10 +33,7 @@ async function assetsFault(database: Database, assets: Assets): Promise<string |
     `insert into assets (code, decimals)
      select code, decimals from unnest($1::text[], $2::smallint[]) as known (code, decimals)
      order by code on conflict do nothing`,
-    [
-      textArray(assets.list.map((asset) => asset.code)),
-      plainArray(assets.list.map((asset) => asset.decimals)),
-    ],
+    columns(assets.list, { code: 'text', decimals: 'integer' }),
   );
   const stored = await database.query<{ code: string; decimals: number }>(
     'select code, decimals from assets order by code',

@@ -16,7 +16,7 @@ function isConsequence(error: unknown): boolean {
 }
 
 export function createOutageLog(database: Pick<Database, 'query' | 'refusal'>, log: Logger): OutageLog {
-  let isAway = false;
+  let isOut = false;
   let hasFailed = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
@@ -27,8 +27,8 @@ export function createOutageLog(database: Pick<Database, 'query' | 'refusal'>, l
     timer = setTimeout(() => {
       database.query('select 1').then(() => {
         if (hasFailed) return look();
-        isAway = false;
-        log.info('the database is back');
+        isOut = false;
+        log.info('the database is available again');
       }, look);
     }, LIMITS.outageLookMs);
     timer.unref();
@@ -36,16 +36,16 @@ export function createOutageLog(database: Pick<Database, 'query' | 'refusal'>, l
 
   function warn(facts: { err?: unknown }, text: string): void {
     // A node that may not use the database has said so itself, with the reason.
-    const isKnown = isAway || database.refusal() !== undefined;
-    if (failureOf(facts.err) !== 'away') {
+    const isKnown = isOut || database.refusal() !== undefined;
+    if (failureOf(facts.err) !== 'unavailable') {
       // Commands that are refused meanwhile say only the same thing once more.
       if (!isKnown || !isConsequence(facts.err)) log.warn(facts, text);
       return;
     }
     hasFailed = true;
     if (isKnown) return;
-    isAway = true;
-    log.warn(facts, 'the database is away, and background work waits until it is back');
+    isOut = true;
+    log.warn(facts, 'the database is unavailable; background work is paused until it is available again');
     look();
   }
 

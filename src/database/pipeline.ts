@@ -1,8 +1,7 @@
 // Several statements in one flight: sent in one piece, answered in one piece, and what follows a failed one is skipped.
 import pg from 'pg';
-import type { CopyMessages } from './binary.ts';
-import type { Parameter } from './database.ts';
-import { DatabaseAway, NoAnswer } from './failure.ts';
+import { DatabaseUnavailable, NoAnswer } from './failure.ts';
+import type { CopyMessages, Parameter } from './queryable.ts';
 
 /**
  * The driver ends each statement with a message that makes the server answer at once. A batch of the ledger has twelve
@@ -168,7 +167,7 @@ export class PipelineQuery extends pg.Query {
       const isDone = index < this.#done;
       if (isDone && this.#faults[index] === undefined) part.resolve(this.#rows[index]!);
       else if (isDone) part.reject(this.#faults[index]);
-      else if (index === this.#done || error instanceof DatabaseAway) part.reject(error);
+      else if (index === this.#done || error instanceof DatabaseUnavailable) part.reject(error);
       // Later, so that whoever waits for all of them learns the reason first.
       else setImmediate(() => part.reject(new Error(SKIPPED)));
     }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { LIMITS } from '../limits.ts';
-import { DatabaseAway } from './failure.ts';
+import { DatabaseUnavailable } from './failure.ts';
 
 /** How connections are made: their settings, who may use them, and when one is not to be used any more. */
 
@@ -11,7 +11,7 @@ export type Admission = {
   /** Looks at a new connection before anybody uses it, and throws to refuse it. */
   admit(ask: (text: string) => Promise<object[]>): Promise<void>;
   /** While there is one, no connection is handed out. */
-  refusal(): DatabaseAway | undefined;
+  refusal(): DatabaseUnavailable | undefined;
 };
 
 /** For who prepares a database, or has one to itself. */
@@ -70,6 +70,11 @@ export const connectedMs = new WeakMap<pg.ClientBase, number>();
  */
 const SYNCHRONOUS_REPLICATION = 'syncrep.c';
 
+/** Ends a connection at once: an orderly end would wait for the statement that is running. */
+export function destroy(client: pg.ClientBase): void {
+  (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+}
+
 /** Nobody waits for ever for a server that accepts a connection and then says nothing. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
   const ask = async (text: string): Promise<object[]> => {
@@ -80,8 +85,7 @@ async function admitted(client: pg.ClientBase, admission: Admission): Promise<vo
     await admission.admit(ask);
   } catch (error) {
     // An orderly end would wait for the server once more.
-    if (!(error instanceof DatabaseAway))
-      (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+    if (!(error instanceof DatabaseUnavailable)) destroy(client);
     throw error;
   }
 }

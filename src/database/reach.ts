@@ -11,7 +11,7 @@ import {
   type DatabaseAddress,
 } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded/server.ts';
-import { DatabaseAway } from './failure.ts';
+import { DatabaseUnavailable } from './failure.ts';
 
 export class OpenError extends Error {}
 
@@ -169,7 +169,7 @@ async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): P
     } catch (error) {
       server.release();
       await users.close();
-      if (!(error instanceof DatabaseAway) || attempt === JOIN_ATTEMPTS_MAX) throw error;
+      if (!(error instanceof DatabaseUnavailable) || attempt === JOIN_ATTEMPTS_MAX) throw error;
     }
   }
 }

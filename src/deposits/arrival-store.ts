@@ -1,4 +1,4 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Table } from '../ledger/command.ts';
 import { type ArrivalRecord, readKey } from './identity.ts';
@@ -23,7 +23,7 @@ export const arrivals: Table<ArrivalRecord> = {
   name: 'arrivals',
   /** Only the part of the union whose parameters are not null finds rows. Each part has its own index. */
   async load(tx, keys) {
-    const wanted = keys.map(readKey);
+    const wanted = keys.map((key, position) => ({ ...readKey(key), position }));
     const rows = await tx.query<Row>(
       `select found.*, wanted.position
        from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[])
@@ -36,15 +36,15 @@ export const arrivals: Table<ArrivalRecord> = {
          ${OF_TRANSACTION} and a.memo is not null and wanted.bank_account is not null
            and (a.account = wanted.bank_account or a.account is null)
          limit 1) as found`,
-      [
-        textArray(wanted.map((one) => one.rail)),
-        textArray(wanted.map((one) => one.transaction)),
-        plainArray(wanted.map((one) => one.output ?? null)),
-        textArray(wanted.map((one) => one.address)),
-        textArray(wanted.map((one) => one.asset)),
-        textArray(wanted.map((one) => one.bankAccount)),
-        plainArray(wanted.map((_, index) => index)),
-      ],
+      columns(wanted, {
+        rail: 'text',
+        transaction: 'text',
+        output: 'bigint',
+        address: 'text',
+        asset: 'text',
+        bankAccount: 'text',
+        position: 'integer',
+      }),
     );
     return new Map(
       rows.map(({ position, output, ...row }) => [
@@ -62,17 +62,17 @@ export const arrivals: Table<ArrivalRecord> = {
        select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::numeric[], $7::text[],
                             $8::uuid[], $9::uuid[])
        on conflict do nothing returning 1`,
-      [
-        textArray(records.map((one) => one.rail)),
-        textArray(records.map((one) => one.account)),
-        textArray(records.map((one) => one.transaction)),
-        plainArray(records.map((one) => one.output)),
-        textArray(records.map((one) => one.asset)),
-        plainArray(records.map((one) => one.amountUnits)),
-        textArray(records.map((one) => one.memo)),
-        plainArray(records.map((one) => one.transferId)),
-        plainArray(records.map((one) => one.suspenseId)),
-      ],
+      columns(records, {
+        rail: 'text',
+        account: 'text',
+        transaction: 'text',
+        output: 'bigint',
+        asset: 'text',
+        amountUnits: 'numeric',
+        memo: 'text',
+        transferId: 'uuid',
+        suspenseId: 'uuid',
+      }),
     );
     if (written.length < records.length) throw new StaleRead('a deposit');
   },

@@ -1,4 +1,5 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
@@ -17,16 +18,16 @@ const INSTRUCTIONS = `${OWNER}, w.kind, w.memo_id as "memoId", w.instructions`;
 type Way = DepositAddress | DepositInstructions;
 
 function ownerColumns(rows: readonly Way[]): string[] {
-  return [
-    plainArray(rows.map((row) => row.id)),
-    plainArray(rows.map((row) => row.customerId)),
-    plainArray(rows.map((row) => row.profileId)),
-    textArray(rows.map((row) => row.refId)),
-    plainArray(rows.map((row) => row.identityId)),
-    plainArray(rows.map((row) => row.accountId)),
-    textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
-    plainArray(rows.map((row) => row.createdAtNs)),
-  ];
+  return columns(rows, {
+    id: 'uuid',
+    customerId: 'uuid',
+    profileId: 'uuid',
+    refId: 'text',
+    identityId: 'uuid',
+    accountId: 'uuid',
+    metadata: 'json',
+    createdAtNs: 'bigint',
+  });
 }
 
 export const newAddresses: Table<DepositAddress> = {
@@ -39,11 +40,7 @@ export const newAddresses: Table<DepositAddress> = {
        from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[],
                    $9::text[], $10::text[])
             as row (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata, created_at_ns, network, address)`,
-      [
-        ...ownerColumns(rows),
-        textArray(rows.map((row) => row.cryptoNetwork)),
-        textArray(rows.map((row) => row.address)),
-      ],
+      [...ownerColumns(rows), ...columns(rows, { cryptoNetwork: 'text', address: 'text' })],
     ),
 };
 
@@ -59,12 +56,7 @@ export const newInstructions: Table<DepositInstructions> = {
                    $9::text[], $10::text[], $11::text[])
             as row (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata, created_at_ns, kind, memo_id,
                     instructions)`,
-      [
-        ...ownerColumns(rows),
-        textArray(rows.map((row) => row.kind)),
-        textArray(rows.map((row) => row.memoId)),
-        textArray(rows.map((row) => JSON.stringify(row.instructions))),
-      ],
+      [...ownerColumns(rows), ...columns(rows, { kind: 'text', memoId: 'text', instructions: 'json' })],
     ),
 };
 
@@ -165,19 +157,19 @@ export const suspenseDeposits: Table<SuspenseDeposit> = {
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::text[],
                             $8::bigint[], $9::uuid[], $10::text[], $11::boolean[])
        on conflict (id) do update set transfer_id = excluded.transfer_id`,
-      [
-        plainArray(rows.map((row) => row.id)),
-        textArray(rows.map((row) => row.rail)),
-        textArray(rows.map((row) => row.reference)),
-        textArray(rows.map((row) => row.asset)),
-        plainArray(rows.map((row) => row.amountUnits)),
-        textArray(rows.map((row) => row.sentTo)),
-        textArray(rows.map((row) => row.reason)),
-        plainArray(rows.map((row) => row.createdAtNs)),
-        plainArray(rows.map((row) => row.transferId)),
-        textArray(rows.map((row) => row.account)),
-        plainArray(rows.map((row) => String(row.booked))),
-      ],
+      columns(rows, {
+        id: 'uuid',
+        rail: 'text',
+        reference: 'text',
+        asset: 'text',
+        amountUnits: 'numeric',
+        sentTo: 'text',
+        reason: 'text',
+        createdAtNs: 'bigint',
+        transferId: 'uuid',
+        account: 'text',
+        booked: 'boolean',
+      }),
     ),
 };
 

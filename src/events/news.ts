@@ -1,46 +1,43 @@
-/** Whoever waits for a customer's feed to grow. In memory only: who waits looks again, and the feed has the truth. */
+import { createWakeUp } from '../kernel/wake-up.ts';
+
+/** Requests that wait for a customer's feed to grow. In memory only: each of them reads the feed again when it wakes. */
 export type News = {
-  /** Resolves when the customer's feed has grown, the time is over, or the signal says so. */
+  /** Resolves when the customer's feed has grown, the time is over, or the signal is aborted. */
   wait(customerId: string, milliseconds: number, signal: AbortSignal): Promise<void>;
   waiting(customerId: string): number;
   tell(customerIds: readonly string[]): void;
-  /** Lets everybody go, now and from now on: the service stops. */
+  /** The service stops: ends every wait, and any later one at once. */
   close(): void;
   isClosed(): boolean;
 };
 
 export function createNews(): News {
   const waiters = new Map<string, Set<() => void>>();
-  let closed = false;
+  let isClosed = false;
 
   function release(customerId: string): void {
-    for (const resolve of waiters.get(customerId) ?? []) resolve();
+    for (const wake of waiters.get(customerId) ?? []) wake();
   }
 
   return {
-    wait(customerId, milliseconds, signal) {
-      if (closed || signal.aborted || milliseconds <= 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        const group = waiters.get(customerId) ?? new Set();
-        waiters.set(customerId, group);
-        const done = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', done);
-          group.delete(done);
-          if (group.size === 0 && waiters.get(customerId) === group) waiters.delete(customerId);
-          resolve();
-        };
-        const timer = setTimeout(done, milliseconds);
-        signal.addEventListener('abort', done);
-        group.add(done);
-      });
+    async wait(customerId, milliseconds, signal) {
+      if (isClosed || signal.aborted || milliseconds <= 0) return;
+      const { sleep, wake } = createWakeUp();
+      const group = waiters.get(customerId) ?? new Set();
+      waiters.set(customerId, group);
+      group.add(wake);
+      signal.addEventListener('abort', wake);
+      await sleep(milliseconds);
+      signal.removeEventListener('abort', wake);
+      group.delete(wake);
+      if (group.size === 0 && waiters.get(customerId) === group) waiters.delete(customerId);
     },
     waiting: (customerId) => waiters.get(customerId)?.size ?? 0,
     tell: (customerIds) => customerIds.forEach(release),
     close() {
-      closed = true;
+      isClosed = true;
       for (const customerId of waiters.keys()) release(customerId);
     },
-    isClosed: () => closed,
+    isClosed: () => isClosed,
   };
 }

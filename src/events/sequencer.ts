@@ -1,16 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
+import { createLoop } from '../kernel/loop.ts';
 import { LIMITS } from '../limits.ts';
 import { customersBetween, feedHead, markFeed, sequence } from './feed-store.ts';
 
 /**
- * Keeps the feed moving on this node: gives committed events their positions, and says whose feed has grown. Woken
- * after every commit of this node; what other nodes do is noticed by a short poll.
+ * Keeps the feed moving on this node: gives committed events their positions, and reports whose feed has grown. Every
+ * commit of this node wakes it; a short poll notices the commits of other nodes.
  */
 export type Sequencer = {
-  /** Something was committed here. */
+  /** This node has committed something. */
   wake(): void;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -27,17 +27,12 @@ export type SequencerOptions = {
 
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { database, log, grown } = options;
-  const intervalMs = options.intervalMs ?? LIMITS.eventSequenceIntervalMs;
-  const pollMs = options.pollMs ?? LIMITS.eventPollMs;
+  const { intervalMs = LIMITS.eventSequenceIntervalMs, pollMs = LIMITS.eventPollMs } = options;
   let seen = 0n;
-  let isWoken = false;
-  let stopped = true;
-  let interrupt: (() => void) | undefined;
-  let running: Promise<void> | undefined;
   let nextMarkMs = 0;
   let isFailing = false;
 
-  /** Where the feed ends when all that is committed has its position. */
+  /** The end of the feed once everything that is committed has its position. */
   async function headAfterAll(): Promise<bigint> {
     for (;;) {
       const { count, position } = await sequence(database, LIMITS.eventSequenceGroupsMax);
@@ -45,68 +40,40 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     }
   }
 
-  async function turn(hasCommitted: boolean): Promise<void> {
-    // After a commit of our own there is something to be done; otherwise a look is cheaper than taking the lock.
-    const head = hasCommitted ? undefined : await feedHead(database);
-    const position = head === undefined || head.waiting ? await headAfterAll() : head.position;
-    if (position > seen) {
-      grown(await customersBetween(database, seen, position));
-      seen = position;
-    }
-    if (performance.now() >= nextMarkMs) {
-      nextMarkMs = performance.now() + LIMITS.eventMarkIntervalMs;
-      await markFeed(database, BigInt(LIMITS.eventMarkIntervalMs) * NS_PER_MS);
-    }
+  async function markIfDue(): Promise<void> {
+    if (performance.now() < nextMarkMs) return;
+    nextMarkMs = performance.now() + LIMITS.eventMarkIntervalMs;
+    await markFeed(database, BigInt(LIMITS.eventMarkIntervalMs) * NS_PER_MS);
   }
 
-  /** Until the next poll is due, or something was committed here. */
-  async function pause(): Promise<void> {
-    if (isWoken || stopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, pollMs);
-      timer.unref();
-      interrupt = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    interrupt = undefined;
-  }
-
-  async function run(): Promise<void> {
-    for (;;) {
-      if (stopped) return;
-      const hasCommitted = isWoken;
-      isWoken = false;
-      try {
-        await turn(hasCommitted);
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing) log.warn({ err: error }, 'events cannot be put in order');
-        isFailing = true;
-        isWoken = false;
+  const loop = createLoop({
+    spacingMs: intervalMs,
+    async turn(hasCommitted) {
+      // After a commit of this node there are events without a position; otherwise a look is cheaper than the lock.
+      const head = hasCommitted ? undefined : await feedHead(database);
+      const position = head === undefined || head.waiting ? await headAfterAll() : head.position;
+      if (position > seen) {
+        grown(await customersBetween(database, seen, position));
+        seen = position;
       }
-      // Commits that come in quick succession share a turn.
-      await sleep(intervalMs, undefined, { ref: false });
-      await pause();
-    }
-  }
+      await markIfDue();
+      isFailing = false;
+      return pollMs;
+    },
+    failed(error) {
+      if (!isFailing) log.warn({ err: error }, 'events cannot be put in order');
+      isFailing = true;
+      return pollMs;
+    },
+  });
 
   return {
-    wake() {
-      isWoken = true;
-      interrupt?.();
-    },
+    wake: loop.wake,
     async start() {
-      // Readers come after the start, and look for themselves at what is there.
+      // Readers start later, and read what is in the feed by then themselves.
       seen = (await feedHead(database)).position;
-      stopped = false;
-      running = run();
+      loop.start();
     },
-    async stop() {
-      stopped = true;
-      interrupt?.();
-      await running;
-    },
+    stop: loop.stop,
   };
 }

@@ -19,10 +19,7 @@ export const SANDBOX_PRICES: Readonly<Record<string, string>> = {
 };
 
 /** Throws an error that names the entry which is wrong. */
-export function createPriceTable(prices: Readonly<Record<string, unknown>>): PriceSource {
-  if (prices === null || typeof prices !== 'object' || Array.isArray(prices)) {
-    throw new Error('prices must be an object');
-  }
+export function createPriceTable(prices: Readonly<Record<string, string>>): PriceSource {
   const table = new Map<string, bigint>();
   for (const [asset, text] of Object.entries(prices)) {
     const parsed = parseAmount(text, PRICE_DECIMALS);

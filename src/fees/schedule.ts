@@ -39,33 +39,24 @@ function defaultFees(networks: Networks): CryptoFees {
   return fees;
 }
 
-function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
-function tableAt(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (value === undefined) return {};
-  if (!isTable(value)) throw new Error(`${path} must be an object`);
-  return value;
-}
-
-function feeUnits(assets: Assets, asset: string, text: unknown, path: string): bigint {
+function feeUnits(assets: Assets, asset: string, text: string | undefined, path: string): bigint {
   const parsed = assets.parse(asset, text);
   if (parsed.ok) return parsed.units;
   if (parsed.fault === 'zero') return 0n;
   throw new Error(`${path} ${parsed.message}`);
 }
 
-type Texts = Readonly<Record<string, unknown>>;
+type Texts = Readonly<Record<string, string>>;
+type FiatDepositFees = NonNullable<NonNullable<FeeTable['deposits']>['fiat']>;
 
-function checkKinds({ fiatKinds, isFiatKind }: Networks, given: Texts, path: string): void {
+function checkKinds({ fiatKinds, isFiatKind }: Networks, given: object, path: string): void {
   const unknown = Object.keys(given).find((kind) => !isFiatKind(kind));
   if (unknown !== undefined) throw new Error(`${path}.${unknown} must be one of ${fiatKinds.join(', ')}`);
 }
 
 function readFiat(networks: Networks, assets: Assets, given: Texts): Map<string, bigint> {
   checkKinds(networks, given, 'fees.fiat');
-  const textOf = (kind: FiatKind): unknown =>
+  const textOf = (kind: FiatKind): string | undefined =>
     Object.hasOwn(given, kind) ? given[kind] : networks.fiat(kind).withdrawalFee;
   return new Map(
     networks.fiatKinds.map((kind) => [kind, feeUnits(assets, 'USD', textOf(kind), `fees.fiat.${kind}`)]),
@@ -76,13 +67,13 @@ function readFiat(networks: Networks, assets: Assets, given: Texts): Map<string,
 function readFiatDeposits(
   networks: Networks,
   assets: Assets,
-  given: Texts,
+  given: FiatDepositFees,
   path: string,
 ): Map<string, bigint> {
   checkKinds(networks, given, path);
   const fees = new Map<string, bigint>(networks.fiatKinds.map((kind) => [`USD/${kind}`, 0n]));
   for (const [kind, entry] of Object.entries(given)) {
-    if (!isTable(entry)) {
+    if (typeof entry === 'string') {
       fees.set(`USD/${kind}`, feeUnits(assets, 'USD', entry, `${path}.${kind}`));
       continue;
     }
@@ -106,9 +97,14 @@ function freeOfCharge(assets: Assets): CryptoFees {
   );
 }
 
-function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: string): Map<string, bigint> {
+function readCrypto(
+  assets: Assets,
+  given: CryptoFees,
+  defaults: CryptoFees,
+  base: string,
+): Map<string, bigint> {
   const fees = new Map<string, bigint>();
-  const add = (asset: string, network: string, text: unknown): void => {
+  const add = (asset: string, network: string, text: string): void => {
     const path = `${base}.${asset}.${network}`;
     fees.set(`${asset}/${network}`, feeUnits(assets, asset, text, path));
   };
@@ -122,7 +118,7 @@ function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: st
   for (const [asset, networks] of Object.entries(given)) {
     const known = assets.find(asset);
     if (known === undefined) throw new Error(`${base}.${asset} must name a configured asset`);
-    for (const [network, text] of Object.entries(tableAt(networks, `${base}.${asset}`))) {
+    for (const [network, text] of Object.entries(networks)) {
       if (known.networks[network] === undefined) {
         throw new Error(`${base}.${asset}.${network} must name a network of ${asset}`);
       }
@@ -134,29 +130,13 @@ function readCrypto(assets: Assets, given: Texts, defaults: CryptoFees, base: st
 
 /** Throws an error that names the entry which is wrong. */
 export function createFeeSchedule(networks: Networks, assets: Assets, given: FeeTable = {}): FeeSchedule {
-  const table = tableAt(given, 'fees');
-  for (const name of Object.keys(table)) {
-    if (!['fiat', 'crypto', 'deposits'].includes(name)) {
-      throw new Error(`fees.${name} must be fiat, crypto or deposits`);
-    }
-  }
-  const deposits = tableAt(table.deposits, 'fees.deposits');
-  for (const name of Object.keys(deposits)) {
-    if (name !== 'fiat' && name !== 'crypto') throw new Error(`fees.deposits.${name} must be fiat or crypto`);
-  }
   if (assets.find('USD') === undefined)
     throw new Error('the asset USD must be configured: fiat fees are in it');
-  const fiat = readFiat(networks, assets, tableAt(table.fiat, 'fees.fiat'));
-  const crypto = readCrypto(
-    assets,
-    tableAt(table.crypto, 'fees.crypto'),
-    defaultFees(networks),
-    'fees.crypto',
-  );
-  const [fiatPath, cryptoPath] = ['fees.deposits.fiat', 'fees.deposits.crypto'] as const;
+  const fiat = readFiat(networks, assets, given.fiat ?? {});
+  const crypto = readCrypto(assets, given.crypto ?? {}, defaultFees(networks), 'fees.crypto');
   const incoming = new Map([
-    ...readFiatDeposits(networks, assets, tableAt(deposits.fiat, fiatPath), fiatPath),
-    ...readCrypto(assets, tableAt(deposits.crypto, cryptoPath), freeOfCharge(assets), cryptoPath),
+    ...readFiatDeposits(networks, assets, given.deposits?.fiat ?? {}, 'fees.deposits.fiat'),
+    ...readCrypto(assets, given.deposits?.crypto ?? {}, freeOfCharge(assets), 'fees.deposits.crypto'),
   ]);
   return {
     fiat: (kind) => fiat.get(kind)!,

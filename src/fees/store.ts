@@ -1,4 +1,5 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Table } from '../ledger/command.ts';
 import type { GuaranteedFee } from './guaranteed-fee.ts';
 
@@ -26,17 +27,17 @@ export const guaranteedFeeTable: Table<GuaranteedFee> = {
        select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::numeric[],
                             $7::numeric[], $8::bigint[], $9::bigint[], $10::uuid[])
        on conflict (id) do update set used_by = excluded.used_by`,
-      [
-        plainArray(fees.map((fee) => fee.id)),
-        plainArray(fees.map((fee) => fee.customerId)),
-        textArray(fees.map((fee) => fee.asset)),
-        textArray(fees.map((fee) => fee.cryptoNetwork)),
-        textArray(fees.map((fee) => fee.destinationAddress)),
-        plainArray(fees.map((fee) => fee.amountUnits)),
-        plainArray(fees.map((fee) => fee.feeUnits)),
-        plainArray(fees.map((fee) => fee.createdAtNs)),
-        plainArray(fees.map((fee) => fee.expiresAtNs)),
-        plainArray(fees.map((fee) => fee.usedBy)),
-      ],
+      columns(fees, {
+        id: 'uuid',
+        customerId: 'uuid',
+        asset: 'text',
+        cryptoNetwork: 'text',
+        destinationAddress: 'text',
+        amountUnits: 'numeric',
+        feeUnits: 'numeric',
+        createdAtNs: 'bigint',
+        expiresAtNs: 'bigint',
+        usedBy: 'uuid',
+      }),
     ),
 };

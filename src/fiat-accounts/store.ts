@@ -1,4 +1,5 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Table } from '../ledger/command.ts';
@@ -19,21 +20,21 @@ async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
                  $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[])
           as row (id, customer_id, status, kind, owner, instructions, ref_id,
                   identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns)`,
-    [
-      plainArray(rows.map((row) => row.id)),
-      plainArray(rows.map((row) => row.customerId)),
-      textArray(rows.map((row) => row.status)),
-      textArray(rows.map((row) => row.kind)),
-      textArray(rows.map((row) => JSON.stringify(row.fiatAccountOwner))),
-      textArray(rows.map((row) => JSON.stringify(row.fiatNetworkInstructions))),
-      textArray(rows.map((row) => row.refId)),
-      plainArray(rows.map((row) => row.identityId)),
-      plainArray(rows.map((row) => row.accountId)),
-      textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
-      plainArray(rows.map((row) => row.createdAtNs)),
-      plainArray(rows.map((row) => row.updatedAtNs)),
-      plainArray(rows.map((row) => row.deletedAtNs)),
-    ],
+    columns(rows, {
+      id: 'uuid',
+      customerId: 'uuid',
+      status: 'text',
+      kind: 'text',
+      fiatAccountOwner: 'json',
+      fiatNetworkInstructions: 'json',
+      refId: 'text',
+      identityId: 'uuid',
+      accountId: 'uuid',
+      metadata: 'json',
+      createdAtNs: 'bigint',
+      updatedAtNs: 'bigint',
+      deletedAtNs: 'bigint',
+    }),
   );
 }
 
@@ -48,17 +49,17 @@ async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
           as changed (id, status, kind, owner, instructions, metadata, updated_at_ns, deleted_at_ns, version_ns)
      where f.id = changed.id and f.updated_at_ns = changed.version_ns
      returning f.id`,
-    [
-      plainArray(rows.map((row) => row.id)),
-      textArray(rows.map((row) => row.status)),
-      textArray(rows.map((row) => row.kind)),
-      textArray(rows.map((row) => JSON.stringify(row.fiatAccountOwner))),
-      textArray(rows.map((row) => JSON.stringify(row.fiatNetworkInstructions))),
-      textArray(rows.map((row) => row.metadata && JSON.stringify(row.metadata))),
-      plainArray(rows.map((row) => row.updatedAtNs)),
-      plainArray(rows.map((row) => row.deletedAtNs)),
-      plainArray(rows.map((row) => row.versionNs)),
-    ],
+    columns(rows, {
+      id: 'uuid',
+      status: 'text',
+      kind: 'text',
+      fiatAccountOwner: 'json',
+      fiatNetworkInstructions: 'json',
+      metadata: 'json',
+      updatedAtNs: 'bigint',
+      deletedAtNs: 'bigint',
+      versionNs: 'bigint',
+    }),
   );
   if (updated.length < rows.length) throw new StaleRead('a fiat account');
 }

@@ -142,7 +142,7 @@ export function problemFrom(error: unknown): Problem {
   }
   if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
-  if (failure === 'away' || failure === 'stuck')
+  if (failure === 'unavailable' || failure === 'timeout')
     return unavailable('The database is away; nothing was done.');
   return new Problem('internal', 'Something went wrong on our side; the log has it under this X-Request-Id.');
 }

@@ -1,4 +1,4 @@
-import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Table } from '../ledger/command.ts';
 import type { ActorFacts } from './rules.ts';
 
@@ -15,7 +15,10 @@ type Row = {
 export const actorTable: Table<ActorFacts> = {
   name: 'actors',
   async load(tx, keys) {
-    const pairs = keys.map((key) => key.split('/'));
+    const wanted = keys.map((key) => {
+      const [identityId, accountId] = key.split('/');
+      return { key, identityId: identityId || null, accountId: accountId || null };
+    });
     const rows = await tx.query<Row>(
       `select wanted.key, i.customer_id as identity_customer_id, i.status as identity_status,
               a.customer_id as account_customer_id, owner.status as owner_status,
@@ -25,11 +28,7 @@ export const actorTable: Table<ActorFacts> = {
        left join identities i on i.id = wanted.identity_id
        left join accounts a on a.id = wanted.account_id
        left join identities owner on owner.id = a.identity_id`,
-      [
-        plainArray(keys),
-        plainArray(pairs.map(([identityId]) => identityId || null)),
-        plainArray(pairs.map(([, accountId]) => accountId || null)),
-      ],
+      columns(wanted, { key: 'text', identityId: 'uuid', accountId: 'uuid' }),
     );
     return new Map(rows.map((row) => [row.key, factsOf(row)]));
   },

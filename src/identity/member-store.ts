@@ -1,8 +1,9 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Table } from '../ledger/command.ts';
-import { type Member, type MemberPlace, placeKey } from './member.ts';
+import { type Member, type MemberPlace, placeKey, placeOf } from './member.ts';
 
 const COLUMNS = `m.id, m.customer_id as "customerId", m.account_id as "accountId", m.identity_id as "identityId",
   m.roles, m.created_at_ns as "createdAtNs"`;
@@ -18,14 +19,11 @@ const COLUMNS = `m.id, m.customer_id as "customerId", m.account_id as "accountId
 export const memberPlaces: Table<MemberPlace> = {
   name: 'account members',
   async load(tx, keys) {
-    const pairs = keys.map((key) => key.split('/'));
+    const wanted = keys.map(placeOf);
     const rows = await tx.query<Member>(
       `select ${COLUMNS} from unnest($1::uuid[], $2::uuid[]) as wanted (account_id, identity_id)
        join account_members m using (account_id, identity_id)`,
-      [
-        plainArray(pairs.map(([accountId]) => accountId!)),
-        plainArray(pairs.map(([, identityId]) => identityId!)),
-      ],
+      columns(wanted, { accountId: 'uuid', identityId: 'uuid' }),
     );
     return new Map(
       rows.map((member) => [placeKey(member.accountId, member.identityId), { stored: member, member }]),
@@ -57,14 +55,14 @@ function insertMembers(tx: Transaction, members: readonly Member[]): Promise<obj
           as row (id, customer_id, account_id, identity_id, roles, created_at_ns)
      on conflict (account_id, identity_id) do nothing
      returning id`,
-    [
-      plainArray(members.map((member) => member.id)),
-      plainArray(members.map((member) => member.customerId)),
-      plainArray(members.map((member) => member.accountId)),
-      plainArray(members.map((member) => member.identityId)),
-      textArray(members.map((member) => member.roles.join(','))),
-      plainArray(members.map((member) => member.createdAtNs)),
-    ],
+    columns(members, {
+      id: 'uuid',
+      customerId: 'uuid',
+      accountId: 'uuid',
+      identityId: 'uuid',
+      roles: (member) => member.roles.join(','),
+      createdAtNs: 'bigint',
+    }),
   );
 }
 

@@ -20,6 +20,11 @@ export function placeKey(accountId: string, identityId: string): string {
   return `${accountId}/${identityId}`;
 }
 
+export function placeOf(key: string): { readonly accountId: string; readonly identityId: string } {
+  const [accountId, identityId] = key.split('/') as [string, string];
+  return { accountId, identityId };
+}
+
 /** Roles are a set: their order means nothing. */
 export function sameRoles(one: readonly MemberRole[], other: readonly MemberRole[]): boolean {
   return one.length === other.length && one.every((role) => other.includes(role));

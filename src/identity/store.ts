@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
@@ -8,8 +9,6 @@ import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { Account, AccountWithMembers } from './account.ts';
 import type { Identity } from './identity.ts';
-
-const json = (value: object | null): string | null => value && JSON.stringify(value);
 
 const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_details as "personDetails",
   i.institution_details as "institutionDetails", i.status, i.ref_id as "refId", i.metadata,
@@ -35,18 +34,18 @@ export const identityTable: Table<Identity> = {
                    $9::bigint[], $10::bigint[])
             as row (id, customer_id, type, person_details, institution_details, status, ref_id, metadata,
                     created_at_ns, updated_at_ns)`,
-      [
-        plainArray(identities.map((one) => one.id)),
-        plainArray(identities.map((one) => one.customerId)),
-        textArray(identities.map((one) => one.type)),
-        textArray(identities.map((one) => json(one.personDetails))),
-        textArray(identities.map((one) => json(one.institutionDetails))),
-        textArray(identities.map((one) => one.status)),
-        textArray(identities.map((one) => one.refId)),
-        textArray(identities.map((one) => json(one.metadata))),
-        plainArray(identities.map((one) => one.createdAtNs)),
-        plainArray(identities.map((one) => one.updatedAtNs)),
-      ],
+      columns(identities, {
+        id: 'uuid',
+        customerId: 'uuid',
+        type: 'text',
+        personDetails: 'json',
+        institutionDetails: 'json',
+        status: 'text',
+        refId: 'text',
+        metadata: 'json',
+        createdAtNs: 'bigint',
+        updatedAtNs: 'bigint',
+      }),
     ),
 };
 
@@ -83,18 +82,18 @@ export const accountTable: Table<Account> = {
             as row (id, customer_id, identity_id, type, description, profile_id, ref_id, metadata,
                     created_at_ns, updated_at_ns)
        on conflict (id) do update set updated_at_ns = greatest(accounts.updated_at_ns, excluded.updated_at_ns)`,
-      [
-        plainArray(accounts.map((one) => one.id)),
-        plainArray(accounts.map((one) => one.customerId)),
-        plainArray(accounts.map((one) => one.identityId)),
-        textArray(accounts.map((one) => one.type)),
-        textArray(accounts.map((one) => one.description)),
-        plainArray(accounts.map((one) => one.profileId)),
-        textArray(accounts.map((one) => one.refId)),
-        textArray(accounts.map((one) => json(one.metadata))),
-        plainArray(accounts.map((one) => one.createdAtNs)),
-        plainArray(accounts.map((one) => one.updatedAtNs)),
-      ],
+      columns(accounts, {
+        id: 'uuid',
+        customerId: 'uuid',
+        identityId: 'uuid',
+        type: 'text',
+        description: 'text',
+        profileId: 'uuid',
+        refId: 'text',
+        metadata: 'json',
+        createdAtNs: 'bigint',
+        updatedAtNs: 'bigint',
+      }),
     );
   },
 };

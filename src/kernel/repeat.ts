@@ -1,38 +1,23 @@
-/** Background work: runs, waits, runs again; never twice at once, and never keeps the process alive. */
-export type Repeated = { start(firstDelayMs?: number): void; stop(): Promise<void> };
+import { createLoop, type Loop } from './loop.ts';
 
+/** Background work at an interval: runs, sleeps, runs again; never twice at once, and never keeps the process alive. */
+export type Repeated = Pick<Loop, 'start' | 'stop'>;
+
+/** The first run comes after an interval, unless `start` is given another delay. `again`: the next run follows at once. */
 export function repeat(
   intervalMs: number,
   work: () => Promise<'again' | 'wait'>,
   failed: (error: unknown) => void,
 ): Repeated {
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
-  let stopped = true;
-
-  const schedule = (delayMs: number): void => {
-    timer = setTimeout(() => {
-      running = work()
-        .catch((error: unknown) => {
-          if (!stopped) failed(error);
-          return 'wait' as const;
-        })
-        .then((next) => {
-          if (!stopped) schedule(next === 'again' ? 0 : intervalMs);
-        });
-    }, delayMs);
-    timer.unref();
-  };
-
+  const loop = createLoop({
+    turn: async () => ((await work()) === 'again' ? 0 : intervalMs),
+    failed(error) {
+      failed(error);
+      return intervalMs;
+    },
+  });
   return {
-    start(firstDelayMs = intervalMs) {
-      stopped = false;
-      schedule(firstDelayMs);
-    },
-    async stop() {
-      stopped = true;
-      clearTimeout(timer);
-      await running;
-    },
+    start: (firstDelayMs = intervalMs) => loop.start(firstDelayMs),
+    stop: loop.stop,
   };
 }

@@ -1,4 +1,4 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { balanceKeyText } from './book.ts';
@@ -23,7 +23,7 @@ export async function availableOf(
     `select b.profile_id, b.asset, b.available
      from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
      join balances b using (profile_id, asset)`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+    columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
   return new Map(rows.map((row) => [balanceKeyText(row.profile_id, row.asset), row.available]));
 }

@@ -15,7 +15,7 @@ export type BalanceRow = {
   available: bigint;
   held: bigint;
   movedAtNs: Instant;
-  /** The last batch that changed it before it had asked, if any: counted by the write path. */
+  /** The last flight of the optimistic lane that changed it, if any. */
   flight?: number;
 };
 
@@ -35,7 +35,7 @@ export type Book = {
   balance(profileId: string, asset: string): Balance;
   /** The instant for a command that touches these balances: after `floor` and after every entry that they have. */
   instantAfter(floor: Instant, keys: readonly { profileId: string; asset: string }[]): Instant;
-  /** Undefined when all is well; a problem when a balance is too small. Throws on postings that no rule should make. */
+  /** A problem if a balance is too small. Throws on postings that no rule should make. */
   post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
   readonly entries: readonly Entry[];
   changedRows(): BalanceRow[];
@@ -83,7 +83,7 @@ export type FindBalance = (profileId: string, asset: string) => BalanceRow | und
 
 /** Finds among rows that are at hand. */
 export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
-  // Two steps: a text put together for each lookup would have to be hashed anew each time.
+  // Two levels: a concatenated key would have to be hashed again for each lookup.
   const byAsset = new Map<string, Map<string, BalanceRow>>();
   for (const row of rows) {
     const ofAsset = byAsset.get(row.asset);
@@ -93,7 +93,7 @@ export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
   return (profileId, asset) => byAsset.get(asset)?.get(profileId);
 }
 
-/** The rows that `find` comes up with are changed in place. */
+/** The rows that `find` returns are changed in place. */
 export function createBook(find: FindBalance, assets: Assets): Book {
   /** With what each was before. */
   const changed = new Map<BalanceRow, Version>();
@@ -135,7 +135,7 @@ export function createBook(find: FindBalance, assets: Assets): Book {
       return invalidField('/amount', `would make the ${asset} balance larger than the ledger can hold`);
     }
     if (after >= 0n) return undefined;
-    // Only holds of this ledger put value into `held`: taking out more than is there is a fault of ours.
+    // Only holds of this ledger put value into `held`: taking out more than is there is a bug.
     if (side.account === 'held') throw new Error(`held ${asset} of ${profileId} would fall below zero`);
     const available = assets.format(asset, side.before);
     const needed = assets.format(asset, side.debits - side.credits);

@@ -10,13 +10,13 @@ export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | `clearing:$
 export type SystemAccount = { readonly account: SystemAccountName };
 export type AccountRef = ProfileAccount | SystemAccount;
 
-/** Moves a positive number of units from one account to another. All value moves as postings, and only so. */
+/** Moves a positive number of units from one account to another. Value moves in no other way. */
 export type Posting = {
   readonly asset: string;
   readonly from: AccountRef;
   readonly to: AccountRef;
   readonly units: bigint;
-  /** Where one command moves the value of several causes; otherwise the decision's. */
+  /** Set where one command moves value for several causes; otherwise the decision's cause. */
   readonly causeId?: string;
 };
 
@@ -31,34 +31,34 @@ export type Table<Row> = {
   readonly name: string;
   /** Absent for tables that are only appended to. */
   load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
-  /** Absent for tables that are only looked at. The rows are the last ones written for each key. */
+  /** Absent for tables that are only read. Gets the last row written for each key. */
   write?(tx: Transaction, rows: readonly Row[], batchId: string): Promise<unknown>;
   /**
-   * `write` sends all its statements before it comes back, whatever they answer, and throws there and then if it
-   * cannot: so a commit can be sent right behind them.
+   * `write` sends all its statements synchronously, and throws synchronously if it cannot. So a commit can be sent right
+   * behind them.
    */
   readonly sendsAtOnce?: true;
-  /** Every write is a row of its own: none takes the place of another, and no command of the batch looks at it. */
+  /** Every write is a row of its own: none replaces another, and no command of the batch reads it. */
   readonly isLog?: true;
-  /** Whether commands may be decided on this row later on, if `confirm` says by then that it is still so. */
-  canRemember?(row: Row): boolean;
-  /** Fails the transaction unless all rows with these keys are still as they were when they were loaded. */
+  /** Whether the row may be cached for later commands, which `confirm` it in their transaction. */
+  canCache?(row: Row): boolean;
+  /** Fails the transaction unless all rows with these keys are what they were when they were loaded. */
   confirm?(tx: Transaction, keys: readonly string[]): Promise<unknown>;
 };
 
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
 export type Read = { readonly table: Table<unknown>; readonly key: string };
 
-/** What a command may look at: locked balances, loaded rows, and two times that must not be mixed up. */
+/** What a command may read: locked balances, loaded rows, and two times that must not be confused. */
 export type View = {
   /** The database's time. Rules compare with it and nothing else: windows, expiry, what is due. */
   readonly now: Instant;
   /**
    * The time that records show (`created_at`, `updated_at`): the instant of the command's entries, so that a balance at
-   * that time includes them. Only where the last entry of a balance lies far ahead of the clock is it `now`.
+   * that time includes them. If the last entry of a balance is far ahead of the clock, it is `now` instead.
    */
   readonly recordedAt: Instant;
-  /** The transaction that the command becomes a part of. */
+  /** The batch that the command is part of. */
   readonly batchId: string;
   balance(profileId: string, asset: string): Balance;
   row<Row>(table: Table<Row>, key: string): Row | undefined;
@@ -75,7 +75,7 @@ export type Decision<Answer> =
     }
   | { readonly accepted: false; readonly problem: Problem };
 
-/** Claimed before anything else; a key that exists already makes the command a replay. */
+/** Looked up before anything is decided; a key that exists makes the command a replay. */
 export type IdempotencyKey = {
   readonly customerId: string;
   readonly space: string;
@@ -84,7 +84,7 @@ export type IdempotencyKey = {
   readonly resourceId: string;
   /** The request in canonical form: equal requests have equal texts. */
   readonly request: string;
-  /** What tells it from all other keys: made once, where it is first needed. */
+  /** The parts that identify it as one text, computed when it is first needed. */
   text?: string;
 };
 
@@ -94,11 +94,11 @@ export type Command<Answer> = {
   readonly balances: readonly BalanceKey[];
   readonly reads?: readonly Read[];
   /**
-   * May be decided on what the node remembers, to be confirmed by the transaction, and at the time it is now as far as
-   * the node knows: not for those who must know what time it is when everybody else is locked out.
+   * May be decided on cached balances, which the transaction confirms, and at the time as far as the node knows it. Not for
+   * commands that need the exact time at which everybody else is locked out, such as those with windows.
    */
-  readonly ahead?: true;
-  /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is started anew. */
+  readonly optimistic?: true;
+  /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is retried. */
   decide(view: View): Decision<Answer>;
 };
 

@@ -12,8 +12,8 @@ export type Creation<Row, Body> = {
 };
 
 /**
- * Creates something once, whatever the timing: the first request makes it, an equal one gets the record as it is now,
- * a different one under the same ref_id is told what differs.
+ * Creates something once, whatever the timing. The first request creates it, an equal one gets the record as it is now, and
+ * a different one under the same ref_id gets a 409 that names what differs.
  */
 export async function createOnce<Row, Body>(
   writePath: WritePath,

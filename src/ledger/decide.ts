@@ -11,8 +11,8 @@ export type Verdict =
   | { readonly kind: 'done'; readonly answer: unknown }
   | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
   | { readonly kind: 'refused'; readonly problem: Problem }
-  /** `decide` threw: a fault of ours, which is this command's alone. */
-  | { readonly kind: 'faulty'; readonly error: unknown };
+  /** `decide` threw: a bug, which fails this command alone. */
+  | { readonly kind: 'bug'; readonly error: unknown };
 
 export type Rows = Map<Table<unknown>, Map<string, unknown>>;
 
@@ -123,7 +123,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
       try {
         return decideOne(command);
       } catch (error) {
-        return { kind: 'faulty', error };
+        return { kind: 'bug', error };
       }
     },
     decided: () => ({

@@ -1,6 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
-import { appendTo, binaryArray } from '../database/binary.ts';
+import { appendTo, binaryColumns } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -10,7 +10,7 @@ import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
-/** Joined by what no text in the database can contain, so that no two keys read the same. */
+/** Joined by a character that no text in the database can contain, so that no two keys are equal by accident. */
 function joinKey(customerId: string, space: string, refId: string): string {
   return `${customerId}\0${space}\0${refId}`;
 }
@@ -22,24 +22,13 @@ export function keyText(key: IdempotencyKey): string {
 
 export type UsedKey = { readonly resourceId: string; readonly request: string };
 
-function keyColumns(keys: readonly IdempotencyKey[]): Buffer[] {
-  return [
-    binaryArray(
-      'uuid',
-      keys.map((key) => key.customerId),
-    ),
-    binaryArray(
-      'text',
-      keys.map((key) => key.space),
-    ),
-    binaryArray(
-      'text',
-      keys.map((key) => key.refId),
-    ),
-  ];
-}
+const keyColumns = binaryColumns<IdempotencyKey>([
+  ['uuid', (key) => key.customerId],
+  ['text', (key) => key.space],
+  ['text', (key) => key.refId],
+]);
 
-/** Which of the keys of a batch were used before, and what for. Hardly any: then no row comes back. */
+/** Which of the keys of a batch were used before, and what for. Usually none, and then no row comes back. */
 export async function usedKeys(
   tx: Queryable,
   keys: ReadonlyMap<string, IdempotencyKey>,
@@ -77,8 +66,8 @@ const appendKeys = appendTo<IdempotencyKey>('idempotency_keys', [
 const UNIQUE_VIOLATION = '23505';
 
 /**
- * Uses the keys of the accepted commands. A key that another transaction is using right now is waited for; when that
- * one commits, this batch starts anew, and finds the key used. Sorted, so that two nodes never wait crosswise.
+ * Inserts the keys of the accepted commands. If another transaction is inserting the same key, PostgreSQL waits for it;
+ * when that one commits, this batch is retried and finds the key used. Sorted, so that two nodes cannot deadlock.
  */
 export function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
@@ -89,12 +78,29 @@ export function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKe
   });
 }
 
-/** The one order in which all nodes lock balances. */
+/** The order in which all nodes lock balances. */
 function inLockOrder<Key extends BalanceKey>(keys: readonly Key[]): Key[] {
   return [...keys].sort((a, b) =>
     a.profileId < b.profileId ? -1 : a.profileId > b.profileId ? 1 : a.asset < b.asset ? -1 : 1,
   );
 }
+
+const balanceColumns = binaryColumns<BalanceKey>([
+  ['uuid', (key) => key.profileId],
+  ['text', (key) => key.asset],
+]);
+const changeColumns = binaryColumns<BalanceRow>([
+  ['uuid', (row) => row.profileId],
+  ['text', (row) => row.asset],
+  ['numeric', (row) => row.available],
+  ['numeric', (row) => row.held],
+  ['bigint', (row) => row.movedAtNs],
+]);
+const versionColumns = binaryColumns<Version>([
+  ['bigint', (version) => version.movedAtNs],
+  ['numeric', (version) => version.available],
+  ['numeric', (version) => version.held],
+]);
 
 /**
  * Locks the balances of a batch, in one order for all nodes, and reads them. (A distributed PostgreSQL would lock with
@@ -111,17 +117,7 @@ export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[])
           lateral (select * from balances
                    where profile_id = wanted.profile_id and asset = wanted.asset
                    for update) as b`,
-    [
-      binaryArray(
-        'uuid',
-        sorted.map((key) => key.profileId),
-      ),
-      binaryArray(
-        'text',
-        sorted.map((key) => key.asset),
-      ),
-      sorted.length,
-    ],
+    [...balanceColumns(sorted), sorted.length],
   );
   if (row!.locked === null) return [];
   return row!.locked.split(',').map((text) => {
@@ -138,8 +134,8 @@ export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[])
 }
 
 /**
- * Creates the rows that are missing, so that they can be locked. In a transaction of its own, before the batch starts
- * anew: inserting inside the batch would lock rows out of order.
+ * Creates the rows that are missing, so that they can be locked. In a transaction of its own, before the batch is
+ * retried: inserting inside the batch would lock rows out of order.
  */
 export async function createMissingBalances(database: Queryable, keys: readonly BalanceKey[]): Promise<void> {
   await database.query(
@@ -147,13 +143,13 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
      select profile_id, asset from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset)
      order by profile_id, asset
      on conflict do nothing`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+    columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
 }
 
 /**
- * Gives the transaction its id before it looks at anything, also where it locks no balance: so whoever has changed
- * something can wait for all that may not have seen it.
+ * Gives the transaction its id before it reads anything, even if it locks no balance. So a command line tool that has
+ * changed a status can wait for every transaction that may have read the old one.
  */
 export async function beginToWrite(tx: Transaction): Promise<void> {
   await tx.query('select pg_current_xact_id()');
@@ -189,7 +185,7 @@ export async function lockedBalances(
     `select b.profile_id, b.asset, b.xmax::text as holder
      from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset) join balances b using (profile_id, asset)
      where b.xmax in (select transactionid from pg_locks where locktype = 'transactionid' and granted)`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+    columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
   return new Map(rows.map((row) => [balanceKeyText(row.profile_id, row.asset), row.holder]));
 }
@@ -213,28 +209,7 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
      from unnest($1::uuid[], $2::text[], $3::numeric[], $4::numeric[], $5::bigint[])
           as changed (profile_id, asset, available, held, moved_at_ns)
      where b.profile_id = any ($1::uuid[]) and b.profile_id = changed.profile_id and b.asset = changed.asset`,
-    [
-      binaryArray(
-        'uuid',
-        rows.map((row) => row.profileId),
-      ),
-      binaryArray(
-        'text',
-        rows.map((row) => row.asset),
-      ),
-      binaryArray(
-        'numeric',
-        rows.map((row) => row.available),
-      ),
-      binaryArray(
-        'numeric',
-        rows.map((row) => row.held),
-      ),
-      binaryArray(
-        'bigint',
-        rows.map((row) => row.movedAtNs),
-      ),
-    ],
+    changeColumns(rows),
   );
 }
 
@@ -253,7 +228,6 @@ export function changeBalances(
   nowNs: Instant,
 ): Promise<{ now_ns: bigint }[]> {
   const sorted = inLockOrder(rows);
-  const versions = sorted.map(before);
   return tx.query(
     `with changed as (
        update balances b
@@ -267,46 +241,11 @@ export function changeBalances(
        returning 1)
      select confirm(count(*) = $9::bigint and $10::bigint <= ${CLOCK_NS} + ${CLOCK_AHEAD_MAX_NS}, 'a balance or the clock'),
             ${CLOCK_NS} as now_ns from changed`,
-    [
-      binaryArray(
-        'uuid',
-        sorted.map((row) => row.profileId),
-      ),
-      binaryArray(
-        'text',
-        sorted.map((row) => row.asset),
-      ),
-      binaryArray(
-        'numeric',
-        sorted.map((row) => row.available),
-      ),
-      binaryArray(
-        'numeric',
-        sorted.map((row) => row.held),
-      ),
-      binaryArray(
-        'bigint',
-        sorted.map((row) => row.movedAtNs),
-      ),
-      binaryArray(
-        'bigint',
-        versions.map((version) => version.movedAtNs),
-      ),
-      binaryArray(
-        'numeric',
-        versions.map((version) => version.available),
-      ),
-      binaryArray(
-        'numeric',
-        versions.map((version) => version.held),
-      ),
-      rows.length,
-      nowNs,
-    ],
+    [...changeColumns(sorted), ...versionColumns(sorted.map(before)), rows.length, nowNs],
   );
 }
 
-/** What the batch did to the service's own accounts: one row per account, however many entries. */
+/** The batch's changes of the service's own accounts: one row per account, however many entries. */
 export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): Promise<unknown> | undefined {
   const deltas = new Map<string, { account: string; asset: string; delta: bigint }>();
   for (const { account, asset, delta, balanceAfter } of entries) {
@@ -321,11 +260,7 @@ export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): 
   return tx.query(
     `insert into system_deltas (account, asset, delta)
      select * from unnest($1::text[], $2::text[], $3::numeric[])`,
-    [
-      textArray(rows.map((row) => row.account)),
-      textArray(rows.map((row) => row.asset)),
-      plainArray(rows.map((row) => row.delta)),
-    ],
+    columns(rows, { account: 'text', asset: 'text', delta: 'numeric' }),
   );
 }
 
@@ -339,7 +274,7 @@ export async function timelineOfPrimary(database: Queryable): Promise<string | u
   return row!.timeline ?? undefined;
 }
 
-/** What became of a transaction whose commit was cut off. Null when the server no longer knows. */
+/** The outcome of a transaction whose commit was cut off. Null when the server no longer knows. */
 export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
   const [row] = await database.query<{ status: TransactionOutcome }>(
     'select pg_xact_status($1::xid8) as status',
@@ -366,7 +301,7 @@ export async function sessionHasEnded(database: Queryable, mark: bigint): Promis
   return row!.ended;
 }
 
-/** A row that only this batch can have written: after a crash the server may give its transaction id to another one. */
+/** A row that only this batch can have written: after a crash the server may reuse its transaction id. */
 export type Evidence = { readonly entry?: Entry | undefined; readonly key?: IdempotencyKey | undefined };
 
 export function evidenceOf(written: {
@@ -377,7 +312,7 @@ export function evidenceOf(written: {
   return { entry: written.book.entries[0], key };
 }
 
-/** Undefined when there is nothing to look for. */
+/** Undefined when the batch wrote no such row. */
 export async function isStored(database: Queryable, { entry, key }: Evidence): Promise<boolean | undefined> {
   if (entry !== undefined) {
     const rows = await database.query(

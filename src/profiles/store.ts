@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { binaryArray } from '../database/binary.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import { selectList, type Wanted } from '../database/list.ts';
@@ -23,13 +24,40 @@ export const profileTable: Table<ProfileFacts> = {
     return new Map(rows.map((row) => [row.id, row]));
   },
   // Nothing else of it can change, and none is ever deleted.
-  canRemember: (profile) => profile.status === 'ACTIVE',
+  canCache: (profile) => profile.status === 'ACTIVE',
   confirm: (tx, ids) =>
     tx.query(
       `select confirm(not exists (select from profiles where id = any ($1::uuid[]) and status <> 'ACTIVE'), 'a profile')`,
       [binaryArray('uuid', ids)],
     ),
 };
+
+/**
+ * The same rows, locked against a change of status until commit: what a transaction writes because of a status is found
+ * by the one that changes it.
+ */
+export const heldProfiles: Table<ProfileFacts> = {
+  name: 'profiles (held)',
+  async load(tx, ids) {
+    const rows = await tx.query<ProfileFacts>(
+      `select id, customer_id as "customerId", status from profiles where id = any ($1::uuid[]) order by id for share`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+};
+
+/** Of these, the ones that are disabled. */
+export async function disabledProfiles(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.query<{ id: string }>(
+    `select id from profiles where id = any ($1::uuid[]) and status = 'DISABLED'`,
+    [plainArray(ids)],
+  );
+  return new Set(rows.map((row) => row.id));
+}
 
 const UUID_LENGTH = 36;
 
@@ -41,13 +69,14 @@ const UUID_LENGTH = 36;
 export const newProfiles: Table<Profile> = {
   name: 'profiles by nickname',
   async load(tx, keys) {
+    const wanted = keys.map((key) => ({
+      customerId: key.slice(0, UUID_LENGTH),
+      nickname: key.slice(UUID_LENGTH + 1),
+    }));
     const rows = await tx.query<Profile>(
       `select ${COLUMNS} from unnest($1::uuid[], $2::text[]) as wanted (customer_id, nickname)
        join profiles p using (customer_id, nickname)`,
-      [
-        plainArray(keys.map((key) => key.slice(0, UUID_LENGTH))),
-        textArray(keys.map((key) => key.slice(UUID_LENGTH + 1))),
-      ],
+      columns(wanted, { customerId: 'uuid', nickname: 'text' }),
     );
     return new Map(rows.map((row) => [nicknameKey(row.customerId, row.nickname), row]));
   },
@@ -58,16 +87,16 @@ export const newProfiles: Table<Profile> = {
                             $8::bigint[])
        on conflict do nothing
        returning id`,
-      [
-        plainArray(profiles.map((profile) => profile.id)),
-        plainArray(profiles.map((profile) => profile.customerId)),
-        textArray(profiles.map((profile) => profile.nickname)),
-        textArray(profiles.map((profile) => profile.type)),
-        textArray(profiles.map((profile) => profile.description)),
-        plainArray(profiles.map((profile) => profile.accountId)),
-        textArray(profiles.map((profile) => profile.status)),
-        plainArray(profiles.map((profile) => profile.createdAtNs)),
-      ],
+      columns(profiles, {
+        id: 'uuid',
+        customerId: 'uuid',
+        nickname: 'text',
+        type: 'text',
+        description: 'text',
+        accountId: 'uuid',
+        status: 'text',
+        createdAtNs: 'bigint',
+      }),
     );
     if (rows.length < profiles.length) throw new StaleRead('a nickname');
   },

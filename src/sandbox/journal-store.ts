@@ -1,4 +1,5 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { ArrivedDeposit, Notice } from '../rails/rail.ts';
 import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './journal.ts';
@@ -35,11 +36,10 @@ async function plan(tx: Queryable, notices: readonly TimedNotice[]): Promise<voi
   await tx.query(
     `insert into sandbox_notices (id, due_at_ns, notice)
      select id, due_at_ns, notice::json from unnest($1::uuid[], $2::bigint[], $3::text[]) as row (id, due_at_ns, notice)`,
-    [
-      plainArray(notices.map(({ notice }) => notice.id)),
-      plainArray(notices.map(({ dueAtNs }) => dueAtNs)),
-      textArray(notices.map(({ notice }) => noticeText(notice))),
-    ],
+    columns(
+      notices.map(({ notice, dueAtNs }) => ({ id: notice.id, dueAtNs, notice: noticeText(notice) })),
+      { id: 'uuid', dueAtNs: 'bigint', notice: 'text' },
+    ),
   );
 }
 

@@ -8,6 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts'
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
+import { presentSettlement } from './present.ts';
 import {
   type AskedWindow,
   callerFault,
@@ -19,7 +20,7 @@ import {
   windowOf,
 } from './rules.ts';
 import type { SettlementTransactionRequest } from './schema.ts';
-import { type Leg, presentSettlement, type Settlement } from './transaction.ts';
+import type { Leg, Settlement } from './transaction.ts';
 
 export type SettlementTables = {
   readonly assets: Assets;
@@ -158,22 +159,24 @@ export function moveSettlementCommand(
   caller: Caller,
   move: 'affirm' | 'cancel',
   /** As it was seen a moment ago: only what never changes is taken from it. */
-  seen: Pick<Settlement, 'id' | 'targetProfileId'>,
+  seen: Pick<Settlement, 'id' | 'sourceProfileId' | 'targetProfileId'>,
   { assets, profiles, settlements }: SettlementTables,
 ): Command<Settlement> {
-  const { id, targetProfileId } = seen;
+  const { id, sourceProfileId, targetProfileId } = seen;
   return {
     balances: [],
-    reads: [read(settlements, id), read(profiles, targetProfileId)],
+    reads: [read(settlements, id), read(profiles, sourceProfileId), read(profiles, targetProfileId)],
     decide(view) {
       const settlement = view.row(settlements, id);
       const notYours = callerFault(settlement, id, move, caller.customerId);
       if (notYours !== undefined) return refuse(notYours);
-      const target = view.row(profiles, targetProfileId);
-      // A disabled profile takes on nothing new. Cancelling takes something off, and stays allowed.
-      const fault =
-        (move === 'affirm' && target !== undefined ? disabledFault(target) : undefined) ??
-        moveFault(settlement!, move, view.now);
+      // Nothing new is agreed with a disabled profile; the caller's own is named first. Cancelling stays allowed.
+      const disabled =
+        move === 'cancel'
+          ? undefined
+          : (disabledFault(view.row(profiles, targetProfileId)!) ??
+            disabledFault(view.row(profiles, sourceProfileId)!));
+      const fault = disabled ?? moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
       const next = moved(settlement!, move, view.recordedAt);
       return {

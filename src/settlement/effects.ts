@@ -1,7 +1,7 @@
 import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
-import type { Settlement } from './transaction.ts';
+import type { SecondaryStatus, Settlement } from './transaction.ts';
 
 /** A balance that a transaction changes, by name, and by how much: below zero it takes, above zero it brings. */
 export type BalanceEffect = {
@@ -34,8 +34,6 @@ export function effectsOf(
   );
 }
 
-export type SecondaryStatus = { readonly name: string; readonly detail: string };
-
 /** Which side lacks how much of what. Undefined when nothing stands in the way. */
 export function awaitingFunds(
   settlement: Settlement,
@@ -56,6 +54,12 @@ export function awaitingFunds(
   if (lacking.length > 0) return { name: 'AWAITING_FUNDS', detail: lacking.join(' ') };
   return full.length > 0 ? { name: 'AWAITING_ROOM', detail: full.join(' ') } : undefined;
 }
+
+/** A profile is disabled. Both parties read this, and neither learns whether it is the other's. */
+export const AWAITING_PARTY: SecondaryStatus = {
+  name: 'AWAITING_PARTY',
+  detail: 'A party to the transaction cannot settle at the moment.',
+};
 
 /** Nothing is lacking: it is about to settle. */
 export const COVERED: SecondaryStatus = {

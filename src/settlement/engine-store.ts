@@ -1,8 +1,10 @@
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
-import { plainArray, textArray } from '../database/array.ts';
-import type { Queryable } from '../database/database.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { BalanceKey, Table } from '../ledger/command.ts';
+import { AWAITING_PARTY } from './effects.ts';
 import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
 import type { Settlement } from './transaction.ts';
 
@@ -22,8 +24,8 @@ export async function resign(connection: Queryable): Promise<void> {
   await connection.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
 }
 
-/** Fails when the database is away. */
-export async function checkThere(database: Queryable): Promise<void> {
+/** Throws when the database is unavailable. */
+export async function checkReachable(database: Queryable): Promise<void> {
   await database.query('select 1');
 }
 
@@ -86,13 +88,16 @@ export async function openSettlements(database: Queryable, ids: readonly string[
   return rows.map(fromStored);
 }
 
-/** Those of one party that wait, from one age on; two index scans that end with the page. */
+/** Not those that wait for a disabled profile: no balance lets them settle, and enabling the profile finds them. */
+const NOT_FOR_A_PARTY = `s.secondary_status ->> 'name' <> '${AWAITING_PARTY.name}'`;
+
+/** Those of one party that wait for funds, from one age on; two index scans that end with the page. */
 const waitingOf = (profile: string, condition: string, max: string): string =>
   ['source', 'target']
     .map(
       (side) => `(select s.* from settlement_transactions s
         where s.${side}_profile_id = ${profile} and s.status = 'AFFIRMED' and s.secondary_status is not null
-          and s.window_end_ns > ${NOW_NS} and ${condition}
+          and ${NOT_FOR_A_PARTY} and s.window_end_ns > ${NOW_NS} and ${condition}
         order by s.created_at_ns, s.id limit ${max})`,
     )
     .join(' union all ');
@@ -109,6 +114,25 @@ export async function waitingAround(
     [plainArray(profileIds), maxPerSide],
   );
   return rows.map(fromStored);
+}
+
+/**
+ * A profile is enabled again: the transactions that wait for it become due, so that the leader finds them even if the
+ * process that enabled it dies. Called in the transaction that changes the status, after the change: a transaction that
+ * begins to wait locks the status until that is committed, so none is missed. Rows are locked by id, as everywhere.
+ */
+export async function retryWaitingForParty(tx: Transaction, profileId: string): Promise<void> {
+  const waits = `status = 'AFFIRMED' and secondary_status is not null and secondary_status ->> 'name' = $2`;
+  await tx.query(
+    `with found as materialized (
+       select id from settlement_transactions where source_profile_id = $1 and ${waits}
+       union all select id from settlement_transactions where target_profile_id = $1 and ${waits}),
+     locked as materialized (
+       select id from settlement_transactions where id = any (array (select id from found)) and ${waits}
+       order by id for update)
+     update settlement_transactions t set secondary_status = null from locked where t.id = locked.id`,
+    [profileId, AWAITING_PARTY.name],
+  );
 }
 
 const FIRST = { createdAtNs: 0n, id: '00000000-0000-0000-0000-000000000000' };
@@ -143,12 +167,7 @@ async function upsertWaits(database: Queryable, waits: readonly Wait[], conditio
      set seen_units = least(w.seen_units, excluded.seen_units), until_ns = greatest(w.until_ns, excluded.until_ns),
          version = w.version + 1
      where ${condition}`,
-    [
-      plainArray(waits.map((wait) => wait.profileId)),
-      textArray(waits.map((wait) => wait.asset)),
-      plainArray(waits.map((wait) => wait.seenUnits)),
-      plainArray(waits.map((wait) => wait.untilNs)),
-    ],
+    columns(waits, { profileId: 'uuid', asset: 'text', seenUnits: 'numeric', untilNs: 'bigint' }),
   );
 }
 
@@ -172,7 +191,7 @@ export async function grownOf(database: Queryable, keys: readonly BalanceKey[]):
   return database.query<Grown>(
     `select ${GROWN} from unnest($1::uuid[], $2::text[]) as changed (profile_id, asset)
      join settlement_grown g using (profile_id, asset)`,
-    [plainArray(keys.map((key) => key.profileId)), textArray(keys.map((key) => key.asset))],
+    columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
 }
 

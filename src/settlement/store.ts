@@ -1,4 +1,5 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Leg, Settlement } from './transaction.ts';
@@ -23,10 +24,6 @@ function legsText({ legs }: Settlement): string {
   );
 }
 
-function secondaryStatusText({ secondaryStatus }: Settlement): string | null {
-  return secondaryStatus === null ? null : JSON.stringify(secondaryStatus);
-}
-
 /** Transactions that are new. */
 export const newSettlements: Table<Settlement> = {
   name: 'settlement_transactions',
@@ -40,21 +37,21 @@ export const newSettlements: Table<Settlement> = {
                    $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[])
             as row (id, customer_id, target_customer_id, ref_id, source_profile_id, target_profile_id,
                     window_start_ns, window_end_ns, status, secondary_status, legs, created_at_ns, updated_at_ns)`,
-      [
-        plainArray(rows.map((row) => row.id)),
-        plainArray(rows.map((row) => row.customerId)),
-        plainArray(rows.map((row) => row.targetCustomerId)),
-        textArray(rows.map((row) => row.refId)),
-        plainArray(rows.map((row) => row.sourceProfileId)),
-        plainArray(rows.map((row) => row.targetProfileId)),
-        plainArray(rows.map((row) => row.windowStartNs)),
-        plainArray(rows.map((row) => row.windowEndNs)),
-        textArray(rows.map((row) => row.status)),
-        textArray(rows.map(secondaryStatusText)),
-        textArray(rows.map(legsText)),
-        plainArray(rows.map((row) => row.createdAtNs)),
-        plainArray(rows.map((row) => row.updatedAtNs)),
-      ],
+      columns(rows, {
+        id: 'uuid',
+        customerId: 'uuid',
+        targetCustomerId: 'uuid',
+        refId: 'text',
+        sourceProfileId: 'uuid',
+        targetProfileId: 'uuid',
+        windowStartNs: 'bigint',
+        windowEndNs: 'bigint',
+        status: 'text',
+        secondaryStatus: 'json',
+        legs: legsText,
+        createdAtNs: 'bigint',
+        updatedAtNs: 'bigint',
+      }),
     ),
 };
 
@@ -84,12 +81,7 @@ export const settlements: Table<Settlement> = {
        from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
             as changed (id, status, secondary_status, updated_at_ns)
        where t.id = changed.id`,
-      [
-        plainArray(rows.map((row) => row.id)),
-        textArray(rows.map((row) => row.status)),
-        textArray(rows.map(secondaryStatusText)),
-        plainArray(rows.map((row) => row.updatedAtNs)),
-      ],
+      columns(rows, { id: 'uuid', status: 'text', secondaryStatus: 'json', updatedAtNs: 'bigint' }),
     ),
 };
 

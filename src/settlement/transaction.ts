@@ -1,8 +1,4 @@
-import type { Static } from 'typebox';
-import type { Assets } from '../kernel/asset.ts';
-import { formatInstant, type Instant } from '../kernel/instant.ts';
-import { secondaryStatusOf } from './effects.ts';
-import type { SettlementTransactionShape } from './schema.ts';
+import type { Instant } from '../kernel/instant.ts';
 
 export const SETTLEMENT_STATUSES = ['PENDING', 'SETTLED', 'EXPIRED', 'CANCELLED', 'AFFIRMED'] as const;
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number];
@@ -18,6 +14,9 @@ export type Leg = {
   readonly units: bigint;
 };
 
+/** What an open transaction waits for: a name for programs, the same in words for people. */
+export type SecondaryStatus = { readonly name: string; readonly detail: string };
+
 /** A settlement between two profiles as the service keeps it: amounts in units, times in nanoseconds. */
 export type Settlement = {
   readonly id: string;
@@ -31,34 +30,12 @@ export type Settlement = {
   readonly windowEndNs: Instant;
   readonly status: SettlementStatus;
   /** What an affirmed transaction was found to lack when it was tried; null as long as it was not. */
-  readonly secondaryStatus: { readonly name: string; readonly detail: string } | null;
+  readonly secondaryStatus: SecondaryStatus | null;
   readonly legs: readonly Leg[];
   readonly createdAtNs: Instant;
   readonly updatedAtNs: Instant;
 };
 
-/** As both parties see it: one record, the same for each of them. */
-export function presentSettlement(
-  settlement: Settlement,
-  assets: Assets,
-): Static<typeof SettlementTransactionShape> {
-  const secondaryStatus = secondaryStatusOf(settlement);
-  return {
-    id: settlement.id,
-    ref_id: settlement.refId,
-    settlement_window_start: formatInstant(settlement.windowStartNs),
-    settlement_window_end: formatInstant(settlement.windowEndNs),
-    source_profile_id: settlement.sourceProfileId,
-    target_profile_id: settlement.targetProfileId,
-    legs: settlement.legs.map(({ id, direction, asset, units }) => ({
-      id,
-      direction,
-      asset,
-      amount: assets.format(asset, units),
-    })),
-    status: settlement.status,
-    ...(secondaryStatus === undefined ? {} : { secondary_status: { ...secondaryStatus } }),
-    created_at: formatInstant(settlement.createdAtNs),
-    updated_at: formatInstant(settlement.updatedAtNs),
-  };
+export function partiesOf({ sourceProfileId, targetProfileId }: Settlement): [string, string] {
+  return [sourceProfileId, targetProfileId];
 }

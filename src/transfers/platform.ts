@@ -156,7 +156,7 @@ export function insideTransferCommand(
   const [debitId, creditId] = sideIds(group);
   const ids = { group, debit: debitId, credit: creditId };
   return {
-    ahead: true,
+    optimistic: true,
     key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
     balances: [
       { profileId: fromId, asset },

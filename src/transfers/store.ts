@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Transfer } from './transfer.ts';
@@ -92,15 +93,15 @@ export const changedTransfers: Table<Transfer> = {
        from unnest($1::uuid[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
             as changed (id, status, updated_at_ns, crypto_tx_hash, crypto_tx_index, secondary_status, status_details)
        where t.id = changed.id`,
-      [
-        plainArray(transfers.map((one) => one.id)),
-        textArray(transfers.map((one) => one.status)),
-        plainArray(transfers.map((one) => one.updatedAtNs)),
-        textArray(transfers.map((one) => one.cryptoTxHash)),
-        textArray(transfers.map((one) => one.cryptoTxIndex)),
-        textArray(transfers.map((one) => json(one.secondaryStatus))),
-        textArray(transfers.map((one) => json(one.statusDetails))),
-      ],
+      columns(transfers, {
+        id: 'uuid',
+        status: 'text',
+        updatedAtNs: 'bigint',
+        cryptoTxHash: 'text',
+        cryptoTxIndex: 'text',
+        secondaryStatus: 'json',
+        statusDetails: 'json',
+      }),
     ),
 };
 

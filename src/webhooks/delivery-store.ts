@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
@@ -40,7 +41,6 @@ export type Outcome = {
 
 /** Outcomes of all endpoints of a node, set-wise. Says which were recorded: not those whose lease was lost. */
 export async function recordOutcomes(database: Database, outcomes: readonly Outcome[]): Promise<Set<string>> {
-  const text = (value: object | null): string | null => (value === null ? null : JSON.stringify(value));
   const last = [...new Map(outcomes.map((one) => [one.endpointId, one])).values()];
   const back = outcomes.filter((one) => one.isBack);
   return database.transaction(async (tx) => {
@@ -54,18 +54,18 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
               as row (id, endpoint_id, token, status, attempts, first_try_ms, due_at_ms, request, response, error)
          join webhook_progress p on p.endpoint_id = row.endpoint_id and p.lease_token = row.token
          where d.id = row.id and d.status = 'PENDING' returning d.id`,
-        [
-          plainArray(outcomes.map((one) => one.deliveryId)),
-          plainArray(outcomes.map((one) => one.endpointId)),
-          plainArray(outcomes.map((one) => one.token)),
-          textArray(outcomes.map((one) => one.status)),
-          plainArray(outcomes.map((one) => one.attempts)),
-          plainArray(outcomes.map((one) => one.firstTryMs)),
-          plainArray(outcomes.map((one) => one.dueAtMs)),
-          textArray(outcomes.map((one) => text(one.request))),
-          textArray(outcomes.map((one) => text(one.response))),
-          textArray(outcomes.map((one) => one.error)),
-        ],
+        columns(outcomes, {
+          deliveryId: 'uuid',
+          endpointId: 'uuid',
+          token: 'uuid',
+          status: 'text',
+          attempts: 'integer',
+          firstTryMs: 'bigint',
+          dueAtMs: 'bigint',
+          request: 'json',
+          response: 'json',
+          error: 'text',
+        }),
       ),
       tx.query(
         `update webhook_progress p
@@ -75,13 +75,16 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
          where p.endpoint_id = row.endpoint_id and p.lease_token = row.token
            and (p.failures, p.failing_since_ms, p.probe_at_ms)
                is distinct from (row.failures, row.failing_since_ms, row.probe_at_ms)`,
-        [
-          plainArray(last.map((one) => one.endpointId)),
-          plainArray(last.map((one) => one.token)),
-          plainArray(last.map((one) => one.breaker.failures)),
-          plainArray(last.map((one) => one.breaker.failingSinceMs)),
-          plainArray(last.map((one) => one.breaker.probeAtMs)),
-        ],
+        columns(
+          last.map(({ endpointId, token, breaker }) => ({ endpointId, token, ...breaker })),
+          {
+            endpointId: 'uuid',
+            token: 'uuid',
+            failures: 'integer',
+            failingSinceMs: 'bigint',
+            probeAtMs: 'bigint',
+          },
+        ),
       ),
       back.length === 0
         ? []

@@ -3,16 +3,19 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/id.ts';
-import { repeat } from '../kernel/repeat.ts';
+import { createLoop } from '../kernel/loop.ts';
+import { createModes } from '../kernel/mode.ts';
+import { type Repeated, repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { forgetDeleted, forgetDeliveries } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { claimEndpoints } from './lease-store.ts';
+import { type Claim, claimEndpoints } from './lease-store.ts';
 import { createRecorder } from './recorder.ts';
-import { type Runner, type RunnerTiming, startRunner } from './runner.ts';
+import { type Runner, startRunner } from './runner.ts';
 import type { Sealer } from './secrets.ts';
 import type { Sender } from './sender.ts';
 import { limitStatements } from './turns.ts';
+import type { RunnerTiming, WorkDependencies } from './work.ts';
 
 export type DispatcherOptions = {
   readonly database: Database;
@@ -21,143 +24,110 @@ export type DispatcherOptions = {
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
   readonly attempted?: (isDelivered: boolean) => void;
-  /** The database's: retries go by it, and what is stored is compared with it. Tests have one of their own. */
+  /** The database's clock: retries go by it, since stored times are compared with it. Tests have their own. */
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly random?: () => number;
   readonly concurrency?: number;
   readonly timing?: Partial<RunnerTiming & { pollMs: number; stopMs: number }>;
 };
 
+/**
+ * Claims endpoints that have something to do, and starts a runner for each; other nodes do the same with other endpoints.
+ *
+ *           start              stop               the runners have ended, or stopMs is over
+ *   READY ────────> RUNNING ────────> DRAINING ────────────────────────────────────────────> CLOSED
+ *     └──────────────── stop ────────────^
+ *
+ * What is in flight when it closes counts as not tried: another node repeats it when the lease has run out.
+ */
 export type Dispatcher = {
-  /** The feeds of these customers have grown; without customers, look at everything. */
+  /** The feeds of these customers have grown; without customers: look at all of them. */
   wake(customerIds?: readonly string[]): void;
   start(): void;
   stop(): Promise<void>;
 };
 
 const STOP_MS = 4_000;
-/** Endpoints that one look takes: others look as well. */
+/** Endpoints that one look claims: other nodes look as well. */
 const CLAIMS_MAX = 25;
 
-/** Finds endpoints that have something to do and takes on as many as fit; other nodes do the same with the others. */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { sender, sealer, log, clock } = options;
-  const { pollMs = LIMITS.webhookPollMs, stopMs = STOP_MS, ...timing } = options.timing ?? {};
-  const runnerTiming: RunnerTiming = {
-    leaseMs: LIMITS.webhookLeaseMs,
-    renewMs: LIMITS.webhookLeaseRenewMs,
-    attemptMs: LIMITS.webhookTimeoutMs + LIMITS.webhookResponseBodyMs + 1_000,
-    lingerMs: 500,
-    ...timing,
-  };
-  const database = limitStatements(options.database, LIMITS.webhookStatementsMax);
-  const recorder = createRecorder(database, log);
-  const runners = new Map<string, Runner>();
-  let isStopped = true;
-  let isAbandoned = false;
-  let isFailing = false;
-  let interrupt: (() => void) | undefined;
-  let running: Promise<void> | undefined;
-  /** Customers with news since the last look, or everybody. */
-  let wanted: Set<string> | 'all' | undefined;
+const createDispatcherModes = () =>
+  createModes<{ name: 'READY' | 'RUNNING' | 'DRAINING' | 'CLOSED' }>(
+    'the webhook dispatcher',
+    { name: 'READY' },
+    { READY: ['RUNNING', 'DRAINING'], RUNNING: ['DRAINING'], DRAINING: ['CLOSED'], CLOSED: [] },
+  );
 
-  function take(token: string, claim: { endpointId: string; customerId: string }): void {
-    const runner = startRunner(
-      {
-        database,
-        sender,
-        sealer,
-        recorder,
-        log,
-        disable: options.disable,
-        attempted: options.attempted,
-        nowMs: () => clock.nowMs(),
-        random: options.random ?? Math.random,
-        isAbandoned: () => isAbandoned,
-        concurrency: options.concurrency ?? LIMITS.webhookConcurrency,
-        timing: runnerTiming,
-      },
-      { ...claim, token },
-    );
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { sender, log, clock } = options;
+  const { pollMs = LIMITS.webhookPollMs, stopMs = STOP_MS, ...timing } = options.timing ?? {};
+  const database = limitStatements(options.database, LIMITS.webhookStatementsMax);
+  const modes = createDispatcherModes();
+  const forgetting = createForgetting(database, log);
+  const runners = new Map<string, Runner>();
+  const forRunners = runnerDependencies(options, database, timing, () => modes.is('CLOSED'));
+  const wanted = createWanted(pollMs);
+  let isFailing = false;
+  let closed: Promise<void> | undefined;
+
+  function start(token: string, claim: Claim): void {
+    const runner = startRunner(forRunners, { ...claim, token });
     runners.set(claim.endpointId, runner);
     void runner.ended.then(() => {
       runners.delete(claim.endpointId);
-      // What came while it was being given back.
+      // Events may have come while the lease was being released.
       wake([claim.customerId]);
     });
   }
 
-  async function look(): Promise<void> {
-    const customers = wanted === 'all' || wanted === undefined ? undefined : [...wanted];
-    wanted = undefined;
+  /** Says whether there may be more to claim. */
+  async function claim(customerIds: readonly string[] | undefined): Promise<boolean> {
     const limit = Math.min(LIMITS.webhookRunnersMax - runners.size, CLAIMS_MAX);
-    if (limit <= 0) return;
+    if (limit <= 0) return false;
     const token = newId();
+    const { leaseMs } = forRunners.timing;
     const claims = await claimEndpoints(database, {
       token,
       nowMs: clock.nowMs(),
-      leaseMs: runnerTiming.leaseMs,
+      leaseMs,
       limit,
-      customerIds: customers,
+      customerIds,
     });
-    for (const claim of claims) take(token, claim);
-    if (claims.length === limit) wanted = 'all';
+    for (const one of claims) start(token, one);
+    return claims.length === limit;
   }
 
   function wake(customerIds?: readonly string[]): void {
-    if (customerIds === undefined) wanted = 'all';
-    else if (wanted !== 'all') {
-      wanted ??= new Set();
-      for (const customerId of customerIds) wanted.add(customerId);
-    }
-    interrupt?.();
+    wanted.add(customerIds);
+    loop.wake();
   }
 
-  async function pause(): Promise<void> {
-    if (wanted !== undefined || isStopped) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        wanted = 'all';
-        resolve();
-      }, pollMs);
-      timer.unref();
-      interrupt = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    interrupt = undefined;
-  }
-
-  async function run(): Promise<void> {
-    let polledMs = 0;
-    for (;;) {
-      if (isStopped) return;
-      // News in quick succession must not keep it from looking at what is due.
-      if (performance.now() - polledMs >= pollMs) wanted = 'all';
-      if (wanted === 'all') polledMs = performance.now();
-      try {
-        await look();
-        isFailing = false;
-      } catch (error) {
-        if (!isFailing) log.warn({ err: error }, 'webhook deliveries cannot be looked for');
-        isFailing = true;
-      }
-      await sleep(LIMITS.webhookLookIntervalMs, undefined, { ref: false });
-      await pause();
-    }
-  }
-
-  const forgetting = repeat(
-    LIMITS.webhookRetentionIntervalMs,
-    async () => {
-      const rowsMax = LIMITS.webhookRetentionRowsMax;
-      await forgetDeleted(database);
-      const count = await forgetDeliveries(database, LIMITS.webhookRetentionMs, rowsMax);
-      return count === rowsMax ? 'again' : 'wait';
+  const loop = createLoop({
+    spacingMs: LIMITS.webhookLookIntervalMs,
+    async turn(isWoken) {
+      const hasMore = await claim(wanted.take(isWoken));
+      isFailing = false;
+      if (hasMore) wanted.add();
+      return hasMore ? 0 : pollMs;
     },
-    (error) => log.warn({ err: error }, 'old webhook deliveries could not be forgotten'),
-  );
+    failed(error) {
+      if (!isFailing) log.warn({ err: error }, 'webhook deliveries cannot be looked for');
+      isFailing = true;
+      return pollMs;
+    },
+  });
+
+  async function drain(): Promise<void> {
+    modes.become({ name: 'DRAINING' });
+    for (const runner of runners.values()) runner.stop();
+    await Promise.all([loop.stop(), forgetting.stop()]);
+    // The last look may have claimed more.
+    for (const runner of runners.values()) runner.stop();
+    const ended = Promise.all([...runners.values()].map((runner) => runner.ended));
+    await Promise.race([ended, sleep(stopMs, undefined, { ref: false })]);
+    modes.become({ name: 'CLOSED' });
+    sender.close();
+  }
 
   return {
     wake(customerIds) {
@@ -166,22 +136,75 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       wake(customerIds);
     },
     start() {
-      isStopped = false;
-      wanted = 'all';
-      running = run();
+      modes.become({ name: 'RUNNING' });
+      loop.start();
       forgetting.start();
     },
-    async stop() {
-      isStopped = true;
-      interrupt?.();
-      for (const runner of runners.values()) runner.stop();
-      await running;
-      await forgetting.stop();
-      const ended = Promise.all([...runners.values()].map((runner) => runner.ended));
-      // What is still under way then is not waited for: another node does it again when the lease has run out.
-      await Promise.race([ended, sleep(stopMs, undefined, { ref: false })]);
-      isAbandoned = true;
-      sender.close();
+    stop() {
+      closed ??= drain();
+      return closed;
     },
   };
+}
+
+/** Whose endpoints the next look is for; undefined stands for everybody's. */
+function createWanted(pollMs: number) {
+  let wanted: Set<string> | 'all' = 'all';
+  let lookedAtAllMs = 0;
+  return {
+    add(customerIds?: readonly string[]): void {
+      if (customerIds === undefined) wanted = 'all';
+      else if (wanted !== 'all') for (const customerId of customerIds) wanted.add(customerId);
+    },
+    take(isWoken: boolean): string[] | undefined {
+      // Wake-ups in quick succession must not keep it from looking at everything that is due.
+      const isAll = wanted === 'all' || !isWoken || performance.now() - lookedAtAllMs >= pollMs;
+      const taken = isAll ? undefined : [...wanted];
+      if (isAll) lookedAtAllMs = performance.now();
+      wanted = new Set();
+      return taken;
+    },
+  };
+}
+
+function runnerDependencies(
+  options: DispatcherOptions,
+  database: Database,
+  timing: Partial<RunnerTiming>,
+  isAbandoned: () => boolean,
+): WorkDependencies {
+  const { sender, sealer, log, clock, attempted } = options;
+  return {
+    database,
+    sender,
+    sealer,
+    recorder: createRecorder(database, log),
+    log,
+    disable: options.disable,
+    attempted,
+    nowMs: () => clock.nowMs(),
+    random: options.random ?? Math.random,
+    isAbandoned,
+    concurrency: options.concurrency ?? LIMITS.webhookConcurrency,
+    timing: {
+      leaseMs: LIMITS.webhookLeaseMs,
+      renewMs: LIMITS.webhookLeaseRenewMs,
+      attemptMs: LIMITS.webhookTimeoutMs + LIMITS.webhookResponseBodyMs + 1_000,
+      lingerMs: 500,
+      ...timing,
+    },
+  };
+}
+
+function createForgetting(database: Database, log: Pick<Logger, 'warn'>): Repeated {
+  return repeat(
+    LIMITS.webhookRetentionIntervalMs,
+    async () => {
+      const rowsMax = LIMITS.webhookRetentionRowsMax;
+      await forgetDeleted(database);
+      const count = await forgetDeliveries(database, LIMITS.webhookRetentionMs, rowsMax);
+      return count === rowsMax ? 'again' : 'wait';
+    },
+    (error) => log.warn({ err: error }, 'old webhook deliveries could not be deleted'),
+  );
 }

@@ -1,5 +1,6 @@
 import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { eventText, type FeedEvent, isAfter, type Place } from '../events/event.ts';
 import { readFeed } from '../events/feed-store.ts';
@@ -211,12 +212,17 @@ async function insertDeliveries(
       endpoint.customerId,
       nowMs,
       plainArray(ids),
-      plainArray(events.map((event) => event.id)),
-      plainArray(events.map((event) => event.position)),
-      plainArray(events.map((event) => event.line)),
-      plainArray(events.map((event) => event.resourceId)),
-      plainArray(events.map((event) => (isReplayed(event) ? 'REPLAY' : 'EVENT'))),
-      plainArray(events.map((event) => event.atNs)),
+      ...columns(
+        events.map((event) => ({ ...event, trigger: isReplayed(event) ? 'REPLAY' : 'EVENT' })),
+        {
+          id: 'uuid',
+          position: 'bigint',
+          line: 'integer',
+          resourceId: 'uuid',
+          trigger: 'text',
+          atNs: 'bigint',
+        },
+      ),
     ],
   );
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { type Outcome, recordOutcomes } from './delivery-store.ts';
@@ -30,7 +31,7 @@ export function createRecorder(database: Database, log: Pick<Logger, 'warn'>): R
       } catch (error) {
         log.warn({ err: error, attempt }, 'outcomes of deliveries could not be recorded');
         if (attempt === RETRIES_MAX) break;
-        await new Promise((done) => setTimeout(done, RETRY_MS));
+        await sleep(RETRY_MS);
       }
     }
     // They will be delivered once more, which receivers have to expect.

@@ -1,3 +1,4 @@
+import { backOffMs } from '../kernel/back-off.ts';
 import { LIMITS } from '../limits.ts';
 
 const SECOND = 1_000;
@@ -27,6 +28,8 @@ export const DELAYS_MS_MAX: readonly number[] = [0, ...RETRY_DELAYS_MS.map((dela
 
 /** The same for a probe. */
 export const PROBE_MS_MAX = (LIMITS.webhookProbeMaxMs * 6) / 5;
+
+const PROBE_BACK_OFF = { firstMs: LIMITS.webhookProbeMinMs, maxMs: LIMITS.webhookProbeMaxMs };
 
 /** A tenth more or less, so that what failed together does not come back together. */
 export function withJitter(delayMs: number, random: number): number {
@@ -83,7 +86,7 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
   const failures = breaker.failures + 1;
   const beyond = failures - LIMITS.webhookBreakerFailures;
   if (beyond < 0) return { failures, failingSinceMs, probeAtMs: null };
-  const delayMs = Math.min(LIMITS.webhookProbeMinMs * 2 ** Math.min(beyond, 20), LIMITS.webhookProbeMaxMs);
+  const delayMs = backOffMs(PROBE_BACK_OFF, beyond + 1);
   return { failures, failingSinceMs, probeAtMs: nowMs + withJitter(delayMs, random) };
 }
 

@@ -2,23 +2,24 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import { isPublicAddress } from './addresses.ts';
 import { literalAddress, type Reach, urlFault } from './url.ts';
 
-export type Resolve = (host: string) => Promise<{ address: string; family: number }[]>;
+export type ResolveHost = (host: string) => Promise<{ address: string; family: number }[]>;
 
 export type SenderOptions = {
   readonly reach: Reach;
-  /** Names to addresses; only tests have another one. */
-  readonly resolve?: Resolve;
-  /** Certificates to trust beside the usual ones; only tests have any. */
+  /** From a name to its addresses. For tests; the default is the system's resolver. */
+  readonly resolveHost?: ResolveHost;
+  /** Certificates to trust in addition to the system's. For tests. */
   readonly ca?: string;
   readonly isAllowed?: (address: string) => boolean;
   readonly timeoutMs?: number;
 };
 
-/** What came of one request. With a status the receiver has answered, whatever became of the rest. */
+/** The result of one request. With a status, the receiver has answered, even if the rest of the answer was cut off. */
 export type SendResult = {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +30,7 @@ export type SendResult = {
 
 export type Sender = {
   post(url: string, headers: Record<string, string>, body: string): Promise<SendResult>;
-  /** Why the host may not be called, as far as can be known now; undefined also when it is not known. */
+  /** Why the host must not be called; undefined if it may be, or if that cannot be found out now. */
   hostFault(url: string): Promise<string | undefined>;
   close(): void;
 };
@@ -50,7 +51,7 @@ function shownHeaders(headers: http.IncomingHttpHeaders): Record<string, string>
   return Object.fromEntries(shown) as Record<string, string>;
 }
 
-/** Text that the database can keep. */
+/** Text that the database can store. */
 function readable(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks)
     .subarray(0, LIMITS.webhookResponseBytesMax)
@@ -84,108 +85,126 @@ function readSome(response: http.IncomingMessage): Promise<string> {
   });
 }
 
-/**
- * The client for webhooks. The addresses that a lookup gives are checked, and the connection is made to these very
- * addresses: a name that has another answer a moment later changes nothing. Once connected, the socket's own address
- * is looked at again before a byte is sent. Redirects are answers like others; proxies are not used.
- */
-export function createSender(options: SenderOptions): Sender {
-  const { reach, ca } = options;
-  const timeoutMs = options.timeoutMs ?? LIMITS.webhookTimeoutMs;
-  const resolve: Resolve = options.resolve ?? ((host) => systemLookup(host, { all: true }));
-  const isAllowed = options.isAllowed ?? (reach === 'anywhere' ? (): boolean => true : isPublicAddress);
+type Address = { readonly address: string; readonly family: number };
 
-  async function allowedAddresses(host: string): Promise<{ address: string; family: number }[]> {
-    const found = await resolve(host);
+/** Checks every address of a name, and the address of every connection. */
+type Guard = {
+  /** Throws ForbiddenAddress when one of them is forbidden. */
+  allowedAddresses(host: string): Promise<Address[]>;
+  /** For the HTTP client: it connects to the very addresses that were checked, whatever the next lookup answers. */
+  readonly lookup: LookupFunction;
+  /** Checks where the socket is connected to before anything is sent. */
+  watch(request: http.ClientRequest): void;
+};
+
+function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => boolean): Guard {
+  async function allowedAddresses(host: string): Promise<Address[]> {
+    const found = await resolveHost(host);
     const bad = found.find(({ address }) => !isAllowed(address));
     if (bad !== undefined) throw new ForbiddenAddress(`${host} has the address ${bad.address}, which`);
     if (found.length === 0) throw new Error(`${host} has no address`);
     return found;
   }
-
-  const lookup: LookupFunction = (host, lookupOptions, callback) => {
-    void (async () => {
-      try {
-        const found = await allowedAddresses(host);
-        if (lookupOptions.all === true) callback(null, found);
-        else callback(null, found[0]!.address, found[0]!.family);
-      } catch (error) {
-        callback(error as NodeJS.ErrnoException, '');
-      }
-    })();
-  };
-
-  const agentOptions = { keepAlive: true, maxFreeSockets: 64, timeout: 30_000, scheduling: 'lifo' } as const;
-  const agents = {
-    'http:': new http.Agent(agentOptions),
-    'https:': new https.Agent({ ...agentOptions, ...(ca === undefined ? {} : { ca }) }),
-  };
-
-  /** Before anything is sent: where the socket really leads. */
-  function guard(request: http.ClientRequest): void {
-    request.on('socket', (socket) => {
-      const check = (): void => {
-        const address = socket.remoteAddress;
-        if (address !== undefined && !isAllowed(address)) request.destroy(new ForbiddenAddress(address));
-      };
-      if (socket.connecting) socket.once('connect', check);
-      else check();
-    });
-  }
-
-  function send(
-    url: URL,
-    headers: Record<string, string>,
-    body: string,
-    started: number,
-    isSecond = false,
-  ): Promise<SendResult> {
-    return new Promise((settle) => {
-      const end = (part: Partial<SendResult>): void => {
-        clearTimeout(timer);
-        const durationMs = Math.round(performance.now() - started);
-        settle({ status: undefined, headers: {}, body: '', error: undefined, durationMs, ...part });
-      };
-      const client = url.protocol === 'https:' ? https : http;
-      const request = client.request(url, {
-        method: 'POST',
-        agent: agents[url.protocol as 'http:' | 'https:'],
-        lookup,
-        headers: {
-          'user-agent': 'Ferry-Webhooks/1',
-          'content-type': 'application/json',
-          'content-length': Buffer.byteLength(body),
-          ...headers,
+  return {
+    allowedAddresses,
+    lookup(host, options, callback) {
+      allowedAddresses(host).then(
+        (found) => {
+          if (options.all === true) callback(null, found);
+          else callback(null, found[0]!.address, found[0]!.family);
         },
-      });
-      const timer = setTimeout(
-        () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)),
-        timeoutMs,
+        (error: NodeJS.ErrnoException) => callback(error, ''),
       );
-      guard(request);
-      request.on('error', (error: NodeJS.ErrnoException) => {
-        // The receiver closed an idle connection at the moment when we used it again: no failure, just bad luck.
-        if (request.reusedSocket && error.code === 'ECONNRESET' && !isSecond) {
-          clearTimeout(timer);
-          return settle(send(url, headers, body, started, true));
-        }
-        end({ error: (error.message || String(error.code)).slice(0, 300) });
+    },
+    watch(request) {
+      request.on('socket', (socket) => {
+        const check = (): void => {
+          const address = socket.remoteAddress;
+          if (address !== undefined && !isAllowed(address)) request.destroy(new ForbiddenAddress(address));
+        };
+        if (socket.connecting) socket.once('connect', check);
+        else check();
       });
-      request.on('response', (response) => {
+    },
+  };
+}
+
+type Agents = { readonly 'http:': http.Agent; readonly 'https:': https.Agent };
+
+function createAgents(ca: string | undefined): Agents {
+  const options = { keepAlive: true, maxFreeSockets: 64, timeout: 30_000, scheduling: 'lifo' } as const;
+  return {
+    'http:': new http.Agent(options),
+    'https:': new https.Agent({ ...options, ...(ca === undefined ? {} : { ca }) }),
+  };
+}
+
+type Message = {
+  readonly url: URL;
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly startedMs: number;
+};
+
+type Means = { readonly guard: Guard; readonly agents: Agents; readonly timeoutMs: number };
+
+function openRequest({ url, headers, body }: Message, { guard, agents }: Means): http.ClientRequest {
+  const client = url.protocol === 'https:' ? https : http;
+  return client.request(url, {
+    method: 'POST',
+    agent: agents[url.protocol as keyof Agents],
+    lookup: guard.lookup,
+    headers: {
+      'user-agent': 'Ferry-Webhooks/1',
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      ...headers,
+    },
+  });
+}
+
+function send(message: Message, means: Means, isSecond = false): Promise<SendResult> {
+  const { timeoutMs } = means;
+  return new Promise((resolve) => {
+    const request = openRequest(message, means);
+    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const end = (part: Partial<SendResult>): void => {
+      clearTimeout(timer);
+      const durationMs = Math.round(performance.now() - message.startedMs);
+      resolve({ status: undefined, headers: {}, body: '', error: undefined, durationMs, ...part });
+    };
+    means.guard.watch(request);
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      // The receiver closed an idle connection just as it was used again: that is no failure of the receiver.
+      if (request.reusedSocket && error.code === 'ECONNRESET' && !isSecond) {
         clearTimeout(timer);
-        const { statusCode: status } = response;
-        void readSome(response).then((text) =>
-          end({ status, headers: shownHeaders(response.headers), body: text }),
-        );
-      });
-      request.end(body);
+        return resolve(send(message, means, true));
+      }
+      end({ error: (error.message || String(error.code)).slice(0, 300) });
     });
-  }
+    request.on('response', (response) => {
+      clearTimeout(timer);
+      const { statusCode: status } = response;
+      void readSome(response).then((text) =>
+        end({ status, headers: shownHeaders(response.headers), body: text }),
+      );
+    });
+    request.end(message.body);
+  });
+}
+
+/** The HTTP client for webhooks. A redirect is an answer like any other, and is not followed; proxies are not used. */
+export function createSender(options: SenderOptions): Sender {
+  const { reach, timeoutMs = LIMITS.webhookTimeoutMs } = options;
+  const resolveHost = options.resolveHost ?? ((host) => systemLookup(host, { all: true }));
+  const isAllowed = options.isAllowed ?? (reach === 'anywhere' ? (): boolean => true : isPublicAddress);
+  const guard = createGuard(resolveHost, isAllowed);
+  const agents = createAgents(options.ca);
 
   return {
     async post(text, headers, body) {
-      const started = performance.now();
-      // Registered under other rules, perhaps: a sandbox that became production.
+      const startedMs = performance.now();
+      // It may have been registered under other rules, in a sandbox that became production.
       const fault = urlFault(text, reach);
       const url = fault === undefined ? new URL(text) : undefined;
       const literal = url === undefined ? undefined : literalAddress(url);
@@ -193,15 +212,13 @@ export function createSender(options: SenderOptions): Sender {
         const error = `the url ${fault ?? 'must name a public address'}`;
         return { status: undefined, headers: {}, body: '', error, durationMs: 0 };
       }
-      return send(url, headers, body, started);
+      return send({ url, headers, body, startedMs }, { guard, agents, timeoutMs });
     },
     async hostFault(text) {
       const url = new URL(text);
       if (reach === 'anywhere' || literalAddress(url) !== undefined) return undefined;
-      const timeout = new Promise<undefined>((done) =>
-        setTimeout(done, LIMITS.webhookLookupMs, undefined).unref(),
-      );
-      const checked = allowedAddresses(url.hostname).then(
+      const timeout = sleep(LIMITS.webhookLookupMs, undefined, { ref: false });
+      const checked = guard.allowedAddresses(url.hostname).then(
         () => undefined,
         (error: unknown) => (error instanceof ForbiddenAddress ? error.message : undefined),
       );

@@ -1,5 +1,6 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import { LINE_MAX } from '../events/event.ts';
@@ -32,16 +33,16 @@ export const newEndpoints: Table<Endpoint> = {
          returning id, customer_id)
        insert into webhook_progress (endpoint_id, customer_id, position, line)
        select made.id, made.customer_id, s.position, ${LINE_MAX} from made, event_sequence s`,
-      [
-        plainArray(rows.map((row) => row.id)),
-        plainArray(rows.map((row) => row.customerId)),
-        textArray(rows.map((row) => row.url)),
-        textArray(rows.map(typesText)),
-        textArray(rows.map((row) => row.description)),
-        textArray(rows.map((row) => row.refId)),
-        textArray(rows.map((row) => row.secret)),
-        plainArray(rows.map((row) => row.createdAtNs)),
-      ],
+      columns(rows, {
+        id: 'uuid',
+        customerId: 'uuid',
+        url: 'text',
+        eventTypes: typesText,
+        description: 'text',
+        refId: 'text',
+        secret: 'text',
+        createdAtNs: 'bigint',
+      }),
     ),
 };
 
@@ -91,19 +92,19 @@ export const endpoints: Table<Endpoint> = {
            failing_since_ms = case when changed.enabled then null else p.failing_since_ms end,
            probe_at_ms = case when changed.enabled then null else p.probe_at_ms end
        from changed where p.endpoint_id = changed.id`,
-      [
-        plainArray(rows.map((row) => row.id)),
-        textArray(rows.map((row) => row.url)),
-        textArray(rows.map(typesText)),
-        textArray(rows.map((row) => row.description)),
-        textArray(rows.map((row) => String(row.enabled))),
-        textArray(rows.map((row) => row.disabledReason)),
-        textArray(rows.map((row) => row.secret)),
-        textArray(rows.map((row) => row.previousSecret)),
-        plainArray(rows.map((row) => row.previousUntilNs)),
-        plainArray(rows.map((row) => row.updatedAtNs)),
-        plainArray(rows.map((row) => row.deletedAtNs)),
-      ],
+      columns(rows, {
+        id: 'uuid',
+        url: 'text',
+        eventTypes: typesText,
+        description: 'text',
+        enabled: 'boolean',
+        disabledReason: 'text',
+        secret: 'text',
+        previousSecret: 'text',
+        previousUntilNs: 'bigint',
+        updatedAtNs: 'bigint',
+        deletedAtNs: 'bigint',
+      }),
     ),
 };
 

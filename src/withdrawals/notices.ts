@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { backOffMs } from '../kernel/back-off.ts';
 import { isId } from '../kernel/id.ts';
 import { type Repeated, repeat } from '../kernel/repeat.ts';
 import type { WritePath } from '../ledger/write-path.ts';
@@ -19,6 +20,8 @@ type Dependencies = {
   readonly failed: (error: unknown) => void;
   readonly now?: () => number;
 };
+
+const BACK_OFF = { firstMs: LIMITS.railBackoffFirstMs, maxMs: LIMITS.railBackoffMaxMs };
 
 type PaymentNotice = Extract<Notice, { about: 'payment' }>;
 
@@ -92,11 +95,7 @@ export function createNoticeWorker(dependencies: Dependencies): NoticeWorker {
       failing.delete(notice.id);
     } catch (error) {
       const failures = (failing.get(notice.id)?.failures ?? 0) + 1;
-      const pauseMs = Math.min(
-        LIMITS.railBackoffMaxMs,
-        LIMITS.railBackoffFirstMs * 2 ** Math.min(failures - 1, 30),
-      );
-      failing.set(notice.id, { failures, untilMs: now() + pauseMs });
+      failing.set(notice.id, { failures, untilMs: now() + backOffMs(BACK_OFF, failures) });
       failed(error);
     }
   }

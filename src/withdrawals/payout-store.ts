@@ -1,4 +1,4 @@
-import { plainArray, textArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import type { Found, Page } from '../kernel/paging.ts';
@@ -14,14 +14,14 @@ export const contradictions: Table<Contradiction> = {
       `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
        on conflict do nothing`,
-      [
-        plainArray(rows.map((row) => row.transferId)),
-        textArray(rows.map((row) => row.rail)),
-        textArray(rows.map((row) => row.reported)),
-        textArray(rows.map((row) => row.recorded)),
-        textArray(rows.map((row) => row.detail)),
-        plainArray(rows.map((row) => row.atNs)),
-      ],
+      columns(rows, {
+        transferId: 'uuid',
+        rail: 'text',
+        reported: 'text',
+        recorded: 'text',
+        detail: 'text',
+        atNs: 'bigint',
+      }),
     ),
 };
 
@@ -37,9 +37,9 @@ export function listContradictions(database: Queryable, page: Page): Promise<Fou
   return selectPage(database, page, { table, alias: 'c', columns, parameters, lanes, filters: [] });
 }
 
-function keyParts(key: string): { day: string; destination: string } {
+function keyParts(key: string): { day: number; destination: string } {
   const slash = key.indexOf('/');
-  return { day: key.slice(0, slash), destination: key.slice(slash + 1) };
+  return { day: Number(key.slice(0, slash)), destination: key.slice(slash + 1) };
 }
 
 /**
@@ -55,7 +55,7 @@ export const rents: Table<RentPaid> = {
        select day, destination, 0 from unnest($1::integer[], $2::text[]) as wanted (day, destination)
        on conflict (destination, day) do update set lamports = rent_paid.lamports
        returning day, destination, lamports`,
-      [plainArray(parts.map((one) => one.day)), textArray(parts.map((one) => one.destination))],
+      columns(parts, { day: 'integer', destination: 'text' }),
     );
     return new Map(
       rows.map(({ day, destination, lamports }) => {
@@ -69,10 +69,9 @@ export const rents: Table<RentPaid> = {
       `update rent_paid r set lamports = changed.lamports
        from unnest($1::integer[], $2::text[], $3::numeric[]) as changed (day, destination, lamports)
        where r.day = changed.day and r.destination = changed.destination`,
-      [
-        plainArray(rows.map((row) => keyParts(row.key).day)),
-        textArray(rows.map((row) => keyParts(row.key).destination)),
-        plainArray(rows.map((row) => row.lamports)),
-      ],
+      columns(
+        rows.map(({ key, lamports }) => ({ ...keyParts(key), lamports })),
+        { day: 'integer', destination: 'text', lamports: 'numeric' },
+      ),
     ),
 };

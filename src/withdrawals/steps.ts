@@ -1,3 +1,4 @@
+import { backOffMs } from '../kernel/back-off.ts';
 import type { Command } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { type Asked, askRail, rentOn, submitTo } from '../rails/call.ts';
@@ -50,9 +51,9 @@ export type PayoutTiming = {
 export type Reach = 'reached' | 'unavailable' | 'not called';
 
 /** Twice as long each time, and never in step with the others. */
-function backoffMs({ backoffFirstMs, backoffMaxMs }: PayoutTiming, failures: number): number {
-  const full = Math.min(backoffMaxMs, backoffFirstMs * 2 ** Math.min(failures, 30));
-  return full * (0.5 + Math.random() / 2);
+function jitteredBackOffMs({ backoffFirstMs, backoffMaxMs }: PayoutTiming, failures: number): number {
+  const fullMs = backOffMs({ firstMs: backoffFirstMs, maxMs: backoffMaxMs }, failures + 1);
+  return fullMs * (0.5 + Math.random() / 2);
 }
 
 /** Brings one claimed withdrawal a step further. Rail calls happen here, between transactions, never inside one. */
@@ -86,7 +87,7 @@ export function createPayout(dependencies: PayoutDependencies) {
     const { rail, state, failures } = seen.work;
     await step(seen, {
       state,
-      delayMs: backoffMs(timing, failures),
+      delayMs: jitteredBackOffMs(timing, failures),
       failures: failures + 1,
       words: state === 'UNKNOWN' ? outcomeUnknown(rail) : unavailable(rail),
     });
@@ -137,7 +138,7 @@ export function createPayout(dependencies: PayoutDependencies) {
       await end(seen, failedByRail(result.reason));
       return 'reached';
     }
-    const delayMs = backoffMs(timing, failures);
+    const delayMs = jitteredBackOffMs(timing, failures);
     if (result.meaning === 'final') {
       const { reason } = result;
       trouble('a rail refused a request after an unknown outcome', { transferId, rail, reason });

@@ -1,5 +1,6 @@
 import { plainArray, textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { INSTANT_MAX, type Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
@@ -30,13 +31,13 @@ export const newWork: Table<Work> = {
     tx.query(
       `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id)
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[])`,
-      [
-        plainArray(rows.map((row) => row.transferId)),
-        textArray(rows.map((row) => row.rail)),
-        textArray(rows.map((row) => row.state)),
-        plainArray(rows.map((row) => row.dueAtNs)),
-        plainArray(rows.map((row) => row.fiatAccountId)),
-      ],
+      columns(rows, {
+        transferId: 'uuid',
+        rail: 'text',
+        state: 'text',
+        dueAtNs: 'bigint',
+        fiatAccountId: 'uuid',
+      }),
     ),
 };
 
@@ -67,15 +68,15 @@ export const works: Table<WorkWrite> = {
            from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[])
                 as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment)
            where w.transfer_id = changed.transfer_id`,
-          [
-            plainArray(going.map((row) => row.transferId)),
-            textArray(going.map((row) => row.state)),
-            plainArray(going.map((row) => row.dueAtNs)),
-            plainArray(going.map((row) => row.attempts)),
-            plainArray(going.map((row) => row.failures)),
-            plainArray(going.map((row) => row.intentAtNs)),
-            textArray(going.map(paymentText)),
-          ],
+          columns(going, {
+            transferId: 'uuid',
+            state: 'text',
+            dueAtNs: 'bigint',
+            attempts: 'integer',
+            failures: 'integer',
+            intentAtNs: 'bigint',
+            payment: paymentText,
+          }),
         ),
     ]);
   },
@@ -113,8 +114,7 @@ export async function claimDue(
 ): Promise<Claimed[]> {
   const rows = await database.query<StoredWork & { nowNs: Instant }>(CLAIM_DUE, [
     offsetNs,
-    textArray(lanes.map((lane) => lane.rail)),
-    plainArray(lanes.map((lane) => lane.free)),
+    ...columns(lanes, { rail: 'text', free: 'integer' }),
     leaseNs,
   ]);
   if (rows.length === 0) return [];

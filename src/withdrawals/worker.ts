@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
+import { backOffMs } from '../kernel/back-off.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { type Repeated, repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
@@ -63,9 +64,9 @@ export function createWithdrawalWorker(dependencies: Dependencies): WithdrawalWo
     lane.failures += 1;
     // Many that fail at once are one outage, not many.
     if (lane.failures < LIMITS.railFailuresMax || nowMs() < lane.closedUntilMs) return;
-    const pauseMs = Math.min(LIMITS.railPauseMaxMs, timing.backoffFirstMs * 2 ** lane.pauses);
-    lane.pauses = Math.min(lane.pauses + 1, 30);
-    lane.closedUntilMs = nowMs() + pauseMs;
+    lane.pauses += 1;
+    const backOff = { firstMs: timing.backoffFirstMs, maxMs: LIMITS.railPauseMaxMs };
+    lane.closedUntilMs = nowMs() + backOffMs(backOff, lane.pauses);
   }
 
   async function handle(claimed: Claimed): Promise<void> {

@@ -281,7 +281,7 @@ describe('the configuration', () => {
     expect(config.fees.deposit('BITCOIN', 'BTC')).toBe(10_000n);
     expect(config.fees.deposit('cubix', 'USD')).toBe(0n);
     const rounded = configOf({ rent_lamports_per_day_max: 7 });
-    expect(() => readConfig(rounded)).toThrow('rent_lamports_per_day_max must be a text of digits');
+    expect(() => readConfig(rounded)).toThrow('rent_lamports_per_day_max must be a string of 1 to 18 digits');
     expect(() => readConfig(configOf({ fees: { deposits: { wire: '5' } } }))).toThrow('fees.deposits.wire');
   });
 
@@ -321,19 +321,19 @@ describe('the configuration', () => {
   });
 
   it.each([
-    [{ fees: 5 }, 'FERRY_CONFIG: fees must be an object.'],
-    [{ fees: { wire: '5' } }, 'FERRY_CONFIG: fees.wire must be fiat, crypto or deposits.'],
-    [{ fees: { fiat: [] } }, 'FERRY_CONFIG: fees.fiat must be an object.'],
+    [{ fees: 5 }, 'FERRY_CONFIG: fees must be an object, not 5.'],
+    [{ fees: { wire: '5' } }, 'FERRY_CONFIG: fees.wire is not a known entry: use fiat, crypto, deposits.'],
+    [{ fees: { fiat: [] } }, 'FERRY_CONFIG: fees.fiat must be an object, not [].'],
     [{ fees: { fiat: { swift: '5' } } }, 'FERRY_CONFIG: fees.fiat.swift must be one of wire,'],
     [{ fees: { fiat: { wire: 5 } } }, 'FERRY_CONFIG: fees.fiat.wire must be a decimal string'],
     [{ fees: { fiat: { wire: '0.001' } } }, 'FERRY_CONFIG: fees.fiat.wire has 3 decimals'],
     [{ fees: { crypto: { DOGE: {} } } }, 'FERRY_CONFIG: fees.crypto.DOGE must name a configured asset.'],
-    [{ fees: { crypto: { BTC: '1' } } }, 'FERRY_CONFIG: fees.crypto.BTC must be an object.'],
+    [{ fees: { crypto: { BTC: '1' } } }, 'FERRY_CONFIG: fees.crypto.BTC must be an object, not "1".'],
     [
       { fees: { crypto: { BTC: { INK: '1' } } } },
       'FERRY_CONFIG: fees.crypto.BTC.INK must name a network of BTC.',
     ],
-    [{ prices: [] }, 'FERRY_CONFIG: prices must be an object.'],
+    [{ prices: [] }, 'FERRY_CONFIG: prices must be an object, not [].'],
     [{ prices: { BTC: 65_000 } }, 'FERRY_CONFIG: prices.BTC must be a decimal string'],
     [{ prices: { BTC: '-1' } }, 'FERRY_CONFIG: prices.BTC must be digits'],
   ])('is refused in one sentence: %j', (file, sentence) => {

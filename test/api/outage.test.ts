@@ -41,18 +41,21 @@ it('a database that goes away is one line in the log of an idle node, and one wh
   await sleep(4_000);
   expect(await ready()).toBe(503);
   expect(lines.map(({ msg }) => msg)).toEqual([
-    'the database is away, and background work waits until it is back',
+    'the database is unavailable; background work is paused until it is available again',
   ]);
   const parts = lines[0]!.err!.message.split(': ');
-  expect(parts[0]).toBe('the database is away');
+  expect(parts[0]).toBe('the database is unavailable');
   expect(parts.length).toBeGreaterThan(1);
   expect(new Set(parts).size).toBe(parts.length);
 
   lines.length = 0;
   const back = await startProxy(test.address as SocketAddress, (proxy.address as SocketAddress).socketDir);
-  await vi.waitFor(() => expect(lines.map(({ msg }) => msg)).toContain('the database is back'), 20_000);
+  await vi.waitFor(
+    () => expect(lines.map(({ msg }) => msg)).toContain('the database is available again'),
+    20_000,
+  );
   await sleep(2_500);
-  expect(lines.map(({ msg }) => msg)).toEqual(['the database is back']);
+  expect(lines.map(({ msg }) => msg)).toEqual(['the database is available again']);
   await service.stop();
   await database.close();
   await back.close();

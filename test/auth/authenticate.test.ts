@@ -229,7 +229,7 @@ describe('a token that was verified before', () => {
     expect(await auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });
     await new Promise((resolve) => setTimeout(resolve, 250));
     const reason = await auth.authenticate(`Bearer ${token}`).catch((error: unknown) => error);
-    expect(failureOf(reason)).toBe('away');
+    expect(failureOf(reason)).toBe('unavailable');
   });
 });
 

@@ -7,7 +7,7 @@ import {
   type Database,
   type Queryable,
 } from '../../src/database/database.ts';
-import { DatabaseAway } from '../../src/database/failure.ts';
+import { DatabaseUnavailable } from '../../src/database/failure.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -121,7 +121,8 @@ it('gives up on a server that does not answer, says that it is away, and trusts 
     const settled = await Promise.allSettled([frozen.query('select 1'), frozen.query('select 2')]);
     expect(performance.now() - started).toBeGreaterThan(LIMITS.statementTimeoutMs);
     expect(performance.now() - started).toBeLessThan(LIMITS.answerTimeoutMs + 2_000);
-    for (const one of settled) expect((one as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseAway);
+    for (const one of settled)
+      expect((one as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
     expect(frozen.isOpen()).toBe(false);
     // The idle one would be as silent, and take as long to be found out.
     expect(pids).not.toContain(await pidOf(lonely));
@@ -144,4 +145,12 @@ it('keeps nothing of a flight that has landed', async () => {
     if (flight % 10 === 9) for (let time = 0; time < 2; time += 1) collect({ type: 'minor' });
   }
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((flights * bytes) / 4);
+});
+
+it('a pool that closes does not wait for the end of a statement that takes long', async () => {
+  const closing = connectDatabase(test.address, 1);
+  const busy = await closing.reserve();
+  const slow = busy.query('select pg_sleep(8)').catch((error: unknown) => error);
+  await closing.close();
+  expect(await slow).toBeInstanceOf(DatabaseUnavailable);
 });

@@ -5,7 +5,7 @@ import { Problem } from '../../src/kernel/problem.ts';
 import { isPublicAddress } from '../../src/webhooks/addresses.ts';
 import { webhookRoutes } from '../../src/webhooks/routes.ts';
 import { createSealer } from '../../src/webhooks/secrets.ts';
-import { createSender, type Resolve } from '../../src/webhooks/sender.ts';
+import { createSender, type ResolveHost } from '../../src/webhooks/sender.ts';
 import {
   expectInvalid,
   expectProblem,
@@ -164,7 +164,7 @@ describe('the address that is connected to', () => {
   });
 
   /** Answers in turn, the last one for ever. */
-  function answers(...lists: string[][]): Resolve {
+  function answers(...lists: string[][]): ResolveHost {
     let at = 0;
     return async () => {
       const list = lists[Math.min(at, lists.length - 1)]!;
@@ -185,7 +185,7 @@ describe('the address that is connected to', () => {
   ])('a name that resolves to %s is refused, at registration and when it is called', async (_, list) => {
     const sender = createSender({
       reach: 'public',
-      resolve: answers(list),
+      resolveHost: answers(list),
       ca: CERTIFICATE,
       timeoutMs: 1_000,
     });
@@ -198,8 +198,8 @@ describe('the address that is connected to', () => {
   });
 
   it('a name that changes its answer after the check is refused', async () => {
-    const resolve = answers([PUBLIC], ['127.0.0.1']);
-    const sender = createSender({ reach: 'public', resolve, ca: CERTIFICATE, timeoutMs: 1_000 });
+    const resolveHost = answers([PUBLIC], ['127.0.0.1']);
+    const sender = createSender({ reach: 'public', resolveHost, ca: CERTIFICATE, timeoutMs: 1_000 });
     expect(await sender.hostFault(url())).toBeUndefined();
     const before = connections;
     expect((await sender.post(url(), {}, '{}')).error).toMatch(/not a public address/);
@@ -213,7 +213,7 @@ describe('the address that is connected to', () => {
       reach: 'public',
       ca: CERTIFICATE,
       isAllowed: (address) => address === '127.0.0.1',
-      async resolve(host) {
+      async resolveHost(host) {
         asked.push(host);
         return asked.length === 1
           ? [{ address: '127.0.0.1', family: 4 }]
@@ -231,7 +231,7 @@ describe('the address that is connected to', () => {
     const sender = createSender({
       reach: 'public',
       ca: CERTIFICATE,
-      resolve: answers(['127.0.0.1']),
+      resolveHost: answers(['127.0.0.1']),
       isAllowed: () => {
         calls += 1;
         return calls === 1;
@@ -244,10 +244,10 @@ describe('the address that is connected to', () => {
 
   it('must have the certificate of the name', async () => {
     const isAllowed = (): boolean => true;
-    const resolve = answers(['127.0.0.1']);
-    const untrusting = createSender({ reach: 'public', resolve, isAllowed });
+    const resolveHost = answers(['127.0.0.1']);
+    const untrusting = createSender({ reach: 'public', resolveHost, isAllowed });
     expect((await untrusting.post(url(), {}, '{}')).error).toMatch(/self-signed/);
-    const trusting = createSender({ reach: 'public', resolve, isAllowed, ca: CERTIFICATE });
+    const trusting = createSender({ reach: 'public', resolveHost, isAllowed, ca: CERTIFICATE });
     const wrong = `https://other.example.com:${port}/`;
     expect((await trusting.post(wrong, {}, '{}')).error).toMatch(/altnames|does not match/i);
     untrusting.close();
@@ -262,7 +262,7 @@ describe('the address that is connected to', () => {
   });
 
   it('of a bad name is told as a problem with the url', async () => {
-    const sender = createSender({ reach: 'public', resolve: answers(['192.168.0.7']) });
+    const sender = createSender({ reach: 'public', resolveHost: answers(['192.168.0.7']) });
     const [create] = webhookRoutes({
       database: undefined as never,
       writePath: undefined as never,

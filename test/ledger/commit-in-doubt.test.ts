@@ -6,9 +6,9 @@ import { balancesOf } from '../../src/ledger/balances.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
-  ahead,
   auditLines,
   fund,
+  optimistic,
   pay,
   problemOf,
   startNode,
@@ -42,7 +42,7 @@ describe('a commit whose answer never came', () => {
   it.each([
     ['was done by the server', { kind: 'answer-lost' as const }],
     ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
-  ])('is told to its callers as done when it %s, and nothing is done twice', async (_, fault) => {
+  ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
     await node.path.submit(fund(bob, 'USD', 1n));
@@ -67,7 +67,7 @@ describe('a commit whose answer never came', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
   });
 
-  it('is told as undone when it never reached the server, and can be repeated at once', async () => {
+  it('is reported as not executed when it never reached the server, and can be retried at once', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
     proxy.failNextCommit({ kind: 'never-sent' });
@@ -78,7 +78,7 @@ describe('a commit whose answer never came', () => {
     expect(proxy.failed).toBe(1);
     for (const problem of problems) {
       expect(problem.status).toBe(503);
-      expect(problem.message).toMatch(/nothing was done\.$/);
+      expect(problem.message).toMatch(/Nothing was executed/);
     }
     expect(await availableOf(alice)).toBe(1n);
     const repeated = await Promise.all(commands.map((command) => node.path.submit(command)));
@@ -86,7 +86,7 @@ describe('a commit whose answer never came', () => {
     expect(await availableOf(alice)).toBe(51n);
   });
 
-  it('is told as unknown when nobody can say in time, and a repetition finds out', {
+  it('is reported as unknown when its outcome is not known in time, and a retry finds out', {
     timeout: LIMITS.commitInDoubtMs + 10_000,
   }, async () => {
     const [customerId, alice] = [newId(), newId()];
@@ -95,29 +95,29 @@ describe('a commit whose answer never came', () => {
     const command = withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' });
     const problem = await problemOf(node.path.submit(command));
     expect(problem.status).toBe(503);
-    expect(problem.message).toMatch(/its outcome is not known yet/);
+    expect(problem.message).toMatch(/the outcome is not known yet/);
     // The repetition waits for the first one's key, and then learns that the first one made it.
     expect(await node.path.submit(command)).toMatchObject({ replayed: true });
     expect(await availableOf(alice)).toBe(11n);
   });
 });
 
-describe('a flight that went ahead and was cut off', () => {
+describe('a flight of the optimistic lane that was cut off', () => {
   it.each([
     ['was done by the server', { kind: 'answer-lost' as const }],
     ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
-  ])('is told as done when it %s, and nothing is done twice', async (_, fault) => {
+  ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
     await node.path.submit(fund(bob, 'USD', 1n));
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     const keyed = (): ReturnType<typeof pay> =>
-      ahead(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' }));
+      optimistic(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' }));
     proxy.failNextCommit(fault);
     const [first, replay, second] = await Promise.allSettled([
       node.path.submit(keyed()),
       node.path.submit(keyed()),
-      node.path.submit(ahead(pay(bob, alice, 'USD', 3n))),
+      node.path.submit(optimistic(pay(bob, alice, 'USD', 3n))),
     ]);
     expect(proxy.failed).toBe(1);
     expect(first).toMatchObject({ status: 'fulfilled', value: { replayed: false } });
@@ -126,31 +126,31 @@ describe('a flight that went ahead and was cut off', () => {
     expect(node.path.troubles).toEqual(['in-doubt']);
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([92n, 9n]);
     expect(await node.path.submit(keyed())).toMatchObject({ replayed: true });
-    await node.path.submit(ahead(pay(bob, alice, 'USD', 9n)));
+    await node.path.submit(optimistic(pay(bob, alice, 'USD', 9n)));
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([101n, 0n]);
   });
 
-  it('is told as undone when it never reached the server', async () => {
+  it('is reported as not executed when it never reached the server', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
     proxy.failNextCommit({ kind: 'never-sent' });
-    const command = ahead(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'lost' }));
+    const command = optimistic(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'lost' }));
     const problem = await problemOf(node.path.submit(command));
-    expect(problem.message).toMatch(/nothing was done\.$/);
+    expect(problem.message).toMatch(/Nothing was executed/);
     expect(await availableOf(alice)).toBe(1n);
     expect(await node.path.submit(command)).toMatchObject({ replayed: false });
     expect(await availableOf(alice)).toBe(11n);
   });
 
-  it('does nothing when it arrives after its callers have done it again', {
+  it('changes nothing when it arrives after its callers have retried', {
     timeout: LIMITS.commitInDoubtMs + 10_000,
   }, async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
     proxy.failNextCommit({ kind: 'late', delayMs: LIMITS.commitInDoubtMs + 700 });
-    const command = ahead(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' }));
+    const command = optimistic(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' }));
     const problem = await problemOf(node.path.submit(command));
-    expect(problem.message).toMatch(/its outcome is not known yet/);
+    expect(problem.message).toMatch(/the outcome is not known yet/);
     expect(await node.path.submit(command)).toMatchObject({ replayed: false });
     await sleep(1_500);
     expect(await availableOf(alice)).toBe(11n);

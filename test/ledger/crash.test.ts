@@ -71,7 +71,7 @@ it('a batch that a crash undid is not taken for done when another transaction ha
 
   const back = await startProxy(address, 'socketDir' in proxy.address ? proxy.address.socketDir : undefined);
   expect((await problem).message).toBe(
-    'The database went away before the request was committed; nothing was done.',
+    'The connection to the database was lost before the commit. Nothing was executed; retry.',
   );
   expect((await balancesOf(database, alice))[0]?.available).toBe(5n);
   expect(await node.path.submit(command)).toMatchObject({ replayed: false });

@@ -64,7 +64,7 @@ describe('connections that are cut while 64 writers write', () => {
           (): Said => 'accepted',
           (error: unknown): Said => {
             if (!(error instanceof Problem && error.status === 503)) throw error;
-            return error.message.endsWith('nothing was done.') ? 'undone' : 'unknown';
+            return error.message.includes('Nothing was executed') ? 'undone' : 'unknown';
           },
         );
         said.push({ command, causeId: decision.causeId, said: answer });
@@ -111,7 +111,7 @@ describe('connections that are cut while 64 writers write', () => {
     await node.stop();
   });
 
-  it('and a database that is away altogether: refused at once, taken again when it is back', async () => {
+  it('and an outage of the database: commands are refused at once, and accepted when it is over', async () => {
     const proxy = await startProxy(test.address as SocketAddress);
     const node = startNode(proxy.address);
     const alice = newId();
@@ -121,7 +121,9 @@ describe('connections that are cut while 64 writers write', () => {
     const commands = Array.from({ length: 30 }, () => fund(alice, 'USD', 1n));
     const problems = await Promise.all(commands.map((command) => problemOf(node.path.submit(command))));
     expect(new Set(problems.map((problem) => `${problem.status} ${problem.message}`))).toEqual(
-      new Set(['503 The database is away; nothing was done.']),
+      new Set([
+        '503 The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.',
+      ]),
     );
     expect(performance.now() - started).toBeLessThan(LIMITS.databaseConnectTimeoutMs);
     const back = await startProxy(test.address as SocketAddress, (proxy.address as SocketAddress).socketDir);
@@ -159,7 +161,9 @@ describe('a row that another session keeps locked', () => {
       await holder.query('rollback');
       holder.release();
       for (const { problem } of refusals) {
-        expect(problem.message).toBe('The balances are busy; nothing was done.');
+        expect(problem.message).toBe(
+          'Another session has locked a balance of this request. Nothing was executed; retry.',
+        );
       }
       expect(await availableOf(locked)).toBe(1n);
       for (const profile of others) expect(await availableOf(profile)).toBe(6n);
@@ -326,7 +330,7 @@ describe('the queue', () => {
     expect(results.slice(-50)).toEqual(refused);
     for (const { reason } of refused) {
       expect(reason).toMatchObject({ slug: 'unavailable', retryAfterSeconds: 1 });
-      expect((reason as Problem).message).toMatch(/nothing was done\.$/);
+      expect((reason as Problem).message).toMatch(/Nothing was executed/);
     }
     for (const profile of profiles) expect(await availableOf(profile)).toBe(100n);
     expect(Math.max(...path.batches)).toBe(LIMITS.batchCommandsMax);
@@ -348,7 +352,7 @@ describe('the queue', () => {
     await turn();
     expect(settled).toBe(1_200);
     await Promise.all(waiting);
-    expect((await late).message).toBe('The service is stopping; nothing was done.');
+    expect((await late).message).toBe('The service is shutting down. Nothing was executed; retry.');
     await path.stop();
     expect((await problemOf(path.submit(fund(alice, 'USD', 1n)))).slug).toBe('unavailable');
     expect(await availableOf(alice)).toBe(1_201n);

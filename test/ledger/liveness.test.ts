@@ -8,11 +8,11 @@ import { createWritePath } from '../../src/ledger/write-path.ts';
 import { hearing } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
-  ahead,
   assets,
   auditLines,
   createTestWritePath,
   fund,
+  optimistic,
   pay,
   startNode,
   type TestNode,
@@ -64,13 +64,13 @@ function unsendable(plain: Command<string>): Command<string> {
 }
 
 describe('a node', () => {
-  it.each(['asked', 'ahead'])('goes on with others while a commit (%s) is in doubt', async (kind) => {
+  it.each(['asked', 'optimistic'])('goes on with others while a commit (%s) is in doubt', async (kind) => {
     const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     proxy.failNextCommit({ kind: 'late', delayMs: 3_000 });
     const plain = pay(alice, bob, 'USD', 1n);
     let isKnown = false;
-    const doubtful = node.path.submit(kind === 'ahead' ? ahead(plain) : plain).finally(() => {
+    const doubtful = node.path.submit(kind === 'optimistic' ? optimistic(plain) : plain).finally(() => {
       isKnown = true;
     });
     while (proxy.failed === 0) await sleep(5);
@@ -80,12 +80,12 @@ describe('a node', () => {
     expect(await availableOf(alice)).toBe(98n);
   });
 
-  it('does not do again what is committed and cannot be remembered', async () => {
+  it('does not execute again what is committed and cannot be cached', async () => {
     const [alice, bob] = (await funded(2)) as [string, string];
     const odd: Table<string> = {
       name: 'odd',
       load: async () => new Map([['x', 'y']]),
-      canRemember: () => {
+      canCache: () => {
         throw new Error('cannot be remembered');
       },
     };
@@ -94,25 +94,25 @@ describe('a node', () => {
       node.path.submit(fund(bob, 'USD', 10n)),
     ]);
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([110n, 110n]);
-    expect(node.path.troubles).toEqual(['faulty']);
+    expect(node.path.troubles).toEqual(['bug']);
   });
 
   it('does not take a connection for lost whose flight failed here and there', async () => {
     const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     await other.path.submit(pay(alice, bob, 'USD', 1n));
-    const first = node.path.submit(ahead(pay(carol, dave, 'USD', 2n)));
+    const first = node.path.submit(optimistic(pay(carol, dave, 'USD', 2n)));
     await new Promise(setImmediate);
     const results = await Promise.allSettled([
       first,
-      node.path.submit(ahead(pay(alice, bob, 'USD', 2n))),
-      node.path.submit(ahead(unsendable(pay(alice, bob, 'USD', 1n)))),
+      node.path.submit(optimistic(pay(alice, bob, 'USD', 2n))),
+      node.path.submit(optimistic(unsendable(pay(alice, bob, 'USD', 1n)))),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
     expect(node.path.troubles).not.toContain('in-doubt');
   });
 
-  it('outlives whoever watches it and throws', async () => {
+  it('survives an observer that throws', async () => {
     const troubles: string[] = [];
     let isArmed = false;
     const path = createWritePath({
@@ -130,10 +130,10 @@ describe('a node', () => {
     const [alice, bob] = [newId(), newId()];
     for (const profile of [alice, bob]) await path.submit(fund(profile, 'USD', 10n));
     isArmed = true;
-    await path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     await path.submit(pay(alice, bob, 'USD', 1n));
     await path.stop();
-    expect(troubles).toEqual(['faulty', 'faulty']);
+    expect(troubles).toEqual(['bug', 'bug']);
   });
 
   it('takes commands with keys also after a newer one has added a column to them', async () => {
@@ -146,7 +146,7 @@ describe('a node', () => {
     expect(await availableOf(alice)).toBe(102n);
   });
 
-  it('that was told a wrong time once does not stay with it, and a balance of that time keeps its order', async () => {
+  it('that heard a wrong time once does not keep it, and a balance of that time keeps its order', async () => {
     let skewNs = 0n;
     const database = connectDatabase(test.address);
     const path = createTestWritePath(

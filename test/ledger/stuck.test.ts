@@ -4,7 +4,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { ahead, auditLines, createTestWritePath, fund, pay, problemOf } from '../support/ledger.ts';
+import { auditLines, createTestWritePath, fund, optimistic, pay, problemOf } from '../support/ledger.ts';
 
 let test: TestDatabase;
 let database: Database;
@@ -44,7 +44,7 @@ it('a node that is frozen inside a batch costs the others a wait, and nobody a r
   const connection = await frozen.reserve();
   await lock(connection, shared);
   const commands = Array.from({ length: 40 }, (_, index) =>
-    index % 2 === 0 ? pay(other, shared, 'USD', 1n) : ahead(pay(shared, other, 'USD', 1n)),
+    index % 2 === 0 ? pay(other, shared, 'USD', 1n) : optimistic(pay(shared, other, 'USD', 1n)),
   );
   await Promise.all(commands.map((command) => path.submit(command)));
   expect([await availableOf(shared), await availableOf(other)]).toEqual([100n, 100n]);

@@ -8,12 +8,12 @@ import { entriesAhead, repairInstants } from '../../src/ledger/repair.ts';
 import { hearing } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
-  ahead,
   auditLines,
   available,
   createTestWritePath,
   fund,
   move,
+  optimistic,
   pay,
   problemOf,
   startNode,
@@ -82,7 +82,7 @@ async function timesOf(command: Command<string>): Promise<Times> {
 describe('a balance that is stamped an hour ahead', () => {
   it.each([
     ['pessimistic', (command: Command<string>) => command],
-    ['optimistic', ahead],
+    ['optimistic', optimistic],
   ] as const)(
     'leaves rules and records (%s) with the time of the database, and entries in order',
     async (_, of) => {
@@ -151,7 +151,7 @@ describe('a balance that is stamped days ahead', () => {
     const [alice, bob] = [newId(), newId()];
     for (const profile of [alice, bob]) await node.path.submit(fund(profile, 'USD', 100n));
     await stampAhead(48n * HOUR, alice);
-    for (const command of [pay(alice, bob, 'USD', 1n), ahead(pay(bob, alice, 'USD', 1n))]) {
+    for (const command of [pay(alice, bob, 'USD', 1n), optimistic(pay(bob, alice, 'USD', 1n))]) {
       const problem = await problemOf(node.path.submit(command));
       expect([problem.status, problem.message]).toEqual([
         503,
@@ -177,12 +177,12 @@ it('a node that takes the time for an hour later than it is writes nothing with 
   const [alice, bob] = [newId(), newId()];
   for (const profile of [alice, bob]) await path.submit(fund(profile, 'USD', 100n));
   // What the optimistic lane hears of the time is wrong, but not what the pessimistic one is told.
-  await path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+  await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
   skewNs = HOUR;
-  await path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+  await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
   skewNs = 0n;
-  await path.submit(ahead(pay(alice, bob, 'USD', 1n)));
-  expect(path.troubles).toContain('not-as-remembered');
+  await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
+  expect(path.troubles).toContain('stale-cache');
   expect(await entriesAhead(test.database)).toMatchObject({ entryCount: 0, balanceCount: 0 });
   await path.stop();
   await database.close();

@@ -94,7 +94,7 @@ describe('the write path', () => {
     ]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(path.batches).toEqual([3]);
-    expect(path.troubles).toEqual(['faulty']);
+    expect(path.troubles).toEqual(['bug']);
     expect((await balancesOf(test.database, bob))[0]?.available).toBe(6n);
   });
 

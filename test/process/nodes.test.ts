@@ -264,7 +264,7 @@ describe('the configuration file', () => {
     expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
     expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(404);
     const assets = await test.database.query<{ code: string }>('select code from assets order by code');
-    expect(assets.map(({ code }) => code)).toEqual(['BTC', 'HUSD', 'USD', 'USDC']);
+    expect(assets.map(({ code }) => code)).toEqual(['BTC', 'EUR', 'HUSD', 'USD', 'USDC']);
     expect((await node.end('SIGTERM')).code).toBe(0);
     await test.drop();
   });

@@ -175,7 +175,7 @@ describe('a bad environment', () => {
       code: 1,
       stdout: '',
       stderr:
-        'FERRY_CONFIG: assets[0].asset must be one of code, decimals, kind, networks, operator_minted.\n',
+        'FERRY_CONFIG: assets[0].asset is not a known entry: use code, decimals, kind, networks, operator_minted.\n',
       started: false,
     });
   });

@@ -2,8 +2,10 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { OpenError, reachOwnServer } from '../../src/database/reach.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {
   type FerryProcess,
@@ -44,22 +46,23 @@ describe('a node whose database is not there', () => {
     const test = await createTestDatabase();
     const { socketDir, port } = test.address as { socketDir: string; port: number };
     const place = join(parent, 'later');
-    const starting = startFerry({
+    const node = start(process.execPath, [FERRY, 'serve'], {
       DATABASE_URL: urlOf({ ...(test.address as any), socketDir: place }),
       FERRY_DATA_DIR: join(parent, 'waits'),
-      LOG_LEVEL: 'info',
     });
+    await expect.poll(node.output, { timeout: 30_000 }).toContain('Waiting for it');
     // Several attempts go by.
-    await new Promise((done) => setTimeout(done, 2_000));
+    await sleep(3 * LIMITS.databaseStartPollMs);
     mkdirSync(place);
     symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
-    const node = await starting;
+    await expect.poll(node.output, { timeout: 30_000 }).toContain('listens on http');
     const said = logOf(node).map(({ msg }) => msg);
     expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);
     expect(said.filter((msg) => msg.startsWith('DATABASE_URL'))).toHaveLength(2);
-    expect((await node.end('SIGTERM')).code).toBe(0);
+    node.child.kill('SIGTERM');
+    expect(await node.ended).toBe(0);
     await test.drop();
-  }, 60_000);
+  }, 120_000);
 
   it('ends with 0 when it is told to stop while it waits, and shows no password', async () => {
     const node = start(process.execPath, [FERRY, 'serve'], {

@@ -39,11 +39,14 @@ const [own, savings, theirs] = [
   () => customers()[1]!.profiles[0]!.id,
 ];
 
-async function call(node: FerryProcess, path: string, body: object, bearer = token) {
+async function call(node: FerryProcess, path: string, body?: object, bearer = token, method = 'POST') {
   const response = await fetch(node.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    method,
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as any };
 }
@@ -84,7 +87,7 @@ describe('a disabled profile', () => {
         }
       }),
     );
-    await expect.poll(() => done).toBeGreaterThan(100);
+    await expect.poll(() => done, { timeout: 30_000 }).toBeGreaterThan(100);
     await set('profile', 'disable', own());
     const balance = () =>
       test.database.query<{ available: bigint }>(
@@ -158,6 +161,54 @@ describe('a disabled profile', () => {
     expect(JSON.parse(stdout)).toEqual({ profile_id: own(), disabled: false, in_force: true });
     expect(await everywhere(own(), theirs())).toEqual([200, 200]);
   });
+});
+
+describe('a settlement transaction of a profile that is disabled since', () => {
+  const PATH = '/v2/settlement/transactions';
+  const offer = async (amount: string, window: object = {}): Promise<string> => {
+    const legs = [{ direction: 'DELIVER', asset: 'USD', amount }];
+    const parties = { source_profile_id: own(), target_profile_id: theirs() };
+    const made = await call(nodes[0]!, PATH, { ...parties, legs, ...window });
+    expect(made.status).toBe(200);
+    return made.body.id;
+  };
+  const affirm = (node: FerryProcess, id: string) =>
+    call(node, `${PATH}/${id}/affirm`, undefined, counterpartyToken, 'PUT');
+  const read = async (id: string, bearer = counterpartyToken) =>
+    (await call(nodes[1]!, `${PATH}/${id}`, undefined, bearer, 'GET')).body;
+
+  it('cannot be affirmed on any node, and does not settle if it was, until the profile is enabled again', async () => {
+    const start = new Date(Date.now() + 3_600_000).toISOString();
+    const affirmed = await offer('1', { settlement_window_start: start });
+    expect((await affirm(nodes[1]!, affirmed)).status).toBe(200);
+    const offered = await offer('2');
+    await set('profile', 'disable', own());
+    for (const node of nodes) {
+      const refused = await affirm(node, offered);
+      expect(refused).toMatchObject({
+        status: 403,
+        body: { type: expect.stringMatching(/forbidden$/), meta: { profile_id: own() } },
+      });
+    }
+    await test.database.query(
+      'update settlement_transactions set window_start_ns = created_at_ns where id = $1',
+      [affirmed],
+    );
+    const why = async (bearer: string) => (await read(affirmed, bearer)).secondary_status;
+    await expect
+      .poll(() => why(counterpartyToken), { timeout: 30_000 })
+      .toEqual({
+        name: 'AWAITING_PARTY',
+        detail: 'A party to the transaction cannot settle at the moment.',
+      });
+    // Both parties are told the same.
+    expect(await why(token)).toEqual(await why(counterpartyToken));
+    expect((await read(affirmed)).status).toBe('AFFIRMED');
+    await set('profile', 'enable', own());
+    await expect.poll(async () => (await read(affirmed)).status, { timeout: 30_000 }).toBe('SETTLED');
+    expect((await affirm(nodes[1]!, offered)).status).toBe(200);
+    await expect.poll(async () => (await read(offered)).status, { timeout: 30_000 }).toBe('SETTLED');
+  }, 120_000);
 });
 
 describe('a disabled identity', () => {

@@ -14,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 const NETWORKS = ['BITCOIN', 'ETHEREUM', 'LITECOIN', 'SOLANA'];
+/** Rows of one statement. */
+const PART = 1_000;
 
 /** As the workers would have left them: submitted, and to be asked about in ten to forty minutes. */
 async function addWaiting(count: number): Promise<void> {
@@ -21,18 +23,22 @@ async function addWaiting(count: number): Promise<void> {
   await node.writePath.submit(
     move([{ asset: 'BTC', from: available(profile), to: held(profile), units: BigInt(count) * 1_000n }]),
   );
-  await world.database.query(
-    `with made as (
-       insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
-                              balance_asset, balance_units, created_at_ns, updated_at_ns, crypto_network)
-       select gen_random_uuid(), $1, $2, 'CRYPTO_WITHDRAWAL', 'DEBIT', 'PENDING', 'BTC', 1000, 0, 'BTC', 1000, n, n,
-              ($4::text[])[1 + n % 4]
-       from generate_series(1, $3) as n
-       returning id, crypto_network, created_at_ns)
-     insert into withdrawal_work (transfer_id, rail, state, due_at_ns, attempts, intent_at_ns)
-     select id, crypto_network, 'SUBMITTED', $5::bigint + (600 + created_at_ns % 1800) * 1000000000, 1, 0 from made`,
-    [world.caller.customerId, profile, count, `{${NETWORKS.join(',')}}`, world.now()],
-  );
+  const [networks, now] = [`{${NETWORKS.join(',')}}`, world.now()];
+  // In parts, so that none comes near the limit of a statement however busy the machine is.
+  for (let last = PART; last <= count; last += PART) {
+    await world.database.query(
+      `with made as (
+         insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
+                                balance_asset, balance_units, created_at_ns, updated_at_ns, crypto_network)
+         select gen_random_uuid(), $1, $2, 'CRYPTO_WITHDRAWAL', 'DEBIT', 'PENDING', 'BTC', 1000, 0, 'BTC', 1000, n, n,
+                ($4::text[])[1 + n % 4]
+         from generate_series($6::integer, $3::integer) as n
+         returning id, crypto_network, created_at_ns)
+       insert into withdrawal_work (transfer_id, rail, state, due_at_ns, attempts, intent_at_ns)
+       select id, crypto_network, 'SUBMITTED', $5::bigint + (600 + created_at_ns % 1800) * 1000000000, 1, 0 from made`,
+      [world.caller.customerId, profile, last, networks, now, last - PART + 1],
+    );
+  }
   await world.database.query('analyze withdrawal_work');
 }
 

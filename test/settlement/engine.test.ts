@@ -55,15 +55,6 @@ describe('settling', () => {
     expect(settled).toEqual({ updated_at_ns: row!.at_ns, secondary_status: null });
   });
 
-  it('keeps what both have agreed to, also when a profile was disabled since', async () => {
-    const [source, target] = [await world.profile(), await world.profile()];
-    const one = await world.agree(source, target, [DELIVER]);
-    await world.database.query(`update profiles set status = 'DISABLED' where id = $1`, [source]);
-    await world.fund(source, 'USD', 1_000n);
-    await world.until('SETTLED', [one]);
-    expect(await world.available(target, 'USD')).toBe(1_000n);
-  });
-
   it('settles none of the legs when one is not covered, and says which side lacks how much of what', async () => {
     const [source, target] = [await world.profile({ USD: 400n }), await world.profile()];
     const one = await world.agree(source, target, ['deliver 10 USD', 'receive 0.5 BTC', 'deliver 1 ETH']);

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { untilRunningEnded } from '../../src/cli/running-store.ts';
+import { setProfile } from '../../src/cli/statuses.ts';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
@@ -8,12 +10,13 @@ import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
-import { profileTable } from '../../src/profiles/store.ts';
+import { disabledProfiles, heldProfiles, profileTable } from '../../src/profiles/store.ts';
 import { createSettlementCommand, moveSettlementCommand } from '../../src/settlement/commands.ts';
 import { waitTable } from '../../src/settlement/engine-store.ts';
 import { explained } from '../../src/settlement/explain.ts';
+import { presentSettlement } from '../../src/settlement/present.ts';
 import { findSettlement, newSettlements, settlements } from '../../src/settlement/store.ts';
-import { presentSettlement, type Settlement } from '../../src/settlement/transaction.ts';
+import type { Settlement } from '../../src/settlement/transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from '../../src/settlement/worker.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
@@ -21,6 +24,7 @@ import { assets, auditLines, fund } from '../support/ledger.ts';
 import { rightNow } from '../support/wall-clock.ts';
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
+export const engineTables = { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable };
 
 /** One node as the service assembles it, without HTTP: a pool, a write path, and the engine that it wakes. */
 export type Node = {
@@ -51,7 +55,8 @@ export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false
   worker = createSettlementWorker({
     database,
     writePath: path,
-    tables: { assets, settlements, waits: waitTable },
+    tables: engineTables,
+    disabledProfiles,
     clock,
     failed: (error, what) => failures.push(`${what}: ${String(error)}`),
   });
@@ -88,6 +93,8 @@ export type World = {
   agree(source: string, target: string, legs: readonly LegText[], window?: Window): Promise<Settlement>;
   fund(profileId: string, asset: string, units: bigint, on?: Node): Promise<void>;
   available(profileId: string, asset: string): Promise<bigint>;
+  /** As the command line does it, in force when it resolves. */
+  setProfile(profileId: string, status: 'enabled' | 'disabled'): Promise<void>;
   statuses(many: readonly { id: string }[]): Promise<string[]>;
   /** As a party reads it now. */
   secondary(settlement: Settlement): Promise<{ name: string; detail: string } | undefined>;
@@ -186,6 +193,10 @@ export async function createWorld(): Promise<World> {
       const rows = await balancesOf(database, profileId);
       return rows.find((row) => row.asset === asset)?.available ?? 0n;
     },
+    async setProfile(profileId, status) {
+      expect(await setProfile(database, profileId, status === 'enabled')).toBe(true);
+      expect(await untilRunningEnded(database)).toBe(true);
+    },
     async statuses(many) {
       const rows = await database.query<{ id: string; status: string }>(
         'select id, status from settlement_transactions',
@@ -195,7 +206,7 @@ export async function createWorld(): Promise<World> {
     },
     async secondary({ id, customerId }) {
       const found = await findSettlement(database, customerId, id);
-      const [now] = await explained(database, assets, [found!]);
+      const [now] = await explained(database, assets, disabledProfiles, [found!]);
       return presentSettlement(now!, assets).secondary_status;
     },
     async eventsOf({ id }) {

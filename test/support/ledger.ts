@@ -71,8 +71,8 @@ export function move(postings: readonly Posting[], key?: Partial<IdempotencyKey>
 }
 
 /** The same, but it need not ask first. */
-export function ahead(command: Command<string>): Command<string> {
-  return { ...command, ahead: true };
+export function optimistic(command: Command<string>): Command<string> {
+  return { ...command, optimistic: true };
 }
 
 export function fund(profileId: string, asset: string, units: bigint): Command<string> {

@@ -54,7 +54,7 @@ export async function startFerry(
     output += chunk;
   });
   const exited = new Promise<number | null>((done) => child.once('exit', done));
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 90_000;
   let match: RegExpExecArray | null = null;
   while (match === null) {
     match = /listens on (http:\/\/\S+)/.exec(output);

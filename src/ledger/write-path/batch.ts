@@ -1,14 +1,14 @@
-import type { Connection, Database, Queryable } from '../database/database.ts';
-import { DatabaseAway, NoAnswer } from '../database/failure.ts';
-import type { Assets } from '../kernel/asset.ts';
-import type { Instant } from '../kernel/instant.ts';
-import { LIMITS } from '../limits.ts';
-import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from './book.ts';
-import type { BalanceKey, Command, IdempotencyKey, Table } from './command.ts';
-import { createDecider, type Decided, type Rows, type Verdict } from './decide.ts';
-import * as store from './store.ts';
+import type { Connection, Database, Queryable } from '../../database/database.ts';
+import { DatabaseUnavailable, NoAnswer } from '../../database/failure.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import type { Instant } from '../../kernel/instant.ts';
+import { LIMITS } from '../../limits.ts';
+import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from '../book.ts';
+import type { BalanceKey, Command, IdempotencyKey, Table } from '../command.ts';
+import { createDecider, type Decided, type Rows, type Verdict } from '../decide.ts';
+import * as store from '../store.ts';
 
-/** The transaction did not end well. With `inDoubt`, the commit was sent and its answer never came. */
+/** The transaction failed. With `inDoubt`, its commit was sent and the answer never came. */
 export class BatchFailure extends Error {
   readonly inDoubt: Doubt | undefined;
   /** The connection was lost before the commit was sent, so nothing is committed; another connection may do. */
@@ -27,7 +27,7 @@ export type Doubt = {
   readonly timeline: string;
   /** What the server says of the transaction. */
   ended(database: Queryable): Promise<store.TransactionOutcome>;
-  /** … which counts only with this: a server that crashed may say it of another one. */
+  /** What the server says counts only together with this row: after a crash it may speak of another transaction. */
   readonly evidence: store.Evidence;
 };
 
@@ -39,14 +39,14 @@ export class MissingBalances extends Error {
   }
 }
 
-/** What the batch needs, gathered once: distinct keys, balances and rows. */
+/** The distinct keys, balances and rows that the batch needs. */
 type Needs = {
   readonly keys: Map<string, IdempotencyKey>;
   readonly balances: Map<string, BalanceKey>;
   readonly rows: Map<Table<unknown>, Set<string>>;
 };
 
-/** Keys of the rows that commands look at, by table. */
+/** Keys of the rows that commands read, by table. */
 export function readsOf(commands: readonly Command<unknown>[]): Map<Table<unknown>, Set<string>> {
   const reads = new Map<Table<unknown>, Set<string>>();
   for (const command of commands) {
@@ -79,7 +79,7 @@ type Opened = {
   readonly missing: readonly BalanceRow[];
   readonly rows: Rows;
   readonly nowNs: Instant;
-  /** When that was heard here. */
+  /** When the node heard it, by its monotonic clock. */
   readonly heardAt: bigint;
   readonly xid: string;
   readonly timeline: string;
@@ -88,9 +88,9 @@ type Opened = {
 const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
 
 /**
- * One round trip: balances, then other rows, in the same order on every node. When every lock is held, the keys: what
- * another node did under them to these balances is seen then; and the clock last, so that "before the end of the
- * window" is decided by a time at which nobody else can act.
+ * One round trip, in the lock order of all nodes: balances sorted by profile and asset, then other rows by table name.
+ * Keys are looked up when every lock is held, so that what another node did to these balances under a key is visible. The
+ * clock is read last, so that "before the end of the window" is judged at a time when nobody else can act.
  */
 async function open(
   connection: Connection,
@@ -99,7 +99,7 @@ async function open(
   isPatient: boolean,
 ): Promise<Opened> {
   const balances = [...needs.balances.values()];
-  // Tables that lock their rows are loaded in one order on every node, too.
+  // Some tables lock the rows that they load, so the order counts.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const [, , , locked, loaded, usedKeys, clock] = await Promise.all([
     connection.query('begin'),
@@ -118,8 +118,8 @@ async function open(
 }
 
 /**
- * Balances that never moved have no row. They are decided on as zero; only if an accepted command moves one is the row
- * made, and the batch started anew with it locked. So refusals, whatever ids they name, leave nothing behind.
+ * Balances that never moved have no row and count as zero. Only if an accepted command moves one is the row created and
+ * the batch retried with it locked. So a refused request leaves nothing behind, whatever ids it names.
  */
 function missingRows(needs: Needs, locked: readonly BalanceRow[]): BalanceRow[] {
   const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
@@ -141,7 +141,7 @@ function rowOf(rows: Rows, table: Table<unknown>, key: string): unknown {
   return loaded.get(key);
 }
 
-/** Each command in arrival order, on what the ones before it left. */
+/** Decides each command in arrival order, on the results of those before it. */
 function decideAll(
   commands: readonly Command<unknown>[],
   opened: Opened,
@@ -161,11 +161,11 @@ function decideAll(
   return { verdicts, decided: decider.decided() };
 }
 
-/** All rows of all accepted commands: one statement per table, sent together. */
+/** Writes all rows of all accepted commands: one statement per table, sent together. */
 async function writeAll(connection: Connection, decided: Decided): Promise<void> {
   const { book } = decided;
   const statements: Promise<unknown>[] = [];
-  // First on every node: whoever waits for a key of another batch has written nothing that others wait for.
+  // Keys first on every node: a batch that waits for another one's key has written nothing that others wait for.
   if (decided.acceptedKeys.size > 0) statements.push(store.useKeys(connection, decided.acceptedKeys));
   if (book.entries.length > 0) {
     statements.push(store.insertEntries(connection, book.entries));
@@ -173,7 +173,7 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
     const deltas = store.insertSystemDeltas(connection, book.entries);
     if (deltas !== undefined) statements.push(deltas);
   }
-  // Inside an async function: a store that throws must not leave the statements before it without anybody who waits.
+  // Async: a store that throws must not leave the promises of the statements before it unhandled.
   const writeRows = async (table: Table<unknown>): Promise<unknown> =>
     table.write!(connection, decided.writes.rowsOf(table), decided.batchId);
   for (const table of decided.writes.tables) statements.push(writeRows(table));
@@ -183,9 +183,9 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
 export type BatchResult = {
   readonly verdicts: readonly Verdict[];
   readonly lastInstant: Instant;
-  /** Balances that are now other than they were. */
+  /** Balances that the batch changed. */
   readonly changed: readonly BalanceKey[];
-  /** What the database has now, as far as the batch saw it. */
+  /** What the batch saw of the database, for the cache. */
   readonly seen: {
     readonly balances: readonly BalanceRow[];
     readonly rows: Rows;
@@ -197,7 +197,7 @@ export type BatchResult = {
 const isEmpty = ({ book, acceptedKeys, writes }: Decided): boolean =>
   book.entries.length === 0 && acceptedKeys.size === 0 && [...writes.tables].length === 0;
 
-/** One transaction for all the commands. Throws MissingBalances or BatchFailure; then nothing is committed, or in doubt. */
+/** Runs the commands in one transaction. Throws MissingBalances or BatchFailure if it is not committed, or in doubt. */
 export async function runBatch(
   database: Database,
   assets: Assets,
@@ -237,15 +237,15 @@ export async function runBatch(
       seen: { balances, rows, nowNs, heardAt },
     };
   } catch (error) {
-    // Only a connection that still answers proves that the server refused: an error may also be its last word, and
-    // a commit that ended so is in doubt.
+    // Only a connection that still answers proves that the server rolled back. An error may be the last message of a
+    // connection that is lost, and then a commit is in doubt.
     const answers = await connection.query('rollback').then(
       () => true,
       () => false,
     );
     if (error instanceof MissingBalances) throw error;
-    if (answers && !(error instanceof DatabaseAway)) throw new BatchFailure(error);
-    const lost = new DatabaseAway(error);
+    if (answers && !(error instanceof DatabaseUnavailable)) throw new BatchFailure(error);
+    const lost = new DatabaseUnavailable(error);
     // A server that did not answer once would be waited for as long again.
     throw new BatchFailure(lost, inDoubt, inDoubt === undefined && !(lost.cause instanceof NoAnswer));
   } finally {

@@ -22,7 +22,7 @@ import {
   submissionOf,
   type Verdict,
   type World,
-} from './model.ts';
+} from './ledger-model.ts';
 
 let test: TestDatabase;
 let nodes: readonly [TestNode, TestNode];
@@ -96,7 +96,7 @@ async function outcomeOf(path: WritePath, { command, causeId }: Submission): Pro
     expect(outcome.answer.causeId).toBe(causeId);
     return { kind: 'done' };
   } catch (error) {
-    return error instanceof Problem ? { kind: 'refused', slugs: [error.slug] } : { kind: 'faulty' };
+    return error instanceof Problem ? { kind: 'refused', slugs: [error.slug] } : { kind: 'bug' };
   }
 }
 
@@ -161,7 +161,7 @@ async function expectKeys(world: World, keys: Model['keys']): Promise<void> {
 }
 
 it('one node decides every command as a ledger of maps does, one after the other', async () => {
-  const counts = { commands: 0, done: 0, replay: 0, refused: 0, faulty: 0 };
+  const counts = { commands: 0, done: 0, replay: 0, refused: 0, bug: 0 };
   await fc.assert(
     fc.asyncProperty(
       groupsOf(
@@ -227,7 +227,7 @@ function expectInSomeOrder(model: Model, together: readonly Decided[]): void {
     .filter(({ outcome }) => outcome.kind === 'done')
     .sort((a, b) => (a.submission.decidedAt()! < b.submission.decidedAt()! ? -1 : 1));
   const unexplained = new Set(
-    together.filter(({ outcome: { kind } }) => kind === 'refused' || kind === 'faulty'),
+    together.filter(({ outcome: { kind } }) => kind === 'refused' || kind === 'bug'),
   );
   const explain = (): void => {
     for (const one of unexplained) {
@@ -252,7 +252,7 @@ it('two nodes together decide as one that takes the commands one after the other
   // Most go ahead and, with two nodes on the same balances, often in vain.
   const ahead = fc.integer({ min: 0, max: 3 }).map((value) => value > 0);
   const onEither = fc.record({ operation: operations(act, ahead), node: fc.nat(1) });
-  const counts = { commands: 0, done: 0, replay: 0, refused: 0, faulty: 0 };
+  const counts = { commands: 0, done: 0, replay: 0, refused: 0, bug: 0 };
   await fc.assert(
     fc.asyncProperty(groupsOf(onEither), async (groups) => {
       const world = createWorld();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Queryable } from '../database/database.ts';
-import { LIMITS } from '../limits.ts';
-import { balanceKeyText } from './book.ts';
-import type { BalanceKey, Command } from './command.ts';
-import { lockedBalances } from './store.ts';
+import type { Queryable } from '../../database/database.ts';
+import { LIMITS } from '../../limits.ts';
+import { balanceKeyText } from '../book.ts';
+import type { BalanceKey, Command } from '../command.ts';
+import { lockedBalances } from '../store.ts';
 
 /**
  * Balances that some transaction holds on to: a forgotten session, a process that is frozen. A batch has waited for the

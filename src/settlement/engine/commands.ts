@@ -1,15 +1,27 @@
-import type { Assets } from '../kernel/asset.ts';
-import { balanceKeyText } from '../ledger/book.ts';
-import { type Command, type Posting, read, type Table, type View, write } from '../ledger/command.ts';
-import { settlementEvents } from './commands.ts';
-import { awaitingFunds, effectsOf } from './effects.ts';
-import type { Wait } from './engine-store.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import { balanceKeyText } from '../../ledger/book.ts';
+import {
+  type Command,
+  type Posting,
+  type Read,
+  read,
+  type Table,
+  type View,
+  write,
+} from '../../ledger/command.ts';
+import type { ProfileFacts } from '../../profiles/profile.ts';
+import { settlementEvents } from '../commands.ts';
+import { AWAITING_PARTY, awaitingFunds, effectsOf } from '../effects.ts';
+import type { Wait } from '../engine-store.ts';
+import { moved, moveFault } from '../rules.ts';
+import { partiesOf, type SecondaryStatus, type Settlement } from '../transaction.ts';
 import { choose } from './netting.ts';
-import { moved, moveFault } from './rules.ts';
-import type { Settlement } from './transaction.ts';
 
 export type EngineTables = {
   readonly assets: Assets;
+  readonly profiles: Table<ProfileFacts>;
+  /** The same, which nobody disables or enables until commit. */
+  readonly heldProfiles: Table<ProfileFacts>;
   readonly settlements: Table<Settlement>;
   readonly waits: Table<Wait>;
 };
@@ -64,19 +76,28 @@ function lockedRows(view: View, many: readonly Settlement[], { settlements }: En
   return many.flatMap(({ id }) => view.row(settlements, id) ?? []);
 }
 
+function partyReads(many: readonly Settlement[], profiles: Table<ProfileFacts>): Read[] {
+  return [...new Set(many.flatMap(partiesOf))].map((id) => read(profiles, id));
+}
+
+/** Both profiles are enabled. Disabling one waits for the batches that may have read it as enabled. */
+function mayMove(view: View, settlement: Settlement, profiles: Table<ProfileFacts>): boolean {
+  return partiesOf(settlement).every((id) => view.row(profiles, id)?.status === 'ACTIVE');
+}
+
 /**
  * Settles as many of these as can be: all legs of each in this one command, which posts credits before debits and is
  * checked by what is left in the end. The choice is made on locked balances at an instant after all locks are held,
  * so no other command comes between, and the window is judged by the time of the postings. Answers with those settled.
  */
 export function settleCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
-  const { assets, settlements } = tables;
+  const { assets, profiles, settlements } = tables;
   return {
     balances: balancesOfLegs(many),
-    reads: many.map(({ id }) => read(settlements, id)),
+    reads: [...many.map(({ id }) => read(settlements, id)), ...partyReads(many, profiles)],
     decide(view) {
       const open = lockedRows(view, many, tables)
-        .filter((row) => moveFault(row, 'settle', view.now) === undefined)
+        .filter((row) => moveFault(row, 'settle', view.now) === undefined && mayMove(view, row, profiles))
         .sort(byAge);
       const available = new Map<string, bigint>();
       const candidates = open.map((item) => {
@@ -94,6 +115,39 @@ export function settleCommand(many: readonly Settlement[], tables: EngineTables)
         postings: settled.flatMap(postingsOf),
         writes: settled.flatMap((row) => [write(settlements, row.id, row), ...settlementEvents(row, assets)]),
         answer: settled,
+      };
+    },
+  };
+}
+
+function waiting(row: Settlement, secondaryStatus: SecondaryStatus, view: View): Settlement {
+  const updatedAtNs = view.recordedAt > row.updatedAtNs ? view.recordedAt : row.updatedAtNs + 1n;
+  return { ...row, secondaryStatus, updatedAtNs };
+}
+
+/**
+ * A profile of each was disabled when the engine looked: they wait until it is enabled. The status is locked until this
+ * is committed, so that enabling finds them. One whose profiles are both enabled by now becomes due again.
+ */
+export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
+  const { heldProfiles, settlements } = tables;
+  return {
+    balances: [],
+    reads: [...many.map(({ id }) => read(settlements, id)), ...partyReads(many, heldProfiles)],
+    decide(view) {
+      const changed = lockedRows(view, many, tables).flatMap((row) => {
+        if (moveFault(row, 'settle', view.now) !== undefined) return [];
+        const known = row.secondaryStatus?.name;
+        if (mayMove(view, row, heldProfiles))
+          return known === undefined ? [] : [{ ...row, secondaryStatus: null }];
+        return known === AWAITING_PARTY.name ? [] : [waiting(row, AWAITING_PARTY, view)];
+      });
+      return {
+        accepted: true,
+        causeId: many[0]!.id,
+        postings: [],
+        writes: changed.map((row) => write(settlements, row.id, row)),
+        answer: changed,
       };
     },
   };
@@ -117,8 +171,7 @@ export function awaitFundsCommand(
         if (row.secondaryStatus !== null || moveFault(row, 'settle', view.now) !== undefined) return [];
         const secondaryStatus = awaitingFunds(row, available, assets);
         if (secondaryStatus === undefined) return [];
-        const updatedAtNs = view.recordedAt > row.updatedAtNs ? view.recordedAt : row.updatedAtNs + 1n;
-        return [{ ...row, secondaryStatus, updatedAtNs }];
+        return [waiting(row, secondaryStatus, view)];
       });
       return {
         accepted: true,

@@ -202,7 +202,7 @@ export function submissionOf(world: World, operation: Operation): Submission {
         }),
     balances,
     ...(slot === undefined ? {} : { reads: [read(HOLDS, world.holds[slot]!)] }),
-    ...(operation.ahead ? { ahead: true } : {}),
+    ...(operation.ahead ? { optimistic: true } : {}),
     decide,
   };
   return { operation, causeId, request, command, decidedAt: () => at };
@@ -213,7 +213,7 @@ export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
   | { readonly kind: 'refused'; readonly slugs: readonly string[] }
-  | { readonly kind: 'faulty' };
+  | { readonly kind: 'bug' };
 
 export type Model = {
   readonly accounts: ReadonlyMap<string, bigint>;
@@ -253,7 +253,7 @@ export function createModel(world: World): Model {
   }
 
   function decide(act: Act, isReal: boolean): Verdict {
-    if (act.kind === 'broken' || act.kind === 'unwritable') return { kind: 'faulty' };
+    if (act.kind === 'broken' || act.kind === 'unwritable') return { kind: 'bug' };
     const existing = 'slot' in act ? holds.get(act.slot) : undefined;
     if (act.kind === 'hold' && existing !== undefined) return { kind: 'refused', slugs: ['invalid-state'] };
     if ((act.kind === 'capture' || act.kind === 'release') && existing?.status !== 'PENDING') {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { createCache, createMemory, createRecent } from './memory.ts';
+import { createCache, createLru, createRecent } from './cache.ts';
 
 describe('a cache', () => {
   it('keeps what is asked for, and never more than it may', () => {
-    const cache = createCache<number>(10);
+    const cache = createLru<number>(10);
     cache.set('hot', 0);
     for (let index = 1; index <= 1_000; index += 1) {
       cache.set(`cold ${index}`, index);
@@ -15,7 +15,7 @@ describe('a cache', () => {
   });
 
   it('forgets at once, from either half', () => {
-    const cache = createCache<number>(4);
+    const cache = createLru<number>(4);
     for (const key of ['a', 'b', 'c']) cache.set(key, 1);
     for (const key of ['a', 'b', 'c']) cache.delete(key);
     for (const key of ['a', 'b', 'c']) expect(cache.get(key)).toBeUndefined();
@@ -32,34 +32,34 @@ it('recent texts are known until others take their places', () => {
   expect(recent.has('other 19999')).toBe(true);
 });
 
-describe('what is remembered', () => {
+describe('what is cached', () => {
   const row = () => ({ profileId: 'p', asset: 'USD', available: 1n, held: 0n, movedAtNs: 1n, flight: 7 });
 
-  it('is nothing of what somebody has lent, until all have given it back', () => {
-    const memory = createMemory();
+  it('excludes balances that a batch has suspended, until every such batch has resumed them', () => {
+    const cache = createCache();
     const keys = [{ profileId: 'p', asset: 'USD' }];
-    memory.learnBalances([row()]);
-    expect(memory.lend(keys)).toBe(7);
-    expect(memory.lend(keys)).toBe(0);
-    memory.takeBack(keys);
-    memory.learnBalances([row()]);
-    expect(memory.balance('p', 'USD')).toBeUndefined();
-    memory.takeBack(keys);
-    memory.learnBalances([row()]);
-    expect(memory.balance('p', 'USD')).toMatchObject({ available: 1n });
+    cache.learnBalances([row()]);
+    expect(cache.suspend(keys)).toBe(7);
+    expect(cache.suspend(keys)).toBe(0);
+    cache.resume(keys);
+    cache.learnBalances([row()]);
+    expect(cache.balance('p', 'USD')).toBeUndefined();
+    cache.resume(keys);
+    cache.learnBalances([row()]);
+    expect(cache.balance('p', 'USD')).toMatchObject({ available: 1n });
   });
 
   it('is the time of the quickest answer, and of a clock that was put back after a second', () => {
     let counter = 0n;
-    const memory = createMemory(() => counter);
-    expect(memory.now()).toBeUndefined();
-    memory.learnTime(1_000n, 100n);
-    memory.learnTime(1_000n, 90n);
-    memory.learnTime(1_000n, 200n);
+    const cache = createCache(() => counter);
+    expect(cache.now()).toBeUndefined();
+    cache.learnTime(1_000n, 100n);
+    cache.learnTime(1_000n, 90n);
+    cache.learnTime(1_000n, 200n);
     counter = 300n;
-    expect(memory.now()).toBe(1_210n);
-    memory.learnTime(500n, 2_000_000_000n);
+    expect(cache.now()).toBe(1_210n);
+    cache.learnTime(500n, 2_000_000_000n);
     counter = 2_000_000_010n;
-    expect(memory.now()).toBe(510n);
+    expect(cache.now()).toBe(510n);
   });
 });

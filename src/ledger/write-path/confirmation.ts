@@ -1,7 +1,7 @@
-import type { Database } from '../database/database.ts';
-import { DatabaseAway } from '../database/failure.ts';
-import { LIMITS } from '../limits.ts';
-import { timelineOfPrimary, writeMarker } from './store.ts';
+import type { Database } from '../../database/database.ts';
+import { DatabaseUnavailable } from '../../database/failure.ts';
+import { LIMITS } from '../../limits.ts';
+import { timelineOfPrimary, writeMarker } from '../store.ts';
 
 /**
  * Proof that the synchronous standby has what was found in the database. PostgreSQL makes a commit visible whose wait for
@@ -31,7 +31,7 @@ export function createConfirmation(database: Database): Confirmation {
     try {
       await connection.query('begin');
       const timeline = await timelineOfPrimary(connection);
-      if (timeline === undefined) throw new DatabaseAway(new Error('the server is a standby'));
+      if (timeline === undefined) throw new DatabaseUnavailable(new Error('the server is a standby'));
       await writeMarker(connection);
       await connection.commit();
       return timeline;
@@ -53,7 +53,7 @@ export function createConfirmation(database: Database): Confirmation {
 
   return {
     confirm() {
-      // One that is under way may have begun before the rows were there: whoever comes meanwhile shares the next one.
+      // The one in flight may have begun before the rows were there, so callers share the next one.
       if (next === undefined) {
         next = running.then(run, run);
         running = next;

@@ -1,44 +1,43 @@
-import type { Instant } from '../kernel/instant.ts';
-import { LIMITS } from '../limits.ts';
-import { type BalanceRow, balanceKeyText } from './book.ts';
-import type { BalanceKey, Table } from './command.ts';
+import type { Instant } from '../../kernel/instant.ts';
+import { LIMITS } from '../../limits.ts';
+import { type BalanceRow, balanceKeyText } from '../book.ts';
+import type { BalanceKey, Table } from '../command.ts';
 
 /**
- * What a node remembers of the database, so that it can decide before it has asked. Nothing here is trusted: whatever
- * is decided on it is confirmed by the transaction that writes it.
+ * What a node has seen of the database, so that it can decide without asking. Nothing here is trusted: the transaction
+ * that writes a decision confirms everything that it was made on.
  */
-export type Memory = {
+export type Cache = {
   balance(profileId: string, asset: string): BalanceRow | undefined;
   row(table: Table<unknown>, key: string): unknown;
-  /** The database's time: never later than it is there. Undefined until it was heard once. */
+  /** The database's time, never ahead of it. Undefined until it was heard once. */
   now(): Instant | undefined;
-  /** Whether the key was used by this node a short while ago; may be wrong either way, hardly ever for yes. */
+  /** Whether this node used the key a short while ago. A hint: it may be wrong either way, a yes hardly ever. */
   wasUsed(keyText: string): boolean;
 
   /**
-   * Somebody is about to lock these and change them: what is remembered of them will not be so for long. Says which
-   * flight was the last one to change any of them; whoever locks before it has landed makes it fail.
+   * A batch is about to lock and change these balances: drops them, and caches nothing about them until every such batch
+   * has called `resume`. Returns the last flight that changed any of them: a lock taken before it has landed makes it fail.
    */
-  lend(keys: readonly BalanceKey[]): number;
-  /** Until everybody who has them is done with them, nothing is learnt about them. */
-  takeBack(keys: readonly BalanceKey[]): void;
+  suspend(keys: readonly BalanceKey[]): number;
+  resume(keys: readonly BalanceKey[]): void;
   learnBalances(rows: Iterable<BalanceRow>): void;
   learnRows(rows: ReadonlyMap<Table<unknown>, ReadonlyMap<string, unknown>>): void;
-  /** The time of the database, and when this node heard of it, by its own counter. */
+  /** The database's time, and when this node heard of it, by its monotonic clock. */
   learnTime(nowNs: Instant, heardAt: bigint): void;
   learnKey(keyText: string): void;
   forgetBalances(keys: readonly BalanceKey[]): void;
   forgetRows(table: Table<unknown>, keys: Iterable<string>): void;
 };
 
-type Cache<Value> = {
+type Lru<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
 };
 
-/** Keeps what was used last: the younger half whole, of the older half what is asked for again. */
-export function createCache<Value>(entriesMax: number): Cache<Value> {
+/** Keeps recently used entries in two generations: when the young one is full, the old one is dropped. */
+export function createLru<Value>(entriesMax: number): Lru<Value> {
   let young = new Map<string, Value>();
   let old = new Map<string, Value>();
   function set(key: string, value: Value): void {
@@ -76,8 +75,8 @@ function hash(text: string): number {
 }
 
 /**
- * Texts that were added lately, by their hash alone: nothing that the garbage collector would have to look after, as
- * thousands of texts a second would be that are kept for a minute each.
+ * Texts that were added recently, by their hash alone: thousands of texts a second that each live for a minute would be
+ * work for the garbage collector.
  */
 export function createRecent(entriesMax: number): { has(text: string): boolean; add(text: string): void } {
   const hashes = new Uint32Array(entriesMax);
@@ -95,19 +94,19 @@ export function createRecent(entriesMax: number): { has(text: string): boolean; 
 
 const NS_PER_SECOND = 1_000_000_000n;
 
-export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memory {
-  // Two steps: a text put together for each lookup would have to be hashed anew each time.
-  const balances = new Map<string, Cache<BalanceRow>>();
-  /** How many have each of them. */
-  const lent = new Map<string, number>();
-  const rows = new Map<Table<unknown>, Cache<unknown>>();
-  const keys = createRecent(LIMITS.rememberedKeysMax);
+export function createCache(hrtime: () => bigint = process.hrtime.bigint): Cache {
+  // Two levels: a concatenated key would have to be hashed again for each lookup.
+  const balances = new Map<string, Lru<BalanceRow>>();
+  /** How many batches have suspended each balance. */
+  const suspended = new Map<string, number>();
+  const rows = new Map<Table<unknown>, Lru<unknown>>();
+  const keys = createRecent(LIMITS.cachedKeysMax);
   let clock: { readonly offset: bigint; readonly heardAt: bigint } | undefined;
 
-  function cacheOf<Key, Value>(caches: Map<Key, Cache<Value>>, key: Key, entriesMax: number): Cache<Value> {
+  function cacheOf<Key, Value>(caches: Map<Key, Lru<Value>>, key: Key, entriesMax: number): Lru<Value> {
     let cache = caches.get(key);
     if (cache === undefined) {
-      cache = createCache<Value>(entriesMax);
+      cache = createLru<Value>(entriesMax);
       caches.set(key, cache);
     }
     return cache;
@@ -123,40 +122,40 @@ export function createMemory(hrtime: () => bigint = process.hrtime.bigint): Memo
     now: () => clock && clock.offset + hrtime(),
     wasUsed: keys.has,
 
-    lend(keysLent) {
+    suspend(keysGiven) {
       let flight = 0;
-      for (const { profileId, asset } of keysLent) {
+      for (const { profileId, asset } of keysGiven) {
         flight = Math.max(flight, balances.get(asset)?.get(profileId)?.flight ?? 0);
         const text = balanceKeyText(profileId, asset);
-        lent.set(text, (lent.get(text) ?? 0) + 1);
+        suspended.set(text, (suspended.get(text) ?? 0) + 1);
       }
-      forgetBalances(keysLent);
+      forgetBalances(keysGiven);
       return flight;
     },
-    takeBack(keysLent) {
-      for (const { profileId, asset } of keysLent) {
+    resume(keysGiven) {
+      for (const { profileId, asset } of keysGiven) {
         const text = balanceKeyText(profileId, asset);
-        const count = lent.get(text)! - 1;
-        if (count === 0) lent.delete(text);
-        else lent.set(text, count);
+        const count = suspended.get(text)! - 1;
+        if (count === 0) suspended.delete(text);
+        else suspended.set(text, count);
       }
     },
     learnBalances(learnt) {
       for (const row of learnt) {
-        if (lent.size > 0 && lent.has(balanceKeyText(row.profileId, row.asset))) continue;
-        cacheOf(balances, row.asset, LIMITS.rememberedBalancesMax).set(row.profileId, row);
+        if (suspended.size > 0 && suspended.has(balanceKeyText(row.profileId, row.asset))) continue;
+        cacheOf(balances, row.asset, LIMITS.cachedBalancesMax).set(row.profileId, row);
       }
     },
     learnRows(learnt) {
       for (const [table, found] of learnt) {
-        if (table.canRemember === undefined) continue;
-        const cache = cacheOf(rows, table, LIMITS.rememberedRowsMax);
-        for (const [key, row] of found) if (table.canRemember(row)) cache.set(key, row);
+        if (table.canCache === undefined) continue;
+        const cache = cacheOf(rows, table, LIMITS.cachedRowsMax);
+        for (const [key, row] of found) if (table.canCache(row)) cache.set(key, row);
       }
     },
     learnTime(nowNs, heardAt) {
       const offset = nowNs - heardAt;
-      // Answers are late, some more and some less: of those of a second the quickest one is nearest to the truth.
+      // Answers are delayed by different amounts: of those of one second, the quickest is nearest to the truth.
       if (clock === undefined || offset > clock.offset || heardAt - clock.heardAt > NS_PER_SECOND)
         clock = { offset, heardAt };
     },

@@ -1,4 +1,4 @@
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../../limits.ts';
 import { bestSets } from './gridlock.ts';
 import { type Account, covered, type Member, type Positions, post } from './positions.ts';
 

@@ -1,4 +1,4 @@
-import { UNITS_MAX } from '../kernel/amount.ts';
+import { UNITS_MAX } from '../../kernel/amount.ts';
 
 /** The arithmetic of netting: what each balance has, by number, and what each transaction does to it. */
 export type Positions = bigint[];

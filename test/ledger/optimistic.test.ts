@@ -10,10 +10,10 @@ import { profileTable } from '../../src/profiles/store.ts';
 import { hearing } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
-  ahead,
   auditLines,
   createTestWritePath,
   fund,
+  optimistic,
   pay,
   problemOf,
   startNode,
@@ -48,36 +48,36 @@ async function remembered(units: bigint): Promise<[alice: string, bob: string]> 
   return profiles;
 }
 
-describe('a command that goes ahead', () => {
-  it('asks nothing, and is not refused what was remembered rightly', async () => {
+describe('a command of the optimistic lane', () => {
+  it('is committed without a read when the cache is right', async () => {
     const [alice, bob] = await remembered(10n);
-    for (let count = 0; count < 5; count += 1) await node.path.submit(ahead(pay(alice, bob, 'USD', 2n)));
+    for (let count = 0; count < 5; count += 1) await node.path.submit(optimistic(pay(alice, bob, 'USD', 2n)));
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([0n, 20n]);
-    const { message } = await problemOf(node.path.submit(ahead(pay(alice, bob, 'USD', 2n))));
+    const { message } = await problemOf(node.path.submit(optimistic(pay(alice, bob, 'USD', 2n))));
     expect(message).toContain('has 0 USD available');
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is decided anew when another node has changed the balance', async () => {
+  it('is decided again when another node has changed the balance', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(pay(alice, bob, 'USD', 4n));
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 5n)));
-    expect(node.path.troubles).toEqual(['not-as-remembered']);
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 5n)));
+    expect(node.path.troubles).toEqual(['stale-cache']);
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([1n, 19n]);
   });
 
-  it('is not refused on what is only remembered', async () => {
+  it('is not refused from the cache', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(fund(alice, 'USD', 90n));
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 100n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 100n)));
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([0n, 110n]);
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is refused when another node has spent what is remembered', async () => {
+  it('is refused when another node has spent the cached balance', async () => {
     const [alice, bob] = await remembered(10n);
     await other.path.submit(pay(alice, bob, 'USD', 8n));
-    const { slug, meta } = await problemOf(node.path.submit(ahead(pay(alice, bob, 'USD', 5n))));
+    const { slug, meta } = await problemOf(node.path.submit(optimistic(pay(alice, bob, 'USD', 5n))));
     expect(slug).toBe('insufficient-funds');
     expect(meta).toMatchObject({ available: '0.02', needed: '0.05' });
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([2n, 18n]);
@@ -86,7 +86,7 @@ describe('a command that goes ahead', () => {
   it('is a replay when its key was used: here just now, here long ago, or elsewhere', async () => {
     const [alice, bob] = await remembered(1_000n);
     const customerId = newId();
-    const keyed = (refId: string) => ahead(withKey(pay(alice, bob, 'USD', 1n), { customerId, refId }));
+    const keyed = (refId: string) => optimistic(withKey(pay(alice, bob, 'USD', 1n), { customerId, refId }));
     expect(await node.path.submit(keyed('here'))).toMatchObject({ replayed: false });
     expect(await node.path.submit(keyed('here'))).toMatchObject({ replayed: true });
     expect(await other.path.submit(keyed('there'))).toMatchObject({ replayed: false });
@@ -105,7 +105,9 @@ describe('a command that goes ahead', () => {
       for (let count = 0; count < 100; count += 1) {
         all.push(
           node.path.submit(
-            ahead(pay(...(count % 3 === 0 ? ([bob, alice] as const) : ([alice, bob] as const)), 'USD', 1n)),
+            optimistic(
+              pay(...(count % 3 === 0 ? ([bob, alice] as const) : ([alice, bob] as const)), 'USD', 1n),
+            ),
           ),
         );
       }
@@ -116,16 +118,16 @@ describe('a command that goes ahead', () => {
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is decided anew, and so are all that were decided on it, when it fails with others behind it', async () => {
+  it('is decided again, with all that were decided on it, when it fails with others behind it', async () => {
     const [alice, bob] = await remembered(100_000n);
     await other.path.submit(pay(alice, bob, 'USD', 1n));
     const payments = Array.from({ length: 3 * LIMITS.secondBatchCommandsMin }, () =>
-      ahead(pay(alice, bob, 'USD', 1n)),
+      optimistic(pay(alice, bob, 'USD', 1n)),
     );
     await Promise.all(payments.map((payment) => node.path.submit(payment)));
     const paid = 1n + BigInt(payments.length);
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([100_000n - paid, 100_000n + paid]);
-    expect(node.path.troubles).toContain('not-as-remembered');
+    expect(node.path.troubles).toContain('stale-cache');
   });
 
   it('never goes through with a row that could not be sent', async () => {
@@ -140,13 +142,13 @@ describe('a command that goes ahead', () => {
     const plain = pay(alice, bob, 'USD', 1n);
     const broken: Command<string> = {
       ...plain,
-      ahead: true,
+      optimistic: true,
       decide: (view) => ({ ...plain.decide(view), writes: [write(unsendable, 'x', 'x')] }) as never,
     };
     const results = await Promise.allSettled([
-      node.path.submit(ahead(pay(alice, bob, 'USD', 2n))),
+      node.path.submit(optimistic(pay(alice, bob, 'USD', 2n))),
       node.path.submit(broken),
-      node.path.submit(ahead(pay(alice, bob, 'USD', 3n))),
+      node.path.submit(optimistic(pay(alice, bob, 'USD', 3n))),
     ]);
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([5n, 15n]);
@@ -165,13 +167,13 @@ describe('a command that goes ahead', () => {
     const plain = pay(alice, bob, 'USD', 1n);
     await node.path.submit({
       ...plain,
-      ahead: true,
+      optimistic: true,
       decide: (view) => ({ ...plain.decide(view), writes: [write(unreadable, 'x', 'x')] }) as never,
     });
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([9n, 11n]);
   });
 
-  it('is refused a profile that was disabled after it had been remembered', async () => {
+  it('is refused when the profile was disabled after it had been cached', async () => {
     const [alice, bob] = await remembered(10n);
     await test.database.query(
       `insert into profiles (id, customer_id, nickname, type, created_at_ns) values ($1, $2, 'alice', 'NORMAL', 1)`,
@@ -180,7 +182,7 @@ describe('a command that goes ahead', () => {
     const plain = pay(alice, bob, 'USD', 1n);
     const careful: Command<string> = {
       ...plain,
-      ahead: true,
+      optimistic: true,
       reads: [read(profileTable, alice)],
       decide: (view) =>
         view.row(profileTable, alice)?.status === 'ACTIVE'
@@ -193,7 +195,7 @@ describe('a command that goes ahead', () => {
     await test.database.query(`update profiles set status = 'DISABLED' where id = $1`, [alice]);
     expect((await problemOf(node.path.submit({ ...careful }))).message).toBe('disabled');
     expect(await availableOf(alice)).toBe(8n);
-    expect(node.path.troubles).toEqual(['not-as-remembered']);
+    expect(node.path.troubles).toEqual(['stale-cache']);
   });
 
   it('has instants after all others of its balances, whatever this node thinks what time it is', async () => {
@@ -202,8 +204,8 @@ describe('a command that goes ahead', () => {
       'update balances set moved_at_ns = moved_at_ns + 3600000000000 where profile_id = $1',
       [alice],
     );
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     const rows = await test.database.query<{ at_ns: bigint }>(
       'select distinct at_ns from entries where owner_id = $1 order by at_ns',
       [bob],
@@ -234,13 +236,13 @@ describe('a command that goes ahead', () => {
     );
     await path.submit(fund(alice, 'USD', 1n));
     await path.submit(fund(bob, 'USD', 1n));
-    await path.submit(ahead(pay(bob, alice, 'USD', 1n)));
+    await path.submit(optimistic(pay(bob, alice, 'USD', 1n)));
     await other.path.submit(pay(alice, bob, 'USD', 500n));
-    const first = path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    const first = path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     // What it would have made of the balance is not forgotten yet, and has the same instant as what the other node made.
     await rolledBack;
     const others = Array.from({ length: LIMITS.secondBatchCommandsMin }, () =>
-      path.submit(ahead(pay(alice, bob, 'USD', 1n))),
+      path.submit(optimistic(pay(alice, bob, 'USD', 1n))),
     );
     await Promise.all([first, ...others]);
     const paid = 500n + 1n + BigInt(others.length);

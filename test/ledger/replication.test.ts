@@ -4,9 +4,9 @@ import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import {
-  ahead,
   auditLines,
   fund,
+  optimistic,
   pay,
   problemOf,
   startNode,
@@ -18,7 +18,7 @@ import { type FaultyProxy, startProxy } from './proxy.ts';
 
 const LANES = [
   ['pessimistic', (command: Command<string>) => command],
-  ['optimistic', ahead],
+  ['optimistic', optimistic],
 ] as const;
 
 const WAITS_FOR_STANDBY = `pid from pg_stat_activity where wait_event = 'SyncRep' and datname = 'ferry'`;
@@ -54,8 +54,8 @@ describe('with synchronous replication', () => {
 
   it.each([
     ['pessimistic', 'pg_terminate_backend', (command: Command<string>) => command],
-    ['optimistic', 'pg_terminate_backend', ahead],
-    ['optimistic', 'pg_cancel_backend', ahead],
+    ['optimistic', 'pg_terminate_backend', optimistic],
+    ['optimistic', 'pg_cancel_backend', optimistic],
   ] as const)(
     'a transfer (%s) whose wait for the standby is cut off by %s is acknowledged only once the standby has it',
     {
@@ -63,7 +63,7 @@ describe('with synchronous replication', () => {
     },
     async (_lane, how, of) => {
       const customerId = newId();
-      await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+      await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
       const seenBefore = (await balancesOf(pair.primary.database, bob))[0]!.available;
       await pair.standby.kill();
       const command = () => of(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'lost' }));
@@ -73,7 +73,7 @@ describe('with synchronous replication', () => {
       while ((await balancesOf(pair.primary.database, bob))[0]!.available === seenBefore) await sleep(20);
       const replay = problemOf(node.path.submit(command()));
       expect((await first).slug).toBe('unavailable');
-      expect((await first).message).toMatch(/its outcome is not known yet/);
+      expect((await first).message).toMatch(/the outcome is not known yet/);
       expect((await replay).slug).toBe('unavailable');
 
       await pair.standby.start();
@@ -107,7 +107,7 @@ describe('with synchronous replication', () => {
       .poll(async () => (await problemOf(node.path.submit(pay(alice, bob, 'USD', 1n)))).message, {
         timeout: 60_000,
       })
-      .toBe('The standby does not confirm commits; nothing was done.');
+      .toBe('The standby of the database does not confirm commits. Nothing was executed; retry.');
     expect((await first).slug).toBe('unavailable');
     await pair.standby.start();
     await expect
@@ -144,7 +144,7 @@ describe('a commit in doubt', () => {
   async function fundedPair(): Promise<[string, string]> {
     const [alice, bob] = [newId(), newId()];
     for (const profile of [alice, bob]) await node.path.submit(fund(profile, 'USD', 100n));
-    await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     return [alice, bob];
   }
 
@@ -190,7 +190,7 @@ describe('a commit in doubt', () => {
       await node.path
         .submit(pay(alice, bob, 'USD', 1n))
         .catch(() => node.path.submit(pay(alice, bob, 'USD', 1n)));
-      await node.path.submit(ahead(pay(alice, bob, 'USD', 1n)));
+      await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
       proxy.failNextCommit({ kind: 'answer-lost', isLast: true });
       let isAnswered = false;
       const answer = node.path.submit(of(pay(alice, bob, 'USD', 10n))).finally(() => {

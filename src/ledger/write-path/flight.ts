@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { Connection, Database } from '../database/database.ts';
-import { DatabaseAway } from '../database/failure.ts';
-import type { Assets } from '../kernel/asset.ts';
-import type { Instant } from '../kernel/instant.ts';
+import type { Connection, Database } from '../../database/database.ts';
+import { DatabaseUnavailable } from '../../database/failure.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import type { Instant } from '../../kernel/instant.ts';
+import { createBook } from '../book.ts';
+import type { BalanceKey, Command, Table } from '../command.ts';
+import { createDecider, type Decided, type Verdict } from '../decide.ts';
+import * as store from '../store.ts';
 import { BatchFailure, type Doubt, readsOf } from './batch.ts';
-import { createBook } from './book.ts';
-import type { BalanceKey, Command, Table } from './command.ts';
-import { createDecider, type Decided, type Verdict } from './decide.ts';
-import type { Memory } from './memory.ts';
-import * as store from './store.ts';
+import type { Cache } from './cache.ts';
 
 /**
- * Batches that do not ask first. They are decided on what the node remembers of the batches before, also of those that
- * are still under way, and sent whole: what they were decided on, to be confirmed; all rows; the commit. So the
- * database never waits for the node in the middle of a transaction, and has the next one at hand when it has committed.
- * Where something is not as it was remembered, nothing is written, and the commands are decided on what is there.
+ * A batch of the optimistic lane. It is decided on cached balances, which include the effects of batches still in flight,
+ * and sent whole: the statements that confirm what it was decided on, all rows, the commit. So the database never waits
+ * for the node in the middle of a transaction, and has the next one at hand when it has committed. If the cache was
+ * stale, nothing is written, and the commands are decided again on locked rows.
  */
 
 /** A connection whose end can be detected (see `markSession`), and the timeline of its server. */
@@ -39,23 +39,22 @@ export async function openSession(database: Database): Promise<Session> {
   return { connection, ...marked };
 }
 
-/** A batch that was sent. */
 export type Flight = {
-  /** One for each command; undefined for those that can only be decided on what the database says. */
+  /** One for each command; undefined for those that must be decided on locked rows. */
   readonly verdicts: readonly (Verdict | undefined)[];
   readonly lastInstant: Instant;
   readonly changed: readonly BalanceKey[];
-  /** Rejects with a BatchFailure: nothing is committed then, or in doubt. Undefined when there was nothing to send. */
+  /** Rejects with a BatchFailure if nothing is committed, or the commit is in doubt. Undefined if nothing was sent. */
   readonly committed: Promise<void> | undefined;
 };
 
-function isRemembered(command: Command<unknown>, memory: Memory): boolean {
-  if (command.key !== undefined && memory.wasUsed(store.keyText(command.key))) return false;
+function isCached(command: Command<unknown>, cache: Cache): boolean {
+  if (command.key !== undefined && cache.wasUsed(store.keyText(command.key))) return false;
   for (const { profileId, asset } of command.balances) {
-    if (memory.balance(profileId, asset) === undefined) return false;
+    if (cache.balance(profileId, asset) === undefined) return false;
   }
   for (const { table, key } of command.reads ?? []) {
-    if (memory.row(table, key) === undefined) return false;
+    if (cache.row(table, key) === undefined) return false;
   }
   return true;
 }
@@ -67,7 +66,7 @@ type Answers = {
   readonly commit: Promise<unknown>;
 };
 
-/** The whole transaction, in one flight. Throws, without having sent the commit, what cannot be sent. */
+/** Sends the whole transaction. Throws, before the commit is sent, if a row cannot be sent. */
 function sendAll(
   { connection }: Session,
   { book, acceptedKeys, writes, batchId, nowNs }: Decided,
@@ -75,7 +74,7 @@ function sendAll(
   sent: Promise<unknown>[],
 ): Answers {
   sent.push(connection.query('begin'));
-  // The locks first, and in the same order as everybody; then the keys: as all nodes do.
+  // Balances first, in the lock order of all nodes, then keys.
   const changed = store.changeBalances(connection, book.changedRows(), book.before, nowNs);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
@@ -84,7 +83,8 @@ function sendAll(
   const deltas = store.insertSystemDeltas(connection, book.entries);
   if (deltas !== undefined) sent.push(deltas);
   for (const table of writes.tables) {
-    if (table.sendsAtOnce !== true) throw new Error(`rows of ${table.name} cannot be written ahead`);
+    if (table.sendsAtOnce !== true)
+      throw new Error(`rows of ${table.name} cannot be written by the optimistic lane`);
     sent.push(table.write!(connection, writes.rowsOf(table), batchId));
   }
   const commit = connection.query('commit');
@@ -100,60 +100,60 @@ async function conclude(
 ): Promise<void> {
   const requireConfirmed = (): void => {
     if (session.connection.isOpen()) return;
-    throw new BatchFailure(new DatabaseAway(new Error('the connection ended with the commit')), doubt);
+    throw new BatchFailure(new DatabaseUnavailable(new Error('the connection ended with the commit')), doubt);
   };
   try {
     await Promise.all(statements);
   } catch (error) {
-    // A statement that failed at the server lets none come after it. One whose answer could only not be read here does.
+    // The server skips what follows a failed statement. If only its answer could not be read here, the commit went through.
     const isCommitted = await commit?.then(
       () => true,
       () => false,
     );
     if (isCommitted === true) return requireConfirmed();
-    // By itself: together with statements that fail it would be skipped like them, and prove nothing.
+    // After all of them: in one flight with a statement that fails, the rollback would be skipped and prove nothing.
     await Promise.allSettled(statements);
     // Only a connection that still answers proves that the server refused.
     const answers = await session.connection.query('rollback').then(
       () => true,
       () => false,
     );
-    throw answers ? new BatchFailure(error) : new BatchFailure(new DatabaseAway(error), doubt);
+    throw answers ? new BatchFailure(error) : new BatchFailure(new DatabaseUnavailable(error), doubt);
   }
   requireConfirmed();
 }
 
-/** Decides all commands that it can, and sends them, before it comes back. */
-export function sendAhead(
+/** Decides as many of the commands as it can and sends them, all before it returns. */
+export function sendFlight(
   session: Session,
-  memory: Memory,
+  cache: Cache,
   assets: Assets,
   commands: readonly Command<unknown>[],
   after: Instant,
-  /** Which flight this is. */
+  /** The number of this flight. */
   flight: number,
 ): Flight {
-  const book = createBook(memory.balance, assets);
-  const nowNs = memory.now();
-  const ground = { book, nowNs: nowNs ?? after, row: memory.row, usedKey: () => undefined };
+  const book = createBook(cache.balance, assets);
+  const nowNs = cache.now();
+  const ground = { book, nowNs: nowNs ?? after, row: cache.row, usedKey: () => undefined };
   const decider = createDecider(ground, after);
   const taken: Command<unknown>[] = [];
   const verdicts = commands.map((command): Verdict | undefined => {
-    if (nowNs === undefined || !isRemembered(command, memory)) return undefined;
+    if (nowNs === undefined || !isCached(command, cache)) return undefined;
     const verdict = decider.decide(command);
-    // Whoever is refused is so by what is there, not by what is remembered.
-    if (verdict.kind === 'refused' || verdict.kind === 'faulty') return undefined;
+    // Never refuse from the cache; decide again against the database.
+    if (verdict.kind === 'refused' || verdict.kind === 'bug') return undefined;
     taken.push(command);
     return verdict;
   });
   const decided = decider.decided();
   const changed = book.changedRows();
   const { lastInstant } = decided;
-  // Without an entry there would be nothing to tell a commit in doubt by.
+  // Without an entry there would be nothing to recognise a commit in doubt by.
   if (book.entries.length === 0) {
     return { verdicts: commands.map(() => undefined), lastInstant: after, changed, committed: undefined };
   }
-  for (const text of decided.acceptedKeys.keys()) memory.learnKey(text);
+  for (const text of decided.acceptedKeys.keys()) cache.learnKey(text);
   for (const row of changed) row.flight = flight;
   const reads = readsOf(taken);
   const doubt: Doubt = {
@@ -164,15 +164,15 @@ export function sendAhead(
       (await store.sessionHasEnded(database, session.mark)) ? 'committed' : 'in progress',
   };
   const forget = (): void => {
-    memory.forgetBalances(changed);
-    for (const [table, keys] of reads) memory.forgetRows(table, keys);
+    cache.forgetBalances(changed);
+    for (const [table, keys] of reads) cache.forgetRows(table, keys);
   };
   const sent: Promise<unknown>[] = [];
   let answers: Answers | undefined;
   try {
     answers = sendAll(session, decided, reads, sent);
     answers.changed.then(
-      ([row]) => memory.learnTime(row!.now_ns, process.hrtime.bigint()),
+      ([row]) => cache.learnTime(row!.now_ns, process.hrtime.bigint()),
       () => undefined,
     );
   } catch (error) {

@@ -1,0 +1,91 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { DECIMALS_MAX } from '../kernel/amount.ts';
+import type { Networks } from '../networks/register.ts';
+
+/**
+ * The shape of the JSON file that FERRY_CONFIG names. Objects are closed, because an ignored typo would be a fee or an
+ * issuer that is not set. `expected` completes the sentence "the entry must be …"; without it the sentence comes from the
+ * schema itself, see `validate.ts`.
+ */
+
+const closed = { additionalProperties: false } as const;
+
+const Name = Type.String({ minLength: 1, expected: 'a non-empty string' });
+const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
+
+/** Any keys. A Record would not check the value of a key with a line break, which its pattern does not match. */
+function MapOf<Value extends TSchema>(value: Value) {
+  return Type.Unsafe<Readonly<Record<string, Static<Value>>>>(
+    Type.Object({}, { additionalProperties: value }),
+  );
+}
+
+const networksOf = ({ cryptoNetworks }: Networks) =>
+  Type.Unsafe<Readonly<Record<string, string>>>(
+    Type.Object(Object.fromEntries(cryptoNetworks.map((network) => [network, Type.Optional(Name)])), closed),
+  );
+
+const assetOf = (networks: Networks) =>
+  Type.Object(
+    {
+      code: Type.String({
+        pattern: '^[A-Z][A-Z0-9]{1,11}$',
+        expected: '2 to 12 capital letters or digits that start with a letter',
+      }),
+      decimals: Type.Integer({
+        minimum: 0,
+        maximum: DECIMALS_MAX,
+        expected: `an integer from 0 to ${DECIMALS_MAX}`,
+      }),
+      kind: Type.Enum(['FIAT', 'CRYPTO', 'STABLECOIN']),
+      /** Network name to contract or mint address. Absent: the asset only moves inside the service. */
+      networks: Type.Optional(networksOf(networks)),
+      operator_minted: Type.Optional(Type.Boolean()),
+    },
+    closed,
+  );
+
+const CryptoFees = MapOf(MapOf(Decimal));
+
+const Fees = Type.Object(
+  {
+    fiat: Type.Optional(MapOf(Decimal)),
+    crypto: Type.Optional(CryptoFees),
+    deposits: Type.Optional(
+      Type.Object(
+        {
+          fiat: Type.Optional(
+            MapOf(
+              Type.Union([Decimal, MapOf(Decimal)], {
+                expected: 'a decimal string such as "0.5", or an object with one for each asset',
+              }),
+            ),
+          ),
+          crypto: Type.Optional(CryptoFees),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+);
+
+const Issuer = Type.Object({ issuer: Name, jwks_url: Name, audience: Name, customer_claim: Name }, closed);
+
+/** The names of networks come from the register. */
+export const configFileSchema = (networks: Networks) =>
+  Type.Object(
+    {
+      assets: Type.Optional(Type.Array(assetOf(networks))),
+      fees: Type.Optional(Fees),
+      prices: Type.Optional(MapOf(Decimal)),
+      external_issuer: Type.Optional(Issuer),
+      /** A string, because a JSON number of that size may be rounded. */
+      rent_lamports_per_day_max: Type.Optional(
+        Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),
+      ),
+    },
+    closed,
+  );
+
+export type ConfigFileContent = Static<ReturnType<typeof configFileSchema>>;

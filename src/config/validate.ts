@@ -1,0 +1,93 @@
+import type { TSchema } from 'typebox';
+import { Pointer, Value } from 'typebox/value';
+
+/** Turns the first thing that is wrong with a configuration file into one clause that names the entry. */
+
+type Fault = ReturnType<typeof Value.Errors>[number];
+
+/** Long enough to recognize the value, short enough to keep the sentence readable. */
+const SHOWN_CHARACTERS_MAX = 60;
+
+export function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'undefined';
+  return text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}…` : text;
+}
+
+function append(path: string, name: string): string {
+  if (!/^[\w-]+$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/** The entry that a JSON pointer leads to: `/assets/0/code` is at `assets[0].code`. */
+function locate(content: unknown, pointer: string): { readonly path: string; readonly value: unknown } {
+  let path = '';
+  let value = content;
+  for (const name of Pointer.Indices(pointer)) {
+    path = Array.isArray(value) ? `${path}[${name}]` : append(path, name);
+    // Only own entries: `__proto__` is a name like any other in JSON.
+    value = Object.getOwnPropertyDescriptor(value, name)?.value;
+  }
+  return { path, value };
+}
+
+/** The keywords of JSON Schema that the texts are made of, and our own `expected`. */
+type Keywords = {
+  readonly expected?: string;
+  readonly enum?: readonly string[];
+  readonly type?: string;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly additionalProperties?: unknown;
+};
+
+/** What the entry must be, as the schema says it. */
+function expectation({ expected, enum: values, type }: Keywords): string {
+  if (expected !== undefined) return expected;
+  if (values !== undefined) return `one of ${values.join(', ')}`;
+  if (type === 'boolean') return 'true or false';
+  if (type === 'array') return 'a list';
+  return type === 'object' ? 'an object' : `a ${type}`;
+}
+
+function schemaAt(schema: TSchema, { schemaPath }: Fault): Keywords {
+  return Pointer.Get(schema, schemaPath.slice(1)) as Keywords;
+}
+
+function clause(schema: TSchema, content: unknown, fault: Fault): string {
+  const at = schemaAt(schema, fault);
+  const { path, value } = locate(content, fault.instancePath);
+  const properties = at.properties ?? {};
+  if (fault.keyword === 'additionalProperties') {
+    const [unknown] = fault.params.additionalProperties;
+    return `${append(path, unknown!)} is not a known entry: use ${Object.keys(properties).join(', ')}`;
+  }
+  if (fault.keyword === 'required') {
+    const [missing] = fault.params.requiredProperties;
+    return `${append(path, missing!)} is missing: it must be ${expectation(properties[missing!]!)}`;
+  }
+  return `${path === '' ? 'the file' : path} must be ${expectation(at)}, not ${shown(value)}`;
+}
+
+/**
+ * The errors that say something of their own. An object whose values break a schema, or whose name is unknown, is
+ * reported twice, for the entry and for the object: an unknown name is clearer as the latter, a wrong value as the former.
+ * A union is reported for itself and for each branch: an error inside a branch is clearer than that no branch fits.
+ */
+function essential(schema: TSchema, faults: readonly Fault[]): readonly Fault[] {
+  const isInside = (inner: Fault, outer: Fault): boolean =>
+    inner.instancePath.startsWith(`${outer.instancePath}/`);
+  const unions = faults.filter(({ keyword }) => keyword === 'anyOf');
+  return faults.filter((fault) => {
+    if (fault.keyword === 'boolean') return false;
+    if (fault.keyword === 'additionalProperties')
+      return schemaAt(schema, fault).additionalProperties === false;
+    if (fault.keyword === 'anyOf') return !faults.some((one) => isInside(one, fault));
+    return !unions.some((union) => union.instancePath === fault.instancePath);
+  });
+}
+
+/** Undefined if the content has the shape. An unknown name comes first: a typo explains the missing entry. */
+export function shapeFault(schema: TSchema, content: unknown): string | undefined {
+  const faults = essential(schema, Value.Errors(schema, content));
+  const fault = faults.find(({ keyword }) => keyword === 'additionalProperties') ?? faults[0];
+  return fault && clause(schema, content, fault);
+}

@@ -1,0 +1,204 @@
+import type { Database } from '../../database/database.ts';
+import type { Assets } from '../../kernel/asset.ts';
+import { backOffMs } from '../../kernel/back-off.ts';
+import { createModes } from '../../kernel/mode.ts';
+import { LIMITS } from '../../limits.ts';
+import { BatchFailure } from './batch.ts';
+import type { Cache } from './cache.ts';
+import type { Executor } from './execute.ts';
+import { type Flight, openSession, type Session, sendFlight } from './flight.ts';
+import type { Flights } from './flights.ts';
+import type { WritePathObserver } from './observer.ts';
+import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
+
+/**
+ * The lane for commands that may be decided on cached balances, which the transaction then confirms. All of them go over
+ * one connection, so that each batch comes after those that it was decided on.
+ *
+ *             first command            connected
+ *   CLOSED ───────────────────> OPENING ────────> OPEN
+ *     ^  ^                         │                │
+ *     │  └──── refused ────────────┘                │
+ *     └──── idle, or the connection is lost; and nothing is in flight
+ *
+ * What cannot be decided here goes to the pessimistic lane: one command, if the cache lacks something or it would be refused;
+ * a batch, if it failed; and after a failure everything for a while, since nodes that share balances fail every time.
+ */
+export type OptimisticLane = {
+  /** False while commands have to take the pessimistic lane. */
+  takes(): boolean;
+  push(waiting: Waiting): void;
+  readonly queued: number;
+  pump(): void;
+  isIdle(): boolean;
+  close(): void;
+};
+
+type Dependencies = {
+  readonly database: Database;
+  readonly assets: Assets;
+  readonly observer: WritePathObserver;
+  readonly cache: Cache;
+  readonly flights: Flights;
+  readonly executor: Executor;
+  queued(): number;
+  /** Commands that this lane cannot execute. */
+  passOn(waiting: readonly Waiting[]): void;
+  recover(batch: readonly Waiting[], failure: BatchFailure): void;
+  readonly pump: { now(): void; soon(): void };
+};
+
+type Mode =
+  | { readonly name: 'CLOSED' }
+  | { readonly name: 'OPENING' }
+  | { readonly name: 'OPEN'; readonly session: Session };
+
+type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
+
+const BACK_OFF = { firstMs: LIMITS.optimisticBackOffMs, maxMs: LIMITS.optimisticBackOffMaxMs };
+
+/** Where there are several callers, those that just got their answers are given a moment to come back. */
+function createGathering(resume: () => void): {
+  landed(count: number): void;
+  idleMs(): number;
+  isWorthWaiting(queued: number): boolean;
+} {
+  let last = { count: 0, landedMs: 0 };
+  let isWaiting = false;
+  return {
+    landed(count) {
+      last = { count, landedMs: performance.now() };
+    },
+    idleMs: () => performance.now() - last.landedMs,
+    isWorthWaiting(queued) {
+      if (last.count < LIMITS.gatherCommandsMin || queued >= last.count) return false;
+      const leftMs = last.landedMs + LIMITS.gatherMs - performance.now();
+      if (leftMs <= 0) return false;
+      if (!isWaiting) {
+        isWaiting = true;
+        setTimeout(() => {
+          isWaiting = false;
+          resume();
+        }, leftMs);
+      }
+      return true;
+    },
+  };
+}
+
+export function createOptimisticLane(dependencies: Dependencies): OptimisticLane {
+  const { database, assets, observer, cache, flights, executor, queued, passOn, recover, pump } =
+    dependencies;
+  const queue: Waiting[] = [];
+  const gathering = createGathering(pump.now);
+  const modes = createModes<Mode>(
+    'the optimistic lane',
+    { name: 'CLOSED' },
+    { CLOSED: ['OPENING'], OPENING: ['OPEN', 'CLOSED'], OPEN: ['CLOSED'] },
+  );
+  let failures = 0;
+  let closedUntilMs = 0;
+
+  async function open(): Promise<void> {
+    modes.become({ name: 'OPENING' });
+    try {
+      modes.become({ name: 'OPEN', session: await openSession(database) });
+      setTimeout(closeIfIdle, LIMITS.optimisticIdleMs).unref();
+    } catch {
+      modes.become({ name: 'CLOSED' });
+      // The pessimistic lane meets the same error, and reports it.
+      passOn(queue.splice(0));
+    }
+    pump.now();
+  }
+
+  function close(): void {
+    const mode = modes.now();
+    if (mode.name !== 'OPEN') return;
+    mode.session.connection.release();
+    modes.become({ name: 'CLOSED' });
+  }
+
+  /** Others may need the connection; and one that is idle for long may be lost without anybody knowing. */
+  function closeIfIdle(): void {
+    if (!modes.is('OPEN')) return;
+    const isIdle = flights.inFlight() === 0 && queue.length === 0;
+    if (isIdle && gathering.idleMs() >= LIMITS.optimisticIdleMs) close();
+    else setTimeout(closeIfIdle, LIMITS.optimisticIdleMs).unref();
+  }
+
+  function isWorthAFlight(): boolean {
+    const inFlight = flights.inFlight();
+    if (!isWorthABatch(queue.length, inFlight, LIMITS.flightsMax)) return false;
+    return inFlight > 0 || !gathering.isWorthWaiting(queue.length);
+  }
+
+  function send(session: Session): void {
+    const startedMs = performance.now();
+    const taken = takeBatch(queue, flights.inFlight());
+    observer.queue(queued());
+    const commands = taken.map((waiting) => waiting.command);
+    const flight = sendFlight(session, cache, assets, commands, executor.lastInstant(), flights.next());
+    executor.advance(flight.lastInstant);
+    const batch: Waiting[] = [];
+    const others: Waiting[] = [];
+    for (const [index, waiting] of taken.entries()) {
+      (flight.verdicts[index] === undefined ? others : batch).push(waiting);
+    }
+    if (others.length > 0) {
+      passOn(others);
+      pump.soon();
+    }
+    if (flight.committed === undefined) return;
+    flights.send();
+    const sent = { batch, flight, startedMs };
+    flight.committed.then(
+      () => finish(sent),
+      (error: unknown) => fail(sent, error),
+    );
+  }
+
+  function finish({ batch, flight, startedMs }: Sent): void {
+    flights.land();
+    gathering.landed(batch.length);
+    failures = 0;
+    // The next batch first: hundreds of answers take milliseconds, in which the database would have nothing to do.
+    pump.now();
+    const verdicts = flight.verdicts.filter((verdict) => verdict !== undefined);
+    answerAll(batch, verdicts, observer);
+    try {
+      observer.committed?.(flight.changed);
+      observer.batch(batch.length, performance.now() - startedMs);
+    } catch (error) {
+      observer.trouble('bug', error);
+    }
+  }
+
+  /** Nothing was written, or the commit is in doubt. */
+  function fail({ batch }: Sent, error: unknown): void {
+    flights.land();
+    failures += 1;
+    closedUntilMs = performance.now() + backOffMs(BACK_OFF, failures);
+    passOn(queue.splice(0));
+    recover(batch, error instanceof BatchFailure ? error : new BatchFailure(error));
+  }
+
+  return {
+    takes: () => performance.now() >= closedUntilMs,
+    push(waiting) {
+      queue.push(waiting);
+    },
+    get queued() {
+      return queue.length;
+    },
+    pump() {
+      let mode = modes.now();
+      if (mode.name === 'OPEN' && !mode.session.connection.isOpen() && flights.inFlight() === 0) close();
+      mode = modes.now();
+      if (mode.name === 'OPEN') while (isWorthAFlight()) send(mode.session);
+      else if (mode.name === 'CLOSED' && queue.length > 0) void open();
+    },
+    isIdle: () => flights.inFlight() === 0 && queue.length === 0 && !modes.is('OPENING'),
+    close,
+  };
+}

@@ -1,0 +1,86 @@
+import { LIMITS } from '../../limits.ts';
+import type { BatchFailure } from './batch.ts';
+import type { Executor } from './execute.ts';
+import type { WritePathObserver } from './observer.ts';
+import { isWorthABatch, rejectAll, takeBatch, type Waiting } from './queue.ts';
+
+/**
+ * The lane for every command: batches lock what they touch, decide on the locked rows, write and commit.
+ *
+ *             a place is free           commit cut off
+ *   QUEUED ───────────────────> RUNNING ───────────────> IN DOUBT
+ *                                  │                        │
+ *                                  └──────> ANSWERED <──────┘
+ *
+ * Only running batches take a place: one that is in doubt does nothing but wait, and holds up nobody.
+ */
+export type PessimisticLane = {
+  push(waiting: readonly Waiting[]): void;
+  readonly queued: number;
+  /** Starts as many batches as are worth it. */
+  pump(): void;
+  /** Executes a batch of the optimistic lane that was not committed there. */
+  recover(batch: readonly Waiting[], failure: BatchFailure): void;
+  /** A running batch is in doubt from now on, until the function that it gets is called. */
+  beginDoubt(): () => void;
+  isIdle(): boolean;
+};
+
+type Dependencies = {
+  readonly executor: Executor;
+  readonly observer: WritePathObserver;
+  /** Queued commands of the whole write path. */
+  queued(): number;
+  /** A batch has ended, or is in doubt: there may be a place for the next one. */
+  readonly pump: { now(): void; soon(): void };
+};
+
+export function createPessimisticLane(dependencies: Dependencies): PessimisticLane {
+  const { executor, observer, queued, pump } = dependencies;
+  const queue: Waiting[] = [];
+  let running = 0;
+  let inDoubt = 0;
+
+  async function run(batch: readonly Waiting[], work: Promise<void>): Promise<void> {
+    const started = performance.now();
+    running += 1;
+    try {
+      await work;
+    } catch (error) {
+      // Not reached by design; but a caller must never be left waiting.
+      rejectAll(batch, error);
+    }
+    running -= 1;
+    observer.batch(batch.length, performance.now() - started);
+    pump.now();
+  }
+
+  return {
+    push(waiting) {
+      queue.push(...waiting);
+    },
+    get queued() {
+      return queue.length;
+    },
+    pump() {
+      while (isWorthABatch(queue.length, running, LIMITS.batchesMax)) {
+        const batch = takeBatch(queue, running);
+        observer.queue(queued());
+        void run(batch, executor.execute(batch));
+      }
+    },
+    recover(batch, failure) {
+      void run(batch, executor.recover(batch, failure));
+    },
+    beginDoubt() {
+      running -= 1;
+      inDoubt += 1;
+      pump.soon();
+      return () => {
+        inDoubt -= 1;
+        running += 1;
+      };
+    },
+    isIdle: () => running === 0 && inDoubt === 0 && queue.length === 0,
+  };
+}

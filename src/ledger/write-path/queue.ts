@@ -1,0 +1,77 @@
+import { Problem, unavailable } from '../../kernel/problem.ts';
+import { LIMITS } from '../../limits.ts';
+import type { Command, Outcome } from '../command.ts';
+import type { Verdict } from '../decide.ts';
+import type { WritePathObserver } from './observer.ts';
+
+/** A command in a queue, with its caller. */
+export type Waiting = {
+  readonly command: Command<unknown>;
+  resolve(outcome: Outcome<unknown>): void;
+  reject(error: unknown): void;
+};
+
+/**
+ * While the database works on one batch, the next one is prepared and sent, so that neither side waits for the other. But
+ * only if enough commands are queued: the fixed cost of a batch is shared by its commands.
+ */
+export function isWorthABatch(queued: number, batchesInFlight: number, batchesMax: number): boolean {
+  if (batchesInFlight === 0) return queued > 0;
+  return queued >= LIMITS.secondBatchCommandsMin && batchesInFlight < batchesMax;
+}
+
+/**
+ * As many commands as fit into a batch, oldest first. If no batch is in flight, half of them, where that leaves enough for
+ * another batch: two that take turns keep both the node and the database busy, one keeps either waiting for the other.
+ */
+export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
+  const half = batchesInFlight === 0 && queue.length >= 2 * LIMITS.secondBatchCommandsMin;
+  const countMax = Math.min(half ? Math.ceil(queue.length / 2) : queue.length, LIMITS.batchCommandsMax);
+  let balances = 0;
+  let count = 0;
+  while (count < countMax) {
+    balances += queue[count]!.command.balances.length;
+    if (count > 0 && balances > LIMITS.batchBalancesMax) break;
+    count += 1;
+  }
+  return queue.splice(0, count);
+}
+
+/** Answers every caller of a committed batch. */
+export function answerAll(
+  batch: readonly Waiting[],
+  verdicts: readonly Verdict[],
+  observer: Pick<WritePathObserver, 'trouble'>,
+): void {
+  for (const [index, waiting] of batch.entries()) {
+    const verdict = verdicts[index]!;
+    if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
+    else if (verdict.kind === 'replay')
+      waiting.resolve({ replayed: true, resourceId: verdict.resourceId, request: verdict.request });
+    else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
+    else {
+      observer.trouble('bug', verdict.error);
+      waiting.reject(verdict.error);
+    }
+  }
+}
+
+export function rejectAll(batch: readonly Waiting[], error: unknown): void {
+  for (const waiting of batch) waiting.reject(error);
+}
+
+/** Repeating is safe only under a ref_id. Without one there is no Retry-After, for a client that would obey it. */
+export function rejectUnknown(batch: readonly Waiting[]): void {
+  const detail =
+    'The connection to the database was lost during the commit, and the outcome is not known yet.';
+  for (const { command, reject } of batch) {
+    reject(
+      command.key === undefined
+        ? new Problem(
+            'unavailable',
+            `${detail} The request had no ref_id: check whether it was executed before you repeat it.`,
+          )
+        : unavailable(`${detail} Retry with the same ref_id.`),
+    );
+  }
+}

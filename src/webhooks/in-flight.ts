@@ -1,0 +1,169 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import { attempt, outcomeOf, unreadableOutcome } from './attempt.ts';
+import type { Delivery } from './delivery.ts';
+import { eventPayload, type Outcome } from './delivery-store.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { Lease } from './lease.ts';
+import type { Queue } from './queue.ts';
+import type { Recorder } from './recorder.ts';
+import { type Breaker, CLOSED, disableReason, probeMs } from './schedule.ts';
+import { type Sealer, UnreadableSecret } from './secrets.ts';
+import type { Sender } from './sender.ts';
+
+/** The attempts of one endpoint that are in flight, and the circuit breaker that their outcomes open and close. */
+export type InFlight = {
+  readonly count: number;
+  breaker(): Breaker;
+  /** Replaces the breaker with the stored one. */
+  reset(breaker: Breaker): void;
+  /** The endpoint has as many attempts in flight as it may: one, while the breaker is open. */
+  isFull(): boolean;
+  startReady(endpoint: Endpoint): void;
+  allEnded(): Promise<unknown>;
+};
+
+export type InFlightDependencies = {
+  readonly database: Database;
+  readonly sender: Sender;
+  readonly sealer: Sealer;
+  readonly recorder: Recorder;
+  readonly log: Pick<Logger, 'warn' | 'info'>;
+  disable(endpoint: Endpoint, reason: string): Promise<void>;
+  /** For metrics. */
+  readonly attempted?: ((isDelivered: boolean) => void) | undefined;
+  /** The database's clock, which retries go by. */
+  nowMs(): number;
+  random(): number;
+  /** The service stops and has waited long enough: an attempt that ends now was cut off by the service, and proves nothing. */
+  isAbandoned(): boolean;
+  readonly concurrency: number;
+};
+
+/** What the attempts belong to, and what it learns of them. */
+export type InFlightOwner = {
+  readonly lease: Lease;
+  readonly queue: Queue;
+  /** An attempt may take so long: none is started under a lease that ends earlier. */
+  readonly attemptMs: number;
+  attemptEnded(): void;
+  /** An outcome could not be recorded, because the lease is lost or the database unavailable. */
+  lost(): void;
+  /** An attempt failed because of the service, not of the receiver. */
+  failed(error: unknown, deliveryId: string): void;
+};
+
+export function createInFlight(dependencies: InFlightDependencies, owner: InFlightOwner): InFlight {
+  const { concurrency, nowMs } = dependencies;
+  const { lease, queue } = owner;
+  const attempts = new Set<Promise<void>>();
+  let breaker: Breaker = CLOSED;
+
+  const deliver = createDeliver(dependencies, owner, {
+    get: () => breaker,
+    set(next) {
+      breaker = next;
+    },
+  });
+
+  function start(endpoint: Endpoint, delivery: Delivery): void {
+    queue.start(delivery);
+    const attempting = deliver(endpoint, delivery)
+      .catch((error: unknown) => owner.failed(error, delivery.id))
+      .finally(() => {
+        attempts.delete(attempting);
+        owner.attemptEnded();
+      });
+    attempts.add(attempting);
+  }
+
+  return {
+    get count() {
+      return attempts.size;
+    },
+    breaker: () => breaker,
+    reset(next) {
+      breaker = next;
+    },
+    isFull: () => attempts.size >= (breaker.probeAtMs === null ? concurrency : 1),
+    startReady(endpoint) {
+      if (lease.leftMs() < owner.attemptMs) return;
+      const now = nowMs();
+      if (breaker.probeAtMs === null) {
+        for (const delivery of queue.ready(now, concurrency - attempts.size)) start(endpoint, delivery);
+        return;
+      }
+      const probe = attempts.size === 0 && now >= probeMs(breaker, now)! ? queue.probe() : undefined;
+      if (probe !== undefined) start(endpoint, probe);
+      // There is nothing to probe with: the next event is the probe.
+      else if (queue.size === 0) breaker = { ...breaker, probeAtMs: null };
+    },
+    allEnded: () => Promise.all(attempts),
+  };
+}
+
+/** One attempt, with its outcome recorded. */
+function createDeliver(
+  dependencies: InFlightDependencies,
+  { lease, queue, lost }: InFlightOwner,
+  breaker: { get(): Breaker; set(breaker: Breaker): void },
+) {
+  const { database, sender, sealer, recorder, log, nowMs, random } = dependencies;
+  const { endpointId, token } = lease;
+  const contextAt = (atMs: number) => ({ endpointId, token, nowMs: atMs, random });
+
+  async function record(outcome: Outcome): Promise<boolean> {
+    breaker.set(outcome.breaker);
+    const isRecorded = await recorder.record(outcome);
+    if (!isRecorded) lost();
+    return isRecorded;
+  }
+
+  /** The endpoint waits, as for a receiver that is down, until its secret is rotated or the right key is back. */
+  async function putOff(delivery: Delivery): Promise<void> {
+    if (breaker.get().probeAtMs === null)
+      log.warn(
+        { endpoint: endpointId },
+        'nothing is sent to a webhook endpoint: its secret was sealed under another FERRY_SECRET_KEY',
+      );
+    await record(unreadableOutcome(delivery, breaker.get(), contextAt(nowMs())));
+    queue.end(delivery, false);
+  }
+
+  async function attemptOrUnreadable(endpoint: Endpoint, delivery: Delivery) {
+    const body = delivery.payload ?? (await eventPayload(database, lease.customerId, delivery.eventId));
+    try {
+      return await attempt(sender, sealer, { endpoint, eventId: delivery.eventId, body, nowMs: nowMs() });
+    } catch (error) {
+      if (error instanceof UnreadableSecret) return 'unreadable';
+      throw error;
+    }
+  }
+
+  return async (endpoint: Endpoint, delivery: Delivery): Promise<void> => {
+    const attempted = await attemptOrUnreadable(endpoint, delivery);
+    if (dependencies.isAbandoned()) return;
+    if (attempted === 'unreadable') return putOff(delivery);
+    dependencies.attempted?.(attempted.isDelivered);
+    const atMs = nowMs();
+    const outcome = outcomeOf(attempted, delivery, breaker.get(), contextAt(atMs));
+    // The next event of the resource waits until this outcome is recorded: after a crash this event is the one repeated.
+    if (!(await record(outcome))) return;
+    learn(outcome, delivery, queue);
+    const reason = attempted.isDelivered
+      ? undefined
+      : disableReason(breaker.get(), attempted.response?.status, atMs);
+    if (reason === undefined) return;
+    await dependencies.disable(endpoint, reason);
+    lease.renewSoon();
+  };
+}
+
+function learn(outcome: Outcome, delivery: Delivery, queue: Queue): void {
+  delivery.attempts = outcome.attempts;
+  delivery.firstTryMs = outcome.firstTryMs;
+  delivery.dueAtMs = outcome.dueAtMs;
+  delivery.payload = undefined;
+  if (outcome.isBack) queue.makeAllDue();
+  queue.end(delivery, outcome.status !== 'PENDING');
+}
