@@ -29,13 +29,13 @@ const all = filesUnder(SOURCE).map(readSource);
 const sources = all.filter((file) => !file.path.endsWith('.test.ts'));
 const folderOf = (path: string): string => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '');
 const own = (file: File): string[] => file.imports.filter((one) => one.endsWith('.ts'));
+const isStore = (path: string): boolean => /(^|[/-])store\.ts$/.test(path);
 
 /** From the inside out: a layer imports itself and those before it. */
-const LAYERS = [['kernel'], ['database'], ['ledger'], ['events']];
-const OUTER = ['http', 'cli', 'main.ts', 'serve.ts', 'cli.ts'];
-const capabilities = [...new Set(sources.map((file) => folderOf(file.path)))].filter(
-  (folder) => folder !== '' && ![...LAYERS.flat(), ...OUTER].includes(folder),
-);
+const folders = [...new Set(sources.map((file) => folderOf(file.path)))].filter((folder) => folder !== '');
+const LAYERS = ['kernel', 'networks', 'database', 'ledger', 'events'].filter((one) => folders.includes(one));
+const OUTER = ['http', 'cli', 'tables.ts', 'capabilities.ts', 'main.ts', 'serve.ts'];
+const capabilities = folders.filter((folder) => ![...LAYERS, ...OUTER].includes(folder));
 
 /** Pairs "file imports what", for a readable failure. */
 function offences(files: readonly File[], isOffence: (imported: string, file: File) => boolean): string[] {
@@ -45,10 +45,10 @@ function offences(files: readonly File[], isOffence: (imported: string, file: Fi
 }
 
 describe('imports point inwards', () => {
-  it.each(LAYERS.map((layer, index) => [layer[0]!, index] as const))(
+  it.each(LAYERS.map((layer, index) => [layer, index] as const))(
     '%s imports nothing outside of itself and the layers before it',
     (layer, index) => {
-      const allowed = [...LAYERS.slice(0, index + 1).flat(), 'limits.ts'];
+      const allowed = [...LAYERS.slice(0, index + 1), 'limits.ts'];
       const files = sources.filter((file) => folderOf(file.path) === layer);
       const isOffence = (one: string): boolean =>
         one.endsWith('.ts') && !allowed.includes(folderOf(one) === '' ? one : folderOf(one));
@@ -57,14 +57,69 @@ describe('imports point inwards', () => {
     },
   );
 
-  it('capabilities know nothing of HTTP, the command line or the composition root', () => {
+  it('capabilities do not import HTTP, the command line or the composition root', () => {
     const files = sources.filter((file) => capabilities.includes(folderOf(file.path)));
     expect(capabilities.length).toBeGreaterThan(5);
     expect(offences(files, (one) => OUTER.includes(folderOf(one) || one))).toEqual([]);
   });
 
+  it('no two folders import each other, directly or in a ring', () => {
+    const nodeOf = (path: string): string => folderOf(path) || path;
+    const graph = new Map<string, Map<string, string>>();
+    for (const file of sources) {
+      const edges = graph.get(nodeOf(file.path)) ?? new Map<string, string>();
+      graph.set(nodeOf(file.path), edges);
+      for (const one of own(file))
+        if (nodeOf(one) !== nodeOf(file.path)) edges.set(nodeOf(one), `${file.path} imports ${one}`);
+    }
+    /** The imports that lead from a folder back to it; empty if there is no way. */
+    const ringFrom = (start: string): string[] => {
+      const seen = new Set<string>();
+      const search = (node: string): string[] | undefined => {
+        for (const [next, why] of graph.get(node) ?? []) {
+          if (next === start) return [why];
+          if (seen.has(next)) continue;
+          seen.add(next);
+          const rest = search(next);
+          if (rest !== undefined) return [why, ...rest];
+        }
+        return undefined;
+      };
+      return search(start) ?? [];
+    };
+    expect(graph.size).toBeGreaterThan(15);
+    expect([...graph.keys()].flatMap(ringFrom)).toEqual([]);
+  });
+
+  it('only the list of capabilities, the composition root and tests construct them', () => {
+    const builders = ['capabilities.ts', 'main.ts'];
+    const isOffence = (one: string, file: File): boolean =>
+      one.endsWith('/capability.ts') && folderOf(one) !== 'kernel' && !builders.includes(file.path);
+    expect(offences(sources, isOffence)).toEqual([]);
+  });
+
+  it('every folder that has operations is a capability', () => {
+    const withRoutes = folders.filter((folder) => sources.some(({ path }) => path === `${folder}/routes.ts`));
+    const lacking = withRoutes.filter(
+      (folder) => folder !== 'http' && !sources.some(({ path }) => path === `${folder}/capability.ts`),
+    );
+    expect(lacking).toEqual([]);
+  });
+
+  it('the HTTP layer does not know any operation by its name or its path', () => {
+    const operations = sources.flatMap(({ text }) =>
+      [...text.matchAll(/\b(?:operationId|path): '([^']+)'/g)].map((match) => match[1]!),
+    );
+    expect(operations.length).toBeGreaterThan(50);
+    const known = sources
+      .filter((file) => folderOf(file.path) === 'http')
+      .flatMap(({ path, text }) =>
+        operations.filter((one) => text.includes(`'${one}'`)).map((one) => `${path} knows ${one}`),
+      );
+    expect(known).toEqual([]);
+  });
+
   it('no capability imports the store of another one', () => {
-    const isStore = (one: string): boolean => /(^|[/-])store\.ts$/.test(one);
     const files = sources.filter((file) => capabilities.includes(folderOf(file.path)));
     expect(
       offences(
@@ -74,12 +129,12 @@ describe('imports point inwards', () => {
     ).toEqual([]);
   });
 
-  it('rules import only the kernel', () => {
+  it('rules import only the kernel, the networks and their own folder', () => {
     const rules = sources.filter((file) => file.path.endsWith('/rules.ts'));
     expect(rules.length).toBeGreaterThan(0);
     const isOffence = (one: string, file: File): boolean =>
       one.endsWith('.ts') &&
-      folderOf(one) !== 'kernel' &&
+      !['kernel', 'networks'].includes(folderOf(one)) &&
       one !== 'limits.ts' &&
       folderOf(one) !== folderOf(file.path);
     expect(offences(rules, isOffence)).toEqual([]);
@@ -113,8 +168,6 @@ describe('imports point inwards', () => {
 });
 
 describe('one place for each kind of thing', () => {
-  const isStore = (path: string): boolean => /(^|[/-])store\.ts$/.test(path);
-
   it('SQL stands only in stores, the ledger and the database folder', () => {
     const withSql = sources.filter((file) => /\b(query|script)(<[^(]*>)?\(\s*[`']/.test(file.text));
     const allowed = (path: string): boolean =>
@@ -131,7 +184,7 @@ describe('one place for each kind of thing', () => {
 
   it('only the command line hands over the environment, and only config.ts reads it', () => {
     const readers = sources.filter((file) => file.text.includes('process.env')).map((file) => file.path);
-    expect(readers).toEqual(['cli.ts']);
+    expect(readers).toEqual(['cli/cli.ts']);
   });
 
   it('money is never a JavaScript number', () => {
@@ -146,6 +199,60 @@ describe('one place for each kind of thing', () => {
         .map((match) => `${file.path}: ${match[1]}`),
     );
     expect(classes).toEqual([]);
+  });
+});
+
+describe('a table is read and written only by its owner', () => {
+  const holdsSql = (path: string): boolean =>
+    isStore(path) || ['ledger', 'database'].includes(folderOf(path));
+  const statements = sources
+    .filter(({ path }) => holdsSql(path))
+    .map(({ path, text }) => ({ path, sql: text.replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g, '') }));
+  const migrations = readdirSync(join(ROOT, 'migrations'))
+    .sort()
+    .map((name) => readFileSync(join(ROOT, 'migrations', name), 'utf8'))
+    .join('\n');
+  const named = (pattern: RegExp): string[] =>
+    [...migrations.matchAll(pattern)].flatMap((match) => match[1]!.split(/,\s*/));
+  const dropped = named(/^drop table ([\w, ]+);/gm);
+  // One that was dropped and created again is still there.
+  const tables = [...new Set(named(/^create table (\w+)/gm))].filter(
+    (table) =>
+      !dropped.includes(table) ||
+      migrations.lastIndexOf(`create table ${table} `) > migrations.lastIndexOf(`drop table ${table}`),
+  );
+
+  const touches = (sql: string, words: string, table: string): boolean =>
+    new RegExp(`\\b(${words})\\s+${table}\\b`, 'i').test(sql) ||
+    new RegExp(`(appendTo<\\w+>\\(|table: )'${table}'`).test(sql);
+  const WRITING = 'insert into|update|delete from';
+  const ANY = `${WRITING}|from|join`;
+  const ownersOf = (table: string): string[] => [
+    ...new Set(
+      statements.filter(({ sql }) => touches(sql, WRITING, table)).map(({ path }) => folderOf(path)),
+    ),
+  ];
+
+  /** Statements that read another folder's table, and why they may. */
+  const EXCEPTIONS: Readonly<Record<string, string>> = {
+    'webhooks/lease-store.ts touches event_groups of events':
+      'one statement claims the endpoints that have newer events; asking for each endpoint would be a query each',
+  };
+
+  it('and every table has exactly one', () => {
+    expect(tables.length).toBeGreaterThan(25);
+    const owners = Object.fromEntries(tables.map((table) => [table, ownersOf(table)]));
+    expect(Object.entries(owners).filter(([, found]) => found.length !== 1)).toEqual([]);
+  });
+
+  it('apart from these exceptions', () => {
+    const foreign = tables.flatMap((table) => {
+      const [owner] = ownersOf(table);
+      return statements
+        .filter(({ path, sql }) => folderOf(path) !== owner && touches(sql, ANY, table))
+        .map(({ path }) => `${path} touches ${table} of ${owner}`);
+    });
+    expect(foreign).toEqual(Object.keys(EXCEPTIONS));
   });
 });
 
@@ -181,8 +288,8 @@ describe('time', () => {
   /** Where the wall clock of a node is read, how often, and why it may be. */
   const WALL_CLOCK: Readonly<Record<string, { times: number; why: string }>> = {
     'kernel/id.ts': { times: 1, why: 'ids are unique whatever it says, and never go back within a process' },
-    'database/embedded-process.ts': { times: 1, why: 'compared with the time of a file' },
-    'database/embedded-files.ts': { times: 1, why: 'compared with the time of a file' },
+    'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
+    'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
   };
 
   it('intervals are monotonic, and what is stored is compared with the clock of the database: no node goes by its own', () => {

@@ -3,7 +3,7 @@ import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import { FEED_START, type FeedEvent, isAfter, LINE_MAX, type Place } from './event.ts';
 import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.ts';
-import { findEvents, named, nextGroups, type Portion } from './group-store.ts';
+import { findEvents, named, nextGroups, type Portion, type Sought } from './group-store.ts';
 import { unpackEvents } from './pack.ts';
 
 /** Where the feed ends at present, and whether there are events that have no position yet. */
@@ -101,7 +101,7 @@ function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: num
 async function searchFeed(
   database: Queryable,
   customerId: string,
-  filter: FeedFilter,
+  filter: Sought,
   start: Place,
   { limit, scanMax }: Bounds,
 ): Promise<FeedPage> {
@@ -157,10 +157,11 @@ export async function readFeed(
     if (isAfter(place, after)) after = place;
   }
   if (filter.ids === undefined && filter.resourceIds === undefined)
-    return searchFeed(database, customerId, filter, after, bounds);
+    return searchFeed(database, customerId, { ...filter, batchIds: [] }, after, bounds);
   // Read before the events: what is seen beyond it is not taken for all that is there.
   const head = { position: (await feedHead(database)).position, line: LINE_MAX };
-  const page = await searchFeed(database, customerId, filter, after, bounds);
+  const batchIds = (filter.resourceIds && (await filter.batchesOf?.(filter.resourceIds))) ?? [];
+  const page = await searchFeed(database, customerId, { ...filter, batchIds }, after, bounds);
   return page.hasMore || isAfter(page.next, head) ? page : { ...page, next: head };
 }
 

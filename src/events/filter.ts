@@ -9,6 +9,8 @@ export type FeedFilter = {
   readonly types?: readonly string[] | undefined;
   readonly notType?: string;
   readonly resourceIds?: readonly string[] | undefined;
+  /** Batches of resources whose own rows name them (see `isOnly` in outbox.ts); `event_resources` has all others. */
+  readonly batchesOf?: (resourceIds: readonly string[]) => Promise<readonly string[]>;
   readonly ranges?: readonly { readonly operator: string; readonly ns: Instant }[];
 };
 

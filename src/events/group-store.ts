@@ -11,6 +11,9 @@ import { likePattern } from './types.ts';
 /** What is read at once: so many groups, and the packed events of those that begin within so many lines. */
 export type Portion = { readonly groupsMax: number; readonly linesMax: number };
 
+/** A filter, and the batches that its `batchesOf` found. */
+export type Sought = FeedFilter & { readonly batchIds: readonly string[] };
+
 /** A group of the feed as far as it was read. */
 export type ReadGroup = {
   readonly batchId: string;
@@ -38,14 +41,14 @@ function mayFit({ types, notType }: FeedFilter, bounds: readonly Instant[], para
  * The batches that have what is looked for by id. One by one, and the fence keeps it so: a join, which can go either
  * way, could be planned as a scan of all that the customer has.
  */
-function batchesOf({ ids, resourceIds }: FeedFilter, parameters: Parameters): string | undefined {
+function batchesOf({ ids, resourceIds, batchIds }: Sought, parameters: Parameters): string | undefined {
   if (ids !== undefined)
     return `select unnest(${parameters.add(plainArray([...new Set(ids.map(batchOf))]))}::uuid[]) as batch_id`;
   if (resourceIds === undefined) return undefined;
-  const resources = `any (${parameters.add(plainArray(resourceIds))}::uuid[])`;
-  // A transfer inside the service has one event, and says itself where it is.
-  return `select batch_id from event_resources where resource_id = ${resources}
-    union select batch_id from transfers where id = ${resources} and batch_id is not null`;
+  const inIndex = `select batch_id from event_resources
+    where resource_id = any (${parameters.add(plainArray(resourceIds))}::uuid[])`;
+  if (batchIds.length === 0) return inIndex;
+  return `${inIndex} union select unnest(${parameters.add(plainArray(batchIds))}::uuid[])`;
 }
 
 /**
@@ -55,7 +58,7 @@ function batchesOf({ ids, resourceIds }: FeedFilter, parameters: Parameters): st
 export function nextGroups(
   database: Queryable,
   customerId: string,
-  filter: FeedFilter,
+  filter: Sought,
   after: Place,
   { groupsMax, linesMax }: Portion,
 ): Promise<ReadGroup[]> {

@@ -1,16 +1,20 @@
+import type { EventType } from '../kernel/event-types.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
 import { events } from './store.ts';
 
-/** An event to be appended. `type` names the resource and what it became: `transfer.wire_withdrawal.pending`. */
+/** An event to append in the transaction that changes the resource. */
 export function event(
-  type: string,
+  type: EventType,
   customerId: string,
   resourceId: string,
   at: Instant,
-  /** As users see it; or that as JSON, where it is at hand. */
+  /** The resource as users see it, as an object or as JSON text. */
   resource: object | string,
-  /** The resource never changes again, and its own row says which batch made it: events of it are looked up there. */
+  /**
+   * The resource never changes again, and its own row names the batch that made it. Such events are looked up through
+   * that row instead of `event_resources`, which saves an index entry for each of them.
+   */
   isOnly = false,
 ): Write {
   const text = typeof resource === 'string' ? resource : JSON.stringify(resource);

@@ -7,27 +7,31 @@ import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { eventText, FEED_START, LINE_MAX, type Place } from './event.ts';
-import { EVENT, EVENT_PAGE } from './examples.ts';
+import { type EventExample, eventExample, eventPageExample } from './examples.ts';
 import { feedHead, findEvent } from './feed-store.ts';
 import type { FeedFilter } from './filter.ts';
 import type { News } from './news.ts';
 import { EventPage, EventShape, EventStreamQuery, EventsQuery } from './schema.ts';
 import { readOrWait, streamEvents } from './stream.ts';
-import { typeFaults } from './types.ts';
+import type { EventCatalogue } from './types.ts';
 
 export type EventDependencies = {
   readonly database: Database;
   readonly news: News;
+  readonly catalogue: EventCatalogue;
+  /** See `FeedFilter`. */
+  readonly batchesOf: NonNullable<FeedFilter['batchesOf']>;
+  readonly example: EventExample;
   readonly heartbeatMs?: number;
 };
 
 type Query = { ids?: string[]; types?: string[]; resource_ids?: string[]; page_cursor?: string };
 
-function readFilter(query: Query): FeedFilter {
-  const errors = typeFaults('/query/types', query.types);
+function readFilter(query: Query, { catalogue, batchesOf }: EventDependencies): FeedFilter {
+  const errors = catalogue.faultsOf('/query/types', query.types);
   if (errors.length > 0) throw invalidRequest(errors);
   const { ranges } = readPage({ ...query, page_cursor: undefined }, 'events');
-  return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, ranges };
+  return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, batchesOf, ranges };
 }
 
 function placeOf(cursor: string, pointer: string): Place {
@@ -47,6 +51,7 @@ function tooMany(what: string, max: number): Problem {
 
 export function eventRoutes(dependencies: EventDependencies): Route[] {
   const { database, news } = dependencies;
+  const example = eventExample(dependencies.example);
   return [
     route({
       method: 'GET',
@@ -60,10 +65,10 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       query: EventsQuery,
       response: EventPage,
       problems: [],
-      answer: EVENT_PAGE,
+      answer: eventPageExample(example),
       async handle({ caller, query, signal }) {
         const { customerId } = caller;
-        const filter = readFilter(query);
+        const filter = readFilter(query, dependencies);
         const start =
           query.page_cursor === undefined ? FEED_START : placeOf(query.page_cursor, '/query/page_cursor');
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
@@ -87,7 +92,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       params: IdParams,
       response: EventShape,
       problems: ['not-found'],
-      answer: EVENT,
+      answer: example,
       async handle({ caller, params }) {
         const event = await findEvent(database, caller.customerId, params.id);
         if (event === undefined) throw notFound('event', params.id);
@@ -97,7 +102,8 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
   ];
 }
 
-function streamRoute({ database, news, heartbeatMs }: EventDependencies): Route {
+function streamRoute(dependencies: EventDependencies): Route {
+  const { database, news, heartbeatMs } = dependencies;
   const open = new Map<string, number>();
 
   /** After the event that the client had last, which it may name by its place or by its own id. */
@@ -135,10 +141,10 @@ function streamRoute({ database, news, heartbeatMs }: EventDependencies): Route 
     response: EventShape,
     streams: 'text/event-stream',
     problems: [],
-    answer: EVENT,
+    answer: eventExample(dependencies.example),
     async handle({ caller, query, signal, header }) {
       const { customerId } = caller;
-      const filter = readFilter(query);
+      const filter = readFilter(query, dependencies);
       const start = await startOf(customerId, query, header('last-event-id'));
       occupy(customerId, signal());
       const reading = { database, news, customerId, filter, signal: signal() };

@@ -1,56 +1,36 @@
+import type { EventFamily, EventType } from '../kernel/event-types.ts';
 import type { FieldError } from '../kernel/problem.ts';
-
-const TRANSFER_TYPES = [
-  'internal_transfer_debit',
-  'internal_transfer_credit',
-  'platform_transfer_debit',
-  'platform_transfer_credit',
-  ...['crypto', 'wire', 'sen', 'bank', 'signet', 'cbit', 'cubix'].flatMap((way) => [
-    `${way}_deposit`,
-    `${way}_withdrawal`,
-  ]),
-];
-
-/**
- * What kinds of events there are, by the first word of their type. Capabilities name their own events; they are written
- * down here once more because a filter is read before anybody knows whose events it is for.
- */
-const NAMES_BY_FAMILY: Readonly<Record<string, readonly string[]>> = {
-  transfer: TRANSFER_TYPES.flatMap((type) =>
-    ['pending', 'completed', 'failed'].map((status) => `${type}.${status}`),
-  ),
-  settlement: ['pending', 'affirmed', 'settled', 'expired', 'cancelled'].map((one) => `transaction.${one}`),
-  fiat_account: ['pending', 'approved', 'rejected', 'deleted'],
-  account_member: ['added', 'removed'],
-  webhook_endpoint: ['disabled', 'test'],
-};
-const EVENT_FAMILIES = Object.keys(NAMES_BY_FAMILY);
-
-export const EVENT_TYPES: readonly string[] = Object.entries(NAMES_BY_FAMILY).flatMap(([family, names]) =>
-  names.map((name) => `${family}.${name}`),
-);
 
 export const EVENT_TYPE_PATTERN = '^(\\*|[a-z0-9_]+(\\.([a-z0-9_]+|\\*))*)$';
 
-/** Sent to one endpoint on demand; no filter finds it for another one. */
-export const TEST_EVENT = 'webhook_endpoint.test';
-export const DISABLED_EVENT = 'webhook_endpoint.disabled';
+/** Every type of event that the capabilities of this service have declared; filters are checked against it. */
+export type EventCatalogue = {
+  readonly types: readonly EventType[];
+  /** Rejects filters that match no type: such a filter is a typing error, and would wait for events that never come. */
+  faultsOf(pointer: string, filters: readonly string[] | undefined): FieldError[];
+};
 
-function typeFault(filter: string): string | undefined {
-  const pattern = typePattern(filter);
-  if (EVENT_TYPES.some((type) => pattern.test(type))) return undefined;
-  const family = filter.split('.', 1)[0]!;
-  return EVENT_FAMILIES.includes(family)
-    ? `matches no type of event; there is ${family}.*, and ${family}.${NAMES_BY_FAMILY[family]![0]!} for example`
-    : `must begin with one of ${EVENT_FAMILIES.join(', ')}, not with "${family}", or be *`;
-}
+export function createEventCatalogue(declared: readonly EventFamily[]): EventCatalogue {
+  const types = declared.flatMap((one) => Object.values(one.types));
+  const families = [...new Set(declared.map(({ family }) => family))];
 
-/** What matches no type of event is a typing error, and would silently wait for ever. */
-export function typeFaults(pointer: string, types: readonly string[] | undefined): FieldError[] {
-  return (types ?? []).flatMap((type, index) => {
-    const message = typeFault(type);
-    return message === undefined ? [] : [{ pointer: `${pointer}/${index}`, message }];
-  });
+  function faultOf(filter: string): string | undefined {
+    const pattern = typePattern(filter);
+    if (types.some((type) => pattern.test(type))) return undefined;
+    const family = filter.split('.', 1)[0]!;
+    return families.includes(family)
+      ? `matches no event type; valid are ${family}.* and, for example, ${types.find((type) => type.startsWith(`${family}.`))}`
+      : `must be * or begin with one of ${families.join(', ')}, not with "${family}"`;
+  }
+
+  return {
+    types,
+    faultsOf: (pointer, filters = []) =>
+      filters.flatMap((filter, index) => {
+        const message = faultOf(filter);
+        return message === undefined ? [] : [{ pointer: `${pointer}/${index}`, message }];
+      }),
+  };
 }
 
 /** A filter as a pattern: `*` stands for any text, everything else for itself. */
@@ -58,7 +38,7 @@ export function typePattern(filter: string): RegExp {
   return new RegExp(`^${filter.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
 }
 
-/** The same in SQL's words. */
+/** The same filter as an SQL LIKE pattern. */
 export function likePattern(pattern: string): string {
   return pattern.replaceAll('_', '\\_').replaceAll('*', '%');
 }

@@ -7,9 +7,9 @@ import { GUARANTEED_FEE } from './examples.ts';
 import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
 import { guaranteedFeeRequest, guaranteedFeeShape } from './schema.ts';
 
-type Dependencies = FeeTables & { readonly writePath: WritePath; readonly rails: Rails };
+export type FeeDependencies = FeeTables & { readonly writePath: WritePath; readonly rails: Rails };
 
-export function feeRoutes(dependencies: Dependencies): Route[] {
+export function feeRoutes(dependencies: FeeDependencies): Route[] {
   const { writePath, assets, networks, rails } = dependencies;
   return [
     route({

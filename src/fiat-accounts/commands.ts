@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
 import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
+import { lowerCase } from '../kernel/event-types.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type FieldError, invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
@@ -17,6 +18,7 @@ import {
 } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
+import { FIAT_ACCOUNT_EVENTS, type FiatAccountEvent } from './event-types.ts';
 import { FIAT_ACCOUNT_SPACE, type FiatAccount, presentFiatAccount } from './fiat-account.ts';
 import {
   automaticReview,
@@ -42,10 +44,10 @@ type CreateRequest = Static<ReturnType<typeof fiatAccountRequests>['create']>;
 type UpdateRequest = Static<ReturnType<typeof fiatAccountRequests>['update']>;
 
 /** The event has the account's own fields, and the reason of a review. */
-function fiatAccountEvent(networks: Networks, account: FiatAccount, name: string, reason?: string) {
+function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAccountEvent, reason?: string) {
   const resource = presentFiatAccount(account, networks);
   return event(
-    `fiat_account.${name}`,
+    FIAT_ACCOUNT_EVENTS.types[name],
     account.customerId,
     account.id,
     account.updatedAtNs,
@@ -58,7 +60,7 @@ function later(account: FiatAccount, now: Instant): Instant {
   return now > account.updatedAtNs ? now : account.updatedAtNs + 1n;
 }
 
-function accept(tables: FiatAccountTables, account: FiatAccount, name: string, reason?: string) {
+function accept(tables: FiatAccountTables, account: FiatAccount, name: FiatAccountEvent, reason?: string) {
   return {
     accepted: true as const,
     causeId: account.id,
@@ -82,7 +84,7 @@ function withWake<Accepted extends ReturnType<typeof accept>>(tables: FiatAccoun
 
 function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Review, at: Instant) {
   const reviewed: FiatAccount = { ...account, status: review.status, updatedAtNs: at };
-  return withWake(tables, accept(tables, reviewed, review.status.toLowerCase(), review.reason));
+  return withWake(tables, accept(tables, reviewed, lowerCase(review.status), review.reason));
 }
 
 /**

@@ -1,23 +1,21 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import type { Backlog } from '../database/backlog.ts';
+import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 import { registerBacklogs } from './backlogs.ts';
-
-const NO_DATABASE = { query: () => Promise.reject(new Error('not asked')) };
 
 function watching(read: Backlog['read'], label?: string) {
   const registry = new Registry();
   const errors: unknown[] = [];
   const backlog = { gauges: { waiting: 'how many' }, read, ...(label === undefined ? {} : { label }) };
-  registerBacklogs(registry, NO_DATABASE, [backlog], (error) => errors.push(error));
+  registerBacklogs(registry, [backlog], (error) => errors.push(error));
   const lines = async (): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return { lines, errors };
 }
 
 describe('backlogs', () => {
-  it('are told with their labels, and those that are gone are not told any more', async () => {
+  it('are reported with their labels, and no longer once they are gone', async () => {
     let rows = [
       { rail: 'a', waiting: 1 },
       { rail: 'b', waiting: 2 },
@@ -29,7 +27,7 @@ describe('backlogs', () => {
     expect(await lines()).toEqual(['waiting{rail="b"} 3']);
   });
 
-  it('are read once, however many ask', async () => {
+  it('are read once for requests that arrive together', async () => {
     let reads = 0;
     const { lines } = watching(async () => [{ waiting: ++reads }]);
     expect((await Promise.all([lines(), lines(), lines()])).flat()).toEqual(Array(3).fill('waiting 1'));
@@ -37,15 +35,15 @@ describe('backlogs', () => {
     expect(reads).toBe(1);
   });
 
-  it('that cannot be read are not told as 0', async () => {
-    const { lines, errors } = watching(() => Promise.reject(new Error('away')));
+  it('that cannot be read are omitted, and not reported as 0', async () => {
+    const { lines, errors } = watching(() => Promise.reject(new Error('unavailable')));
     expect(await lines()).toEqual(['waiting Nan']);
     expect(errors).toHaveLength(1);
-    const labelled = watching(() => Promise.reject(new Error('away')), 'rail');
+    const labelled = watching(() => Promise.reject(new Error('unavailable')), 'rail');
     expect(await labelled.lines()).toEqual([]);
   });
 
-  it('that take too long are not waited for', async () => {
+  it('that take too long are omitted', async () => {
     const { lines } = watching(() => new Promise(() => undefined));
     const started = performance.now();
     expect(await lines()).toEqual(['waiting Nan']);

@@ -1,22 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import type { Backlog } from '../database/backlog.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 
-type Told = { readonly backlog: Backlog; readonly gauges: ReadonlyMap<string, Gauge> };
+type Watched = { readonly backlog: Backlog; readonly gauges: ReadonlyMap<string, Gauge> };
 
-/** What is not known is not told, and above all not as 0: that would be a claim. */
-function forget({ backlog, gauges }: Told): void {
+/** Omits a metric that could not be read; reporting 0 would be wrong. */
+function forget({ backlog, gauges }: Watched): void {
   for (const gauge of gauges.values()) {
     if (backlog.label === undefined) gauge.set(Number.NaN);
     else gauge.reset();
   }
 }
 
-async function read(database: Queryable, told: Told): Promise<void> {
-  const { backlog, gauges } = told;
-  const rows = await backlog.read(database);
+async function read({ backlog, gauges }: Watched): Promise<void> {
+  const rows = await backlog.read();
   for (const [name, gauge] of gauges) {
     if (backlog.label !== undefined) gauge.reset();
     for (const row of rows) {
@@ -27,12 +25,11 @@ async function read(database: Queryable, told: Told): Promise<void> {
 }
 
 /**
- * A gauge for everything that waits, read from the database when the metrics are asked for, and at most once a second
- * however often that is. A database that is away delays the answer a little, and these gauges are missing from it.
+ * A gauge for each backlog, read from the database when metrics are requested, at most once a second. While the database
+ * is unavailable the answer is a little later, and these gauges are missing from it.
  */
 export function registerBacklogs(
   registry: Registry,
-  database: Queryable,
   backlogs: readonly Backlog[],
   failed: (error: unknown) => void,
 ): void {
@@ -42,7 +39,7 @@ export function registerBacklogs(
   async function readAll(): Promise<void> {
     for (const one of all) {
       try {
-        await read(database, one);
+        await read(one);
       } catch (error) {
         forget(one);
         failed(error);
@@ -59,7 +56,7 @@ export function registerBacklogs(
     if ((await Promise.race([reading, late])) === 'late') for (const one of all) forget(one);
   }
 
-  const all = backlogs.map((backlog): Told => {
+  const all = backlogs.map((backlog): Watched => {
     const labelNames = backlog.label === undefined ? [] : [backlog.label];
     const gauges = Object.entries(backlog.gauges).map(
       ([name, help]) =>

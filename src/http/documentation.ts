@@ -1,7 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify';
 import { PROBLEMS, Problem, type ProblemSlug } from '../kernel/problem.ts';
-import type { Route } from '../kernel/route.ts';
-import { openApiDocument } from './openapi.ts';
+import { type DocumentOptions, openApiDocument } from './openapi.ts';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color:#1c1e21;background:#fff}
 h1{font-size:1.5rem}code{background:#f0f1f3;padding:.1em .3em;border-radius:3px}td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top}
@@ -60,19 +59,14 @@ async function createReference(): Promise<FastifyInstance> {
 }
 
 /** `/openapi.json`, the readable reference at `/docs`, and a page for every problem. All of it works offline. */
-export function documentationExtension(options: {
-  readonly routes: readonly Route[];
-  readonly version: string;
-  readonly extraPaths: Record<string, unknown>;
-  publicUrl(): string;
-}): (app: FastifyInstance) => void {
+export function documentationExtension(
+  options: DocumentOptions & { publicUrl(): string },
+): (app: FastifyInstance) => void {
   return (app) => {
     let document: string | undefined;
     let reference: Promise<FastifyInstance> | undefined;
     app.get('/openapi.json', async (_request, reply) => {
-      document ??= JSON.stringify(
-        openApiDocument(options.routes, options.publicUrl(), options.version, options.extraPaths),
-      );
+      document ??= JSON.stringify(openApiDocument(options, options.publicUrl()));
       return reply.type('application/json; charset=utf-8').send(document);
     });
     for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {

@@ -1,32 +1,26 @@
 import { isDeepStrictEqual } from 'node:util';
-import { SCOPES } from '../auth/scopes.ts';
+import type { Capability } from '../kernel/capability.ts';
 import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
+import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 import { problemExample } from './problem-examples.ts';
 import { problemBody } from './problems.ts';
 import { COMMON_PROBLEMS } from './routes.ts';
 
 /**
- * The OpenAPI 3.1 document, made from the very routes and schemas that validate: it cannot say anything else than
+ * The OpenAPI 3.1 document, generated from the routes and schemas that validate requests, so that it cannot differ from
  * what the service does.
  */
 type Json = Record<string, unknown>;
 type JsonSchema = { readonly title?: string; readonly [key: string]: unknown };
 
-const TAGS: Readonly<Record<string, string>> = {
-  Transfers: 'Value that moves between profiles, or out to a bank account or a blockchain.',
-  Fees: 'What a crypto withdrawal costs, fixed before it is made.',
-  'Fiat accounts': 'Bank accounts that money can be sent to. Account numbers are masked in every answer.',
-  Profiles: 'Where value is kept, and how much of it there is.',
-  Identities: 'People and institutions for whom you act.',
-  Accounts: 'Accounts of identities, and their members.',
-  Settlement: 'Trades between two parties: all legs move together, or none does.',
-  Events: 'Every change of state, as a feed that can be followed.',
-  Webhooks: 'The same events, sent to you.',
-  Operator: 'For whoever runs the service: across all customers.',
-  Deposits: 'Ways in: addresses and bank memos. What arrives there is credited once.',
-  Sandbox: 'Simulates what the outside world would do.',
-  Authentication: 'OAuth 2 client credentials.',
+export type DocumentOptions = {
+  readonly capabilities: readonly Capability[];
+  /** Paths outside the operations, such as the token endpoint, in OpenAPI's form. */
+  readonly extraPaths: Readonly<Record<string, unknown>>;
+  /** Every scope, with its description. */
+  readonly scopes: Readonly<Record<string, string>>;
+  readonly version: string;
 };
 
 /** Schemas with a title become components, named by it, and are referred to. */
@@ -95,9 +89,9 @@ const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
   503: RETRY_AFTER_HEADER,
 };
 
-function problemResponses(route: Route, publicUrl: string): Json {
+function problemResponses(route: Route, examples: ProblemExamples, publicUrl: string): Json {
   const slugs: ProblemSlug[] = [...new Set([...COMMON_PROBLEMS, ...route.problems])];
-  // Where no body is asked for, one can be sent all the same.
+  // A client can send a body even where none is expected.
   if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
   const byStatus = Map.groupBy(slugs, (slug) => PROBLEMS[slug].status);
   return Object.fromEntries(
@@ -110,7 +104,10 @@ function problemResponses(route: Route, publicUrl: string): Json {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
             examples: Object.fromEntries(
-              group.map((slug) => [slug, { value: problemBody(problemExample(route, slug), publicUrl) }]),
+              group.map((slug) => [
+                slug,
+                { value: problemBody(problemExample(route, slug, examples), publicUrl) },
+              ]),
             ),
           },
         },
@@ -153,7 +150,12 @@ function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Jso
   };
 }
 
-function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown) => unknown): Json {
+function operationOf(
+  route: Route,
+  examples: ProblemExamples,
+  publicUrl: string,
+  referTo: (schema: unknown) => unknown,
+): Json {
   const parameters = parametersOf(route, referTo);
   const replayHeader =
     route.method === 'POST'
@@ -189,27 +191,37 @@ function operationOf(route: Route, publicUrl: string, referTo: (schema: unknown)
           },
         },
       },
-      ...problemResponses(route, publicUrl),
+      ...problemResponses(route, examples, publicUrl),
     },
   };
 }
 
-export function openApiDocument(
-  routes: readonly Route[],
-  publicUrl: string,
-  version: string,
-  extraPaths: Json = {},
-): Json {
+/** Every group that an operation stands in, in the order of the operations, then groups of other paths. */
+function tagsOf(capabilities: readonly Capability[]): Json[] {
+  const descriptions: Record<string, string> = Object.assign({}, ...capabilities.map(({ tags }) => tags));
+  const used = capabilities.flatMap(({ routes = [] }) => routes.map(({ tag }) => tag));
+  const withoutOperations = capabilities.flatMap(({ routes, tags = {} }) =>
+    routes === undefined ? Object.keys(tags) : [],
+  );
+  return [...new Set([...used, ...withoutOperations])].map((name) => {
+    if (descriptions[name] === undefined) throw new Error(`no capability describes the tag ${name}`);
+    return { name, description: descriptions[name] };
+  });
+}
+
+export function openApiDocument(options: DocumentOptions, publicUrl: string): Json {
+  const { capabilities, extraPaths, scopes, version } = options;
   const { schemas, referTo } = createComponents();
   referTo(PROBLEM_SCHEMA);
   const paths: Record<string, Json> = {};
-  for (const route of routes) {
-    paths[route.path] = {
-      ...paths[route.path],
-      [route.method.toLowerCase()]: operationOf(route, publicUrl, referTo),
-    };
+  for (const { routes = [], problemExamples = {} } of capabilities) {
+    for (const route of routes) {
+      paths[route.path] = {
+        ...paths[route.path],
+        [route.method.toLowerCase()]: operationOf(route, problemExamples, publicUrl, referTo),
+      };
+    }
   }
-  const tags = [...new Set([...routes.map((route) => route.tag), 'Authentication'])];
   return {
     openapi: '3.1.0',
     info: {
@@ -220,7 +232,7 @@ export function openApiDocument(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl }],
-    tags: tags.map((name) => ({ name, description: TAGS[name] })),
+    tags: tagsOf(capabilities),
     paths: { ...paths, ...(referTo(extraPaths) as Json) },
     components: {
       schemas,
@@ -230,8 +242,8 @@ export function openApiDocument(
           flows: {
             clientCredentials: {
               tokenUrl: `${publicUrl}/oauth2/token`,
-              scopes: SCOPES,
-              // For the page at /docs: with wrong ones in the header, the browser asks its user before the page can.
+              scopes,
+              // For the page at /docs: with wrong credentials in a header, the browser would show its own dialog first.
               'x-scalar-credentials-location': 'body',
             },
           },

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
+import type { Instant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
-import { type Command, read, refuse, type Table, write } from '../ledger/command.ts';
-import { nicknameKey, type Profile, profileOfAccount } from '../profiles/profile.ts';
+import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
 import { ACCOUNT_TYPES, type Account, type AccountWithMembers } from './account.ts';
 import type { Identity } from './identity.ts';
 import { identityFault } from './rules.ts';
@@ -12,7 +12,8 @@ import type { CreateAccountRequest } from './schema.ts';
 export type AccountTables = {
   readonly identities: Table<Identity>;
   readonly accounts: Table<Account>;
-  readonly newProfiles: Table<Profile>;
+  /** Writes the profile that is created together with an account. */
+  readonly profileOfAccount: (profileId: string, account: Account, now: Instant) => Write;
 };
 
 type Request = Static<typeof CreateAccountRequest>;
@@ -22,7 +23,7 @@ export function createAccountCommand(
   request: Request,
   tables: AccountTables,
 ): Command<AccountWithMembers> {
-  const { identities, accounts, newProfiles } = tables;
+  const { identities, accounts, profileOfAccount } = tables;
   const { customerId } = caller;
   const wanted = { type: ACCOUNT_TYPES[0], ...request.account };
   const createProfile = request.create_profile ?? false;
@@ -58,10 +59,7 @@ export function createAccountCommand(
         updatedAtNs: view.recordedAt,
       };
       const writes = [write(accounts, account.id, account)];
-      if (createProfile) {
-        const profile = profileOfAccount(ids.profile, account, view.recordedAt);
-        writes.push(write(newProfiles, nicknameKey(customerId, profile.nickname), profile));
-      }
+      if (createProfile) writes.push(profileOfAccount(ids.profile, account, view.recordedAt));
       return {
         accepted: true,
         causeId: account.id,

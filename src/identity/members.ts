@@ -6,6 +6,7 @@ import { type FieldError, invalidRequest, notFound, Problem } from '../kernel/pr
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type View, type Write, write } from '../ledger/command.ts';
 import type { Account } from './account.ts';
+import { MEMBER_EVENTS } from './event-types.ts';
 import type { Identity } from './identity.ts';
 import {
   type Member,
@@ -65,8 +66,7 @@ function addFault(caller: Caller, request: Request, view: View, tables: MemberTa
 }
 
 function memberEvent(what: 'added' | 'removed', member: Member, at: Instant): Write {
-  const type = `account_member.${what}`;
-  return event(type, member.customerId, member.id, at, presentMemberAlone(member));
+  return event(MEMBER_EVENTS.types[what], member.customerId, member.id, at, presentMemberAlone(member));
 }
 
 export function addMembersCommand(

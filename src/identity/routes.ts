@@ -3,12 +3,10 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
-import type { Table } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
-import type { Profile } from '../profiles/profile.ts';
 import { presentAccount } from './account.ts';
-import { createAccountCommand } from './create-account.ts';
+import { type AccountTables, createAccountCommand } from './create-account.ts';
 import { createIdentityCommand } from './create-identity.ts';
 import { ACCOUNT, CREATED_ACCOUNT, IDENTITY } from './examples.ts';
 import { presentIdentity } from './identity.ts';
@@ -35,7 +33,7 @@ import {
 export type IdentityDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
-  readonly newProfiles: Table<Profile>;
+  readonly profileOfAccount: AccountTables['profileOfAccount'];
 };
 
 export function identityRoutes(dependencies: IdentityDependencies): Route[] {
@@ -106,8 +104,8 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
   ];
 }
 
-function accountRoutes({ database, writePath, newProfiles }: IdentityDependencies): Route[] {
-  const tables = { identities: identityTable, accounts: accountTable, newProfiles };
+function accountRoutes({ database, writePath, profileOfAccount }: IdentityDependencies): Route[] {
+  const tables = { identities: identityTable, accounts: accountTable, profileOfAccount };
   return [
     route({
       method: 'GET',

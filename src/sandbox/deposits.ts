@@ -3,7 +3,7 @@ import { type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/shapes.ts';
 import { NETWORKS } from '../networks/register.ts';
 import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
-import { transferCreator } from '../transfers/routes.ts';
+import type { TransferAccess } from '../transfers/access.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { type DepositTables, depositCommand } from './deposit.ts';
 import { SIMULATED_DEPOSIT } from './examples.ts';
@@ -19,12 +19,12 @@ export const SandboxDepositRequest = Type.Object(
   { ...closed, title: 'SandboxDepositRequest' },
 );
 
-/** Money from nowhere, to try things out with. */
+/** Deposits without a payer, to try things out with. */
 export function sandboxDepositRoutes(
-  dependencies: DepositTables & Parameters<typeof transferCreator>[0],
+  transfers: Pick<TransferAccess, 'create'>,
+  tables: DepositTables,
 ): Route[] {
-  const create = transferCreator(dependencies);
-  const { networks } = dependencies;
+  const { networks } = tables;
   return [
     route({
       method: 'POST',
@@ -46,7 +46,7 @@ export function sandboxDepositRoutes(
       answer: SIMULATED_DEPOSIT,
       handle: ({ caller, params, body }) => {
         const deposit = { ...body, profile_id: params.id };
-        return create(caller.customerId, depositCommand(caller.customerId, deposit, dependencies));
+        return transfers.create(caller.customerId, depositCommand(caller.customerId, deposit, tables));
       },
     }),
   ];

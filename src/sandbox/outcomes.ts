@@ -1,10 +1,10 @@
-import type { Database } from '../database/database.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
 import type { RailName } from '../rails/rail.ts';
+import type { TransferAccess } from '../transfers/access.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
 import { endCommand, failedByRail, type OutcomeTables } from '../withdrawals/outcome.ts';
@@ -12,30 +12,31 @@ import { paymentOf } from '../withdrawals/transitions.ts';
 import { COMPLETED_WITHDRAWAL, FAILED_WITHDRAWAL } from './examples.ts';
 import type { SimulatedRails } from './simulated.ts';
 
-type Dependencies = {
-  readonly database: Database;
+export type OutcomeDependencies = {
   readonly writePath: WritePath;
   readonly networks: Networks;
-  readonly rails: SimulatedRails;
-  readonly tables: OutcomeTables;
-  findTransfer(database: Database, customerId: string, id: string): Promise<Transfer | undefined>;
-  railOf(database: Database, transferId: string): Promise<string | undefined>;
+  readonly simulated: SimulatedRails;
+  readonly transfers: Pick<TransferAccess, 'find'>;
+  readonly withdrawals: {
+    readonly progress: OutcomeTables;
+    railOf(transferId: string): Promise<string | undefined>;
+  };
 };
 
-function finalProblem({ id, status }: Pick<Transfer, 'id' | 'status'>): Problem {
+export function finalProblem({ id, status }: Pick<Transfer, 'id' | 'status'>): Problem {
   return new Problem('invalid-state', `Transfer ${id} is ${status}.`, { status });
 }
 
 /**
- * The user decides what the rail says. It is told to the rail first and to the ledger then, so that the two agree
- * also when the process ends in between: the worker asks, and hears the same.
+ * The user decides what the simulated rail answers. The rail records it before the ledger does, so that both agree even if
+ * the process ends in between: the worker asks the rail, and gets the same outcome.
  */
-function createDecision(parts: Dependencies) {
-  const { database, writePath, rails, tables } = parts;
+function createDecision({ writePath, simulated, transfers, withdrawals }: OutcomeDependencies) {
+  const tables = withdrawals.progress;
   return async (customerId: string, id: string, outcome: 'completed' | 'failed') => {
-    const transfer = await parts.findTransfer(database, customerId, id);
+    const transfer = await transfers.find(customerId, id);
     if (transfer === undefined) throw notFound('transfer', id);
-    const rail = await parts.railOf(database, id);
+    const rail = await withdrawals.railOf(id);
     if (transfer.status !== 'PENDING' || rail === undefined) throw finalProblem(transfer);
     const payment = {
       ...paymentOf(transfer, undefined, tables.assets),
@@ -43,7 +44,7 @@ function createDecision(parts: Dependencies) {
         destination: { instructions: { id: transfer.fiatAccountId }, owner: {} },
       }),
     };
-    const state = await rails.decide(rail as RailName, payment, outcome);
+    const state = await simulated.decide(rail as RailName, payment, outcome);
     if (state === undefined) {
       throw new Problem('invalid-state', `The rail has ended the payment of transfer ${id} already.`, {
         status: transfer.status,
@@ -57,7 +58,7 @@ function createDecision(parts: Dependencies) {
   };
 }
 
-export function sandboxOutcomeRoutes(dependencies: Dependencies): Route[] {
+export function sandboxOutcomeRoutes(dependencies: OutcomeDependencies): Route[] {
   const decide = createDecision(dependencies);
   const common = {
     method: 'POST',

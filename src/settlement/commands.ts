@@ -8,6 +8,7 @@ import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts'
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
 import type { ProfileFacts } from '../profiles/profile.ts';
+import { settlementEventType } from './event-types.ts';
 import { presentSettlement } from './present.ts';
 import {
   type AskedWindow,
@@ -33,7 +34,7 @@ type Request = Static<typeof SettlementTransactionRequest>;
 
 /** Both parties are told; a customer that is both is told once. */
 export function settlementEvents(settlement: Settlement, assets: Assets): Write[] {
-  const type = `settlement.transaction.${settlement.status.toLowerCase()}`;
+  const type = settlementEventType(settlement.status);
   const resource = presentSettlement(settlement, assets);
   const customers = new Set([settlement.customerId, settlement.targetCustomerId]);
   return [...customers].map((customerId) =>

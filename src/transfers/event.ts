@@ -1,22 +1,36 @@
 import { event } from '../events/outbox.ts';
 import type { Assets } from '../kernel/asset.ts';
+import { type EventType, eventFamily, lowerCase } from '../kernel/event-types.ts';
 import type { Write } from '../ledger/command.ts';
-import { type Transfer, transferText } from './transfer.ts';
+import type { Networks } from '../networks/register.ts';
+import { TRANSFER_STATUSES, type Transfer, transferText } from './transfer.ts';
 
-/** `transfer.wire_withdrawal.pending`. Written once for each type and status. */
-const eventTypes = new Map<string, string>();
+type Kind = Pick<Transfer, 'type' | 'status'>;
 
-function eventTypeOf({ type, status }: Pick<Transfer, 'type' | 'status'>): string {
-  const key = type + status;
-  let name = eventTypes.get(key);
-  if (name === undefined) {
-    name = `transfer.${type.toLowerCase()}.${status.toLowerCase()}`;
-    eventTypes.set(key, name);
+const nameOf = ({ type, status }: Kind) => `${lowerCase(type)}.${lowerCase(status)}` as const;
+
+/** An event for each type of transfer that the register has, and each status. */
+export const transferEvents = ({ transferTypes }: Networks) =>
+  eventFamily(
+    'transfer',
+    transferTypes.flatMap((type) => TRANSFER_STATUSES.map((status) => nameOf({ type, status }))),
+  );
+
+/** Looked up instead of put together: every transfer needs its event type. */
+const known = new Map<string, EventType>();
+
+function eventTypeOf(kind: Kind): EventType {
+  const key = kind.type + kind.status;
+  let type = known.get(key);
+  if (type === undefined) {
+    const name = nameOf(kind);
+    type = eventFamily('transfer', [name]).types[name];
+    known.set(key, type);
   }
-  return name;
+  return type;
 }
 
-/** The transfer as it is now; `text` is what `transferText` says of it, where that is at hand. */
+/** The transfer as it is now; `text` is its `transferText`, for callers that have it already. */
 export function transferEvent(
   transfer: Transfer,
   assets: Assets,

@@ -1,11 +1,13 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
+import { NETWORKS } from '../networks/register.ts';
+import { transferEvents } from './event.ts';
 import type { TransferShape } from './schema.ts';
 
-/** Answers to the requests beside which they stand; a test holds them against real ones. */
+/** Answers for the API reference. A test compares them with real ones. */
 type Transfer = Static<typeof TransferShape>;
 
-const common = {
+export const EXAMPLE_TRANSFER = {
   customer_id: EXAMPLE_IDS.customer,
   profile_id: EXAMPLE_IDS.profile,
   direction: 'DEBIT',
@@ -14,7 +16,7 @@ const common = {
 } as const;
 
 export const PLATFORM_TRANSFER: Transfer = {
-  ...common,
+  ...EXAMPLE_TRANSFER,
   id: '019bc0fd-8ba2-73a0-83a0-f080bd6010d9',
   amount: '25',
   total: '25',
@@ -30,7 +32,7 @@ export const PLATFORM_TRANSFER: Transfer = {
 };
 
 export const INTERNAL_TRANSFER: Transfer = {
-  ...common,
+  ...EXAMPLE_TRANSFER,
   id: '019bc0fd-8ba2-72b6-92b6-8922303a5011',
   amount: '0.5',
   total: '0.5',
@@ -43,28 +45,9 @@ export const INTERNAL_TRANSFER: Transfer = {
   group_id: '019bc0fd-8ba2-72b6-92b6-8922303a5010',
 };
 
-export const FIAT_WITHDRAWAL: Transfer = {
-  ...common,
-  id: '019bc0fd-8ba2-739a-939a-606a3d832b86',
-  amount: '1500',
-  total: '1520',
-  fee: '20',
-  asset: 'USD',
-  type: 'WIRE_WITHDRAWAL',
-  status: 'PENDING',
-  ref_id: 'payout-3310',
-  balance_asset: 'USD',
-  fiat_account_id: EXAMPLE_IDS.fiatAccount,
-  secondary_status: {
-    name: 'AWAITING_FIAT_ACCOUNT_APPROVAL',
-    detail: `Goes out when fiat account ${EXAMPLE_IDS.fiatAccount} is approved, and fails if it is rejected.`,
-  },
-  memo: 'Invoice 2041',
-};
-
-/** One without a ref_id of its own. */
+/** Without a `ref_id`. */
 export const CRYPTO_WITHDRAWAL: Transfer = {
-  ...common,
+  ...EXAMPLE_TRANSFER,
   id: EXAMPLE_IDS.cryptoWithdrawal,
   amount: '0.05',
   total: '0.0501',
@@ -80,11 +63,8 @@ export const CRYPTO_WITHDRAWAL: Transfer = {
   notional_value: '3256.5',
 };
 
-export const RAIL_CONTRADICTION = {
-  transfer_id: EXAMPLE_IDS.cryptoWithdrawal,
-  rail: 'BITCOIN',
-  reported: 'COMPLETED',
-  recorded: 'FAILED',
-  detail: '3 confirmations on BITCOIN.',
-  created_at: EXAMPLE_AT,
+/** The event of the API reference. */
+export const TRANSFER_EVENT_EXAMPLE = {
+  type: transferEvents(NETWORKS).types['crypto_withdrawal.pending'],
+  resource: CRYPTO_WITHDRAWAL,
 } as const;

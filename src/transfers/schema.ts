@@ -1,16 +1,6 @@
 import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import {
-  Amount,
-  AmountOut,
-  AssetCode,
-  closed,
-  DateTime,
-  Id,
-  Metadata,
-  OPTIONAL_TEXT_PATTERN,
-  RefId,
-} from '../kernel/shapes.ts';
+import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { cryptoNetworkName, transferTypeName, withProperties } from '../networks/schema.ts';
@@ -96,68 +86,6 @@ export const PlatformTransferRequest = Type.Object(
   },
   { ...closed, title: 'PlatformTransferRequest' },
 );
-
-const Memo = Type.String({
-  maxLength: LIMITS.memoLengthMax,
-  // A line break could end a field of a bank's message, and begin another one.
-  pattern: OPTIONAL_TEXT_PATTERN,
-  description: `At most ${LIMITS.memoLengthMax} characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140`,
-});
-
-/** Exactly one of the two; that is a rule, since a schema's message for it would name neither. */
-const amountOrTotal = {
-  amount: Type.Optional(Amount('Amount excluding the fee; exactly one of amount and total')),
-  total: Type.Optional(Amount('Total including the fee; exactly one of amount and total')),
-};
-
-export const FiatWithdrawalRequest = Type.Object(
-  {
-    asset: AssetCode('Only USD'),
-    fiat_account_id: Id('Destination fiat account'),
-    profile_id: Id('Profile to withdraw from'),
-    ref_id: Type.Optional(RefId),
-    ...amountOrTotal,
-    identity_id: Type.Optional(Id('Identity of the user; required for third-party integrations')),
-    account_id: Type.Optional(Id('Account of that identity; required for third-party integrations')),
-    metadata: Type.Optional(Metadata),
-    memo: Type.Optional(Memo),
-  },
-  { ...closed, title: 'FiatWithdrawalRequest' },
-);
-
-const Name = Type.String({ minLength: 1, maxLength: LIMITS.beneficiaryNameMax });
-
-const Beneficiary = Type.Object(
-  {
-    person_details: Type.Optional(Type.Object({ first_name: Name, last_name: Name }, closed)),
-    institution_details: Type.Optional(Type.Object({ name: Name }, closed)),
-  },
-  { ...closed, description: 'Who receives it: person_details or institution_details. Kept, never returned.' },
-);
-
-export const CryptoWithdrawalRequest = Type.Object(
-  {
-    profile_id: Id('Profile to withdraw from'),
-    destination_address: Type.String({ description: 'Destination address' }),
-    asset: AssetCode('Asset to withdraw'),
-    crypto_network: CryptoNetworkName,
-    ref_id: Type.Optional(RefId),
-    identity_id: Type.Optional(Id('Identity of the user making the withdrawal')),
-    account_id: Type.Optional(Id('Account of that identity')),
-    balance_asset: Type.Optional(
-      AssetCode("Asset to debit; only for the operator's stablecoin: that asset or USD"),
-    ),
-    metadata: Type.Optional(Metadata),
-    fee_id: Type.Optional(Id('A guaranteed fee')),
-    ...amountOrTotal,
-    beneficiary: Type.Optional(Beneficiary),
-    memo: Type.Optional(Memo),
-  },
-  { ...closed, title: 'CryptoWithdrawalRequest' },
-);
-
-export const cryptoWithdrawalRequest = (networks: Networks) =>
-  withProperties(CryptoWithdrawalRequest, { crypto_network: cryptoNetworkName(networks) });
 
 export const TransferListQuery = listQuery(
   {

@@ -1,15 +1,17 @@
-import { type Backlog, secondsSince } from '../database/backlog.ts';
+import { secondsSince } from '../database/backlog.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 
 const ENDPOINTS = `webhook_endpoints w join webhook_progress p on p.endpoint_id = w.id`;
 
-export const webhookBacklogs: readonly Backlog[] = [
+export const webhookBacklogs = (database: Queryable): Backlog[] => [
   {
     gauges: {
       ferry_webhook_endpoints: 'Endpoints that get events, do not answer as they should, or are disabled',
     },
     label: 'state',
-    read: (database) =>
+    read: () =>
       database.query(
         `with found as (
            select case when not w.enabled then 'disabled' when p.failing_since_ms is null then 'delivering'
@@ -26,7 +28,7 @@ export const webhookBacklogs: readonly Backlog[] = [
         'For how long a delivery to an endpoint that answers has been due: no node delivers, or cannot keep up',
     },
     // A replay is due from the beginning of time, so its own beginning counts.
-    read: (database) =>
+    read: () =>
       database.query(
         `select ${secondsSince(`select min(p.failing_since_ms) * 1000000 from ${ENDPOINTS} where w.enabled`)}
                   as ferry_webhook_failing_seconds,

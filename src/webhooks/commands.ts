@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
-import { DISABLED_EVENT, TEST_EVENT } from '../events/types.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
@@ -9,13 +8,14 @@ import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type View, type Write, write } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
 import { type Endpoint, isReadable, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
+import { DISABLED_EVENT, TEST_EVENT } from './event-types.ts';
 import type { CreateWebhookRequest, UpdateWebhookRequest } from './schema.ts';
 import { newSecret, type Sealer } from './secrets.ts';
 import { endpointCounts, endpoints, newEndpoints } from './store.ts';
 
 const ALL = ['*'];
 
-function tooManyEndpoints(): Problem {
+export function tooManyEndpoints(): Problem {
   return new Problem(
     'forbidden',
     `You have ${LIMITS.webhookEndpointsMax} webhook endpoints already; delete one first.`,

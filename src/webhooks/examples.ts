@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import { TEST_EVENT } from '../events/types.ts';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER, EXAMPLE_NEXT_DAY } from '../kernel/examples.ts';
+import { TEST_EVENT } from './event-types.ts';
 import type { DeliveryShape, WebhookShape, WebhookWithSecretShape } from './schema.ts';
 
 type Webhook = Static<typeof WebhookShape>;

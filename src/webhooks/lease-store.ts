@@ -4,11 +4,11 @@ import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { eventText, type FeedEvent, isAfter, type Place } from '../events/event.ts';
 import { readFeed } from '../events/feed-store.ts';
-import { TEST_EVENT } from '../events/types.ts';
 import { newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Delivery } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
+import { TEST_EVENT } from './event-types.ts';
 import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
 

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { typeFaults } from '../events/types.ts';
+import type { EventCatalogue } from '../events/types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
@@ -32,6 +32,7 @@ import { type Reach, urlFault } from './url.ts';
 export type WebhookDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
+  readonly catalogue: EventCatalogue;
   /** Absent when the service has no key to keep secrets with. */
   readonly sealer: Sealer | undefined;
   readonly sender: Sender;
@@ -44,22 +45,29 @@ export type WebhookDependencies = {
 
 export const TAG = 'Webhooks';
 
-export function requireSealer(sealer: Sealer | undefined): Sealer {
-  if (sealer !== undefined) return sealer;
-  throw new Problem(
+export function switchedOff(): Problem {
+  return new Problem(
     'forbidden',
     'Webhooks are switched off: whoever runs this service has not set FERRY_SECRET_KEY.',
   );
 }
 
-/** Said before anything is done: the owner can help himself, and a fault of ours would only be a riddle to him. */
-export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
-  if (isReadable(endpoint, sealer)) return;
-  throw new Problem(
+export function requireSealer(sealer: Sealer | undefined): Sealer {
+  if (sealer !== undefined) return sealer;
+  throw switchedOff();
+}
+
+export function unreadableSecret(): Problem {
+  return new Problem(
     'invalid-state',
     'The service cannot read the secret of this endpoint any more, since its own key has changed: rotate the secret.',
     { status: 'SECRET_UNREADABLE' },
   );
+}
+
+/** Said before anything is done: the owner can help himself, and a fault of ours would only be a riddle to him. */
+export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
+  if (!isReadable(endpoint, sealer)) throw unreadableSecret();
 }
 
 /** One that is there and the customer's own. */
@@ -77,9 +85,9 @@ export async function submitChange(writePath: WritePath, command: Command<Endpoi
 
 async function checkRequest(
   request: { url?: string; event_types?: string[] },
-  { reach, sender }: WebhookDependencies,
+  { reach, sender, catalogue }: WebhookDependencies,
 ): Promise<void> {
-  const errors = typeFaults('/event_types', request.event_types);
+  const errors = catalogue.faultsOf('/event_types', request.event_types);
   const fault = request.url === undefined ? undefined : urlFault(request.url, reach);
   if (fault !== undefined) errors.push({ pointer: '/url', message: fault });
   if (errors.length > 0) throw invalidRequest(errors);

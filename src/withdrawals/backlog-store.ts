@@ -1,8 +1,13 @@
 import { textArray } from '../database/array.ts';
-import { type Backlog, countUpTo, secondsSince } from '../database/backlog.ts';
+import { countUpTo, secondsSince } from '../database/backlog.ts';
+import { CLOCK_NS } from '../database/clock.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Backlog } from '../kernel/capability.ts';
+import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
+import type { Transfer } from '../transfers/transfer.ts';
 
-/** Also rails that are not configured any more: nobody looks at their withdrawals, so somebody has to know. */
+/** Also rails that are no longer configured: no worker looks at their withdrawals, so an operator has to know. */
 const PRESENT_RAILS = `
   with recursive present as (
     select min(rail) as rail from withdrawal_work
@@ -10,47 +15,61 @@ const PRESENT_RAILS = `
     select (select min(w.rail) from withdrawal_work w where w.rail > p.rail) from present p where p.rail is not null)
   select rail from present where rail is not null`;
 
-/** What waits to go out. */
-export function withdrawalBacklogs(rails: readonly string[]): Backlog[] {
-  return [
-    {
-      gauges: {
-        ferry_withdrawals_waiting: `Withdrawals that are not final, counted up to ${LIMITS.backlogCountMax}`,
-        ferry_withdrawals_overdue_seconds:
-          'For how long the first of them should have been looked at: no worker runs, or the rail is down',
-      },
-      label: 'rail',
-      read: (database) =>
-        database.query(
-          `select r.rail,
-             ${countUpTo(LIMITS.backlogCountMax, 'from withdrawal_work w where w.rail = r.rail')} as ferry_withdrawals_waiting,
-             ${secondsSince('select min(w.due_at_ns) from withdrawal_work w where w.rail = r.rail')}
-               as ferry_withdrawals_overdue_seconds
-           from (select unnest($1::text[]) as rail union (${PRESENT_RAILS})) as r`,
-          [textArray(rails)],
-        ),
+function railBacklog(database: Queryable, rails: readonly string[]): Backlog {
+  return {
+    gauges: {
+      ferry_withdrawals_waiting: `Withdrawals that have not ended, counted up to ${LIMITS.backlogCountMax}`,
+      ferry_withdrawals_overdue_seconds:
+        'How long the first of them has been due: no worker runs, or the rail is unavailable',
     },
+    label: 'rail',
+    read: () =>
+      database.query(
+        `select r.rail,
+           ${countUpTo(LIMITS.backlogCountMax, 'from withdrawal_work w where w.rail = r.rail')} as ferry_withdrawals_waiting,
+           ${secondsSince('select min(w.due_at_ns) from withdrawal_work w where w.rail = r.rail')}
+             as ferry_withdrawals_overdue_seconds
+         from (select unnest($1::text[]) as rail union (${PRESENT_RAILS})) as r`,
+        [textArray(rails)],
+      ),
+  };
+}
+
+type Row = Record<string, unknown> & { readonly oldest_id: string | null; readonly now_ns: Instant };
+
+/** Withdrawals that wait for a rail. */
+export function withdrawalBacklogs(
+  database: Queryable,
+  rails: readonly string[],
+  transferById: (id: string) => Promise<Transfer | undefined>,
+): Backlog[] {
+  return [
+    railBacklog(database, rails),
     {
       gauges: {
-        ferry_withdrawals_oldest_seconds: 'Age of the oldest withdrawal that is not final',
-        ferry_withdrawals_unknown: 'Withdrawals of which it is not known whether the rail has them',
-        ferry_withdrawals_unknown_seconds: 'For how long that has been so for the first of them',
+        ferry_withdrawals_oldest_seconds: 'Age of the oldest withdrawal that has not ended',
+        ferry_withdrawals_unknown: 'Withdrawals for which it is unknown whether the rail has the payment',
+        ferry_withdrawals_unknown_seconds: 'How long this has been unknown for the first of them',
         ferry_rail_contradictions:
-          'Reports of rails that contradict the record of a withdrawal: look at each',
+          'Reports of rails that contradict the record of a withdrawal: investigate each',
       },
-      // Ids of transfers begin with the time, so the first one is the oldest.
-      read: (database) =>
-        database.query(
+      async read() {
+        // Ids of transfers begin with the time, so the first one is the oldest.
+        const [row] = await database.query<Row>(
           `select
-             ${secondsSince(`select t.created_at_ns from transfers t
-                             where t.id = (select min_id.transfer_id from withdrawal_work min_id
-                                           order by min_id.transfer_id limit 1)`)} as ferry_withdrawals_oldest_seconds,
+             (select w.transfer_id from withdrawal_work w order by w.transfer_id limit 1) as oldest_id,
+             ${CLOCK_NS} as now_ns,
              ${countUpTo(LIMITS.backlogCountMax, `from withdrawal_work where state = 'UNKNOWN'`)}
                as ferry_withdrawals_unknown,
              ${secondsSince(`select min(intent_at_ns) from withdrawal_work where state = 'UNKNOWN'`)}
                as ferry_withdrawals_unknown_seconds,
              ${countUpTo(LIMITS.backlogCountMax, 'from rail_contradictions')} as ferry_rail_contradictions`,
-        ),
+        );
+        const { oldest_id: oldestId, now_ns: nowNs, ...others } = row!;
+        const oldest = oldestId === null ? undefined : await transferById(oldestId);
+        const ageNs = oldest === undefined ? 0n : nowNs - oldest.createdAtNs;
+        return [{ ...others, ferry_withdrawals_oldest_seconds: ageNs > 0n ? Number(ageNs) / 1e9 : 0 }];
+      },
     },
   ];
 }

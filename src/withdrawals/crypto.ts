@@ -20,7 +20,6 @@ import {
 } from '../ledger/command.ts';
 import type { Networks } from '../networks/register.ts';
 import { transferKey } from '../transfers/request.ts';
-import type { CryptoWithdrawalRequest } from '../transfers/schema.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import {
   hold,
@@ -30,6 +29,7 @@ import {
   withdrawalFault,
   withdrawalReads,
 } from './create.ts';
+import type { CryptoWithdrawalRequest } from './schema.ts';
 import { queued } from './words.ts';
 
 export type CryptoWithdrawalTables = WithdrawalTables & {

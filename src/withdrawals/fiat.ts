@@ -10,7 +10,6 @@ import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table } from '../ledger/command.ts';
 import type { Networks } from '../networks/register.ts';
 import { requireForThirdParty, transferKey } from '../transfers/request.ts';
-import type { FiatWithdrawalRequest } from '../transfers/schema.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import {
   hold,
@@ -20,6 +19,7 @@ import {
   withdrawalFault,
   withdrawalReads,
 } from './create.ts';
+import type { FiatWithdrawalRequest } from './schema.ts';
 import { awaitingApproval, queued, type Words } from './words.ts';
 
 export type FiatWithdrawalTables = WithdrawalTables & {

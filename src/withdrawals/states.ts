@@ -3,37 +3,69 @@ import type { Payment } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 
 /**
- * What is still to be done about a pending withdrawal.
+ * The work that a pending withdrawal still needs. The row is deleted when the withdrawal ends.
  *
- * - QUEUED: the rail has not been called, or has said for certain that it took nothing on.
- * - SUBMITTING: the intent to call it is recorded. Found again in this state, whoever recorded it is gone.
- * - UNKNOWN: it may have been called. Nothing is sent until the rail has been asked.
- * - SUBMITTED: the rail has it. It is asked how it goes.
+ *   created
+ *      │
+ *      v       the intent is recorded            the rail accepts
+ *   QUEUED ───────────────────────> SUBMITTING ───────────────────> SUBMITTED
+ *      ^                             │  │   ^                          ^
+ *      └─────────────────────────────┘  │   │ the rail never           │ the rail has it
+ *        the rail accepted nothing      │   │ received it              │
+ *                             no answer v   │                          │
+ *                                      UNKNOWN ────────────────────────┘
+ *
+ *   Any state ──> ended: the rail has paid or failed, or, from QUEUED, the payment must not be sent.
+ *
+ * - QUEUED: the rail has not been called, or has certainly accepted nothing.
+ * - SUBMITTING: the intent to call the rail is recorded. A worker that claims a row in this state knows that the worker
+ *   that recorded it is gone.
+ * - UNKNOWN: the rail may have been called. Nothing is sent until it has been asked.
+ * - SUBMITTED: the rail has accepted the payment, and is asked for its progress.
  */
 export type WorkState = 'QUEUED' | 'SUBMITTING' | 'SUBMITTED' | 'UNKNOWN';
+
+/** Where each state can go without ending the withdrawal. Any state may end it. */
+const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
+  // Itself: it waits for a review of the fiat account, or until the rail can tell what it would cost.
+  QUEUED: ['QUEUED', 'SUBMITTING'],
+  SUBMITTING: ['SUBMITTED', 'QUEUED', 'UNKNOWN'],
+  UNKNOWN: ['UNKNOWN', 'SUBMITTED', 'SUBMITTING'],
+  // Never back: a payment that a rail has accepted is not sent a second time, even if the rail no longer reports it.
+  SUBMITTED: ['SUBMITTED'],
+};
+
+/** Every change of state goes through here. Throws on one that is not in the drawing: it would be a bug that can pay twice. */
+export function moveTo(from: WorkState, to: WorkState): WorkState {
+  if (!NEXT[from].includes(to)) throw new Error(`a withdrawal cannot go from ${from} to ${to}`);
+  return to;
+}
 
 export type Work = {
   readonly transferId: string;
   readonly rail: string;
   readonly state: WorkState;
-  /** When a worker looks at it next; while one does, the end of its lease. */
+  /** When a worker looks at it next; while a worker has it, the end of its lease. */
   readonly dueAtNs: Instant;
-  /** Another one after every change, claims included. */
+  /** Incremented by every change and every claim. */
   readonly version: bigint;
+  /** Calls of `submit`, each recorded before it is made. */
   readonly attempts: number;
+  /** Consecutive failures, for the back-off. */
   readonly failures: number;
   readonly intentAtNs: Instant | null;
   readonly payment: Payment | null;
   readonly fiatAccountId: string | null;
 };
 
-/** A row of work as it is written; `done` removes it. */
+/** A row of work as it is written; `done` deletes it. */
 export type WorkWrite = Work & { readonly done?: boolean };
 
-/** What a worker has claimed, as it was then. */
-export type Claimed = { readonly work: Work; readonly transfer: Transfer; readonly nowNs: Instant };
+/** Work that a worker has claimed, as it was then. */
+export type ClaimedWork = { readonly work: Work; readonly nowNs: Instant };
+export type Claimed = ClaimedWork & { readonly transfer: Transfer };
 
-/** The first work of a withdrawal: due at once, even if a worker will then find that it waits for a review. */
+/** Due at once, even if the worker will find that the withdrawal waits for a review. */
 export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): Work {
   return {
     transferId: transfer.id,

@@ -28,13 +28,13 @@ export const CHECKPOINTS = [
 ] as const;
 export type Checkpoint = (typeof CHECKPOINTS)[number];
 
-export type PayoutDependencies = {
+export type StepDependencies = {
   readonly writePath: WritePath;
   readonly rails: Rails;
   readonly tables: ProgressTables;
   readonly timing: PayoutTiming;
   readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
-  /** Contradictions: somebody has to look. */
+  /** Something that an operator has to investigate, such as a contradiction. */
   readonly trouble: (what: string, facts: object) => void;
 };
 
@@ -43,194 +43,196 @@ export type PayoutTiming = {
   readonly callTimeoutMs: number;
   readonly backoffFirstMs: number;
   readonly backoffMaxMs: number;
-  /** How far this clock is ahead of the database's: nothing, except where a test lets an hour pass. */
+  /** How far this clock is ahead of the database's: 0, except in tests that let an hour pass. */
   offsetNs(): bigint;
 };
 
-/** What a worker learnt about the rail by the way: whether it answers; nothing, if it was not called. */
+/** What the step learned about the rail: whether it answers. */
 export type Reach = 'reached' | 'unavailable' | 'not called';
 
-/** Twice as long each time, and never in step with the others. */
+/** With jitter, so that withdrawals do not retry in step. */
 function jitteredBackOffMs({ backoffFirstMs, backoffMaxMs }: PayoutTiming, failures: number): number {
   const fullMs = backOffMs({ firstMs: backoffFirstMs, maxMs: backoffMaxMs }, failures + 1);
   return fullMs * (0.5 + Math.random() / 2);
 }
 
-/** Brings one claimed withdrawal a step further. Rail calls happen here, between transactions, never inside one. */
-export function createPayout(dependencies: PayoutDependencies) {
-  const { writePath, rails, tables, timing, trouble } = dependencies;
-  const checkpoint = dependencies.checkpoint ?? (async () => undefined);
+/** Brings one claimed withdrawal a step further. Rails are called here, between transactions, never inside one. */
+export async function advance(parts: StepDependencies, claimed: Claimed): Promise<Reach> {
+  const seen: Seen = { ...claimed, offsetNs: parts.timing.offsetNs() };
+  const { work } = seen;
+  await parts.checkpoint?.('claimed, before anything else', work.transferId);
+  // Only configured rails have a lane to claim from.
+  const rail = parts.rails.find(work.rail)!;
+  if (work.state === 'QUEUED') return submit(parts, seen, rail);
+  if (work.state !== 'SUBMITTING') return ask(parts, seen, rail);
+  const adopted = await adopt(parts, seen);
+  return adopted === undefined ? 'not called' : ask(parts, adopted, rail);
+}
 
-  async function commit<Answer>(command: Command<Answer>): Promise<Answer> {
-    const outcome = await writePath.submit(command);
-    if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
-    return outcome.answer;
+async function commit<Answer>({ writePath }: StepDependencies, command: Command<Answer>): Promise<Answer> {
+  const outcome = await writePath.submit(command);
+  if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
+  return outcome.answer;
+}
+
+async function step(parts: StepDependencies, seen: Seen, change: Step): Promise<Seen | undefined> {
+  const work = await commit(parts, stepCommand(seen, change, parts.tables));
+  return work === 'stale' ? undefined : { ...seen, work };
+}
+
+async function end(parts: StepDependencies, seen: Seen, ending: Ending): Promise<Ended> {
+  const report = { rail: seen.work.rail, ending, seenVersion: seen.work.version };
+  const ended = await commit(parts, endCommand(seen.transfer, report, parts.tables));
+  if (ended.effect === 'contradiction') {
+    parts.trouble('a rail contradicts how a withdrawal ended', { transferId: seen.transfer.id, ending });
   }
+  await parts.checkpoint?.('after the outcome is committed', seen.transfer.id);
+  return ended;
+}
 
-  async function step(seen: Seen, change: Step): Promise<Seen | undefined> {
-    const work = await commit(stepCommand(seen, change, tables));
-    return work === 'stale' ? undefined : { ...seen, work };
+/** The rail is unavailable: retry the same later, in the same state. */
+async function postpone(parts: StepDependencies, seen: Seen): Promise<Reach> {
+  const { rail, state, failures } = seen.work;
+  await step(parts, seen, {
+    state,
+    delayMs: jitteredBackOffMs(parts.timing, failures),
+    failures: failures + 1,
+    words: state === 'UNKNOWN' ? outcomeUnknown(rail) : unavailable(rail),
+  });
+  return 'unavailable';
+}
+
+/** Records the intent, then calls the rail. From QUEUED, or from UNKNOWN once the rail certainly lost the request. */
+async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+  const { tables, timing, checkpoint } = parts;
+  const { id } = seen.transfer;
+  // Rent is reserved with the first intent, and only then.
+  const isFirst = seen.work.attempts === 0 && rail.rentOf !== undefined;
+  const rentLamports = isFirst
+    ? await rentOn(rail, paymentOf(seen.transfer, undefined, tables.assets), timing.callTimeoutMs)
+    : 0n;
+  if (rentLamports === undefined) return postpone(parts, seen);
+  await checkpoint?.('before the intent is committed', id);
+  const started = performance.now();
+  const intended = await commit(
+    parts,
+    intendCommand(seen, { rentLamports, leaseMs: timing.leaseMs }, tables),
+  );
+  if (intended.kind === 'end') {
+    await end(parts, seen, intended.ending);
+    return 'not called';
   }
+  if (intended.kind !== 'submit') return 'not called';
+  await checkpoint?.('after the intent is committed, before the rail is called', id);
+  // If this process was suspended meanwhile, another worker may have the lease. The key would make a second request
+  // harmless; still, none is made.
+  if (performance.now() - started > timing.leaseMs / 2) return 'not called';
+  const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
+  await checkpoint?.('after the rail answered, before its answer is committed', id);
+  const wasUnknown = seen.work.state === 'UNKNOWN';
+  const reach = await recordAnswer(parts, { ...seen, work: intended.work }, result, wasUnknown);
+  await checkpoint?.('after the answer is committed', id);
+  return reach;
+}
 
-  async function end(seen: Seen, ending: Ending): Promise<Ended> {
-    const report = { rail: seen.work.rail, ending, seenVersion: seen.work.version };
-    const ended = await commit(endCommand(seen.transfer, report, tables));
-    if (ended.effect === 'contradiction') {
-      trouble('a rail contradicts how a withdrawal ended', { transferId: seen.transfer.id, ending });
-    }
-    await checkpoint('after the outcome is committed', seen.transfer.id);
-    return ended;
+/**
+ * After an unknown outcome the answer is about this request only. The request before it may have been paid: "duplicate
+ * reference" would even suggest that. So neither `final` nor `retry` ends or restarts the withdrawal then: the rail is
+ * asked, and only its answer to that question ends it.
+ */
+async function recordAnswer(
+  parts: StepDependencies,
+  seen: Seen,
+  result: SubmitResult,
+  wasUnknown: boolean,
+): Promise<Reach> {
+  const { rail, failures, transferId } = seen.work;
+  if (result.kind === 'accepted') {
+    const words = submitted(rail);
+    await step(parts, seen, { state: 'SUBMITTED', delayMs: result.nextAskMs, failures: 0, words });
+    return 'reached';
   }
-
-  /** Not available: the same again later, in the same state. */
-  async function postpone(seen: Seen): Promise<Reach> {
-    const { rail, state, failures } = seen.work;
-    await step(seen, {
-      state,
-      delayMs: jitteredBackOffMs(timing, failures),
-      failures: failures + 1,
-      words: state === 'UNKNOWN' ? outcomeUnknown(rail) : unavailable(rail),
-    });
+  if (result.meaning === 'final' && !wasUnknown) {
+    await end(parts, seen, failedByRail(result.reason));
+    return 'reached';
+  }
+  const again = { delayMs: jitteredBackOffMs(parts.timing, failures), failures: failures + 1 };
+  if (result.meaning === 'final') {
+    const { reason } = result;
+    parts.trouble('a rail refused a request after an unknown outcome', { transferId, rail, reason });
+    await step(parts, seen, { ...again, state: 'UNKNOWN', words: refusedAgain(rail, reason) });
+    return 'reached';
+  }
+  if (result.meaning === 'retry' && !wasUnknown) {
+    await step(parts, seen, { ...again, state: 'QUEUED', words: unavailable(rail), forgetsPayment: true });
     return 'unavailable';
   }
+  await step(parts, seen, { ...again, state: 'UNKNOWN', words: outcomeUnknown(rail) });
+  return 'unavailable';
+}
 
-  /** Records the intent, then calls. Also from UNKNOWN, once the rail is certain that the request was lost. */
-  async function submit(seen: Seen, rail: Rail): Promise<Reach> {
-    const { id } = seen.transfer;
-    // Rent is reserved with the first intent and never again.
-    const firstTime = seen.work.attempts === 0 && rail.rentOf !== undefined;
-    const rentLamports = firstTime
-      ? await rentOn(rail, paymentOf(seen.transfer, undefined, tables.assets), timing.callTimeoutMs)
-      : 0n;
-    if (rentLamports === undefined) return postpone(seen);
-    await checkpoint('before the intent is committed', id);
-    const started = performance.now();
-    const intended = await commit(intendCommand(seen, { rentLamports, leaseMs: timing.leaseMs }, tables));
-    if (intended.kind === 'end') {
-      await end(seen, intended.ending);
-      return 'not called';
-    }
-    if (intended.kind !== 'submit') return 'not called';
-    await checkpoint('after the intent is committed, before the rail is called', id);
-    // This process may have stood still since. The key would make a second request harmless; it is not made at all.
-    if (performance.now() - started > timing.leaseMs / 2) return 'not called';
-    const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
-    await checkpoint('after the rail answered, before its answer is committed', id);
-    const wasUnknown = seen.work.state === 'UNKNOWN';
-    const reach = await recordAnswer({ ...seen, work: intended.work }, result, wasUnknown);
-    await checkpoint('after the answer is committed', id);
-    return reach;
-  }
+async function ask(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+  const { id } = seen.transfer;
+  await parts.checkpoint?.('before the rail is asked', id);
+  const asked = await askRail(rail, id, parts.timing.callTimeoutMs);
+  await parts.checkpoint?.('after the rail was asked, before the outcome is committed', id);
+  return recordState(parts, seen, rail, asked);
+}
 
-  /**
-   * After an unknown outcome the answer is about this request only. The request before it may have been paid: "duplicate
-   * reference" would even be a sign of that. So neither `final` nor `retry` ends or restarts anything then; the rail is
-   * asked, and only its answer to that ends the withdrawal.
-   */
-  async function recordAnswer(seen: Seen, result: SubmitResult, wasUnknown: boolean): Promise<Reach> {
-    const { rail, failures, transferId } = seen.work;
-    if (result.kind === 'accepted') {
-      const words = submitted(rail);
-      await step(seen, { state: 'SUBMITTED', delayMs: result.nextAskMs, failures: 0, words });
+async function recordState(parts: StepDependencies, seen: Seen, rail: Rail, asked: Asked): Promise<Reach> {
+  const { work } = seen;
+  switch (asked.kind) {
+    case 'unavailable':
+      return postpone(parts, seen);
+    case 'completed':
+      await end(parts, seen, asked);
+      return 'reached';
+    case 'failed':
+      await end(parts, seen, failedByRail(asked.reason));
+      return 'reached';
+    case 'pending': {
+      const { confirmations: count, nextAskMs: delayMs, ...onChain } = asked;
+      const words =
+        count === undefined || count.have === 0 ? submitted(work.rail) : confirming(work.rail, count);
+      await step(parts, seen, { state: 'SUBMITTED', delayMs, failures: 0, words, onChain });
       return 'reached';
     }
-    if (result.meaning === 'final' && !wasUnknown) {
-      await end(seen, failedByRail(result.reason));
-      return 'reached';
-    }
-    const delayMs = jitteredBackOffMs(timing, failures);
-    if (result.meaning === 'final') {
-      const { reason } = result;
-      trouble('a rail refused a request after an unknown outcome', { transferId, rail, reason });
-      const words = refusedAgain(rail, reason);
-      await step(seen, { state: 'UNKNOWN', delayMs, failures: failures + 1, words });
-      return 'reached';
-    }
-    if (result.meaning === 'retry' && !wasUnknown) {
-      const words = unavailable(rail);
-      await step(seen, { state: 'QUEUED', delayMs, failures: failures + 1, words, forgetsPayment: true });
-      return 'unavailable';
-    }
-    await step(seen, { state: 'UNKNOWN', delayMs, failures: failures + 1, words: outcomeUnknown(rail) });
-    return 'unavailable';
+    default:
+      return notKnown(parts, seen, rail);
   }
+}
 
-  async function ask(seen: Seen, rail: Rail): Promise<Reach> {
-    const { id } = seen.transfer;
-    await checkpoint('before the rail is asked', id);
-    const asked = await askRail(rail, id, timing.callTimeoutMs);
-    await checkpoint('after the rail was asked, before the outcome is committed', id);
-    return recordState(seen, rail, asked);
-  }
-
-  async function recordState(seen: Seen, rail: Rail, asked: Asked): Promise<Reach> {
-    const { work } = seen;
-    switch (asked.kind) {
-      case 'unavailable':
-        return postpone(seen);
-      case 'completed':
-        await end(seen, asked);
-        return 'reached';
-      case 'failed':
-        await end(seen, failedByRail(asked.reason));
-        return 'reached';
-      case 'pending': {
-        const { confirmations: count, nextAskMs: delayMs, ...onChain } = asked;
-        const words =
-          count === undefined || count.have === 0 ? submitted(work.rail) : confirming(work.rail, count);
-        await step(seen, { state: 'SUBMITTED', delayMs, failures: 0, words, onChain });
-        return 'reached';
-      }
-      default:
-        return neverHeard(seen, rail);
-    }
-  }
-
-  /**
-   * The rail does not know the key. If it had taken the payment on, that is its fault and a case for people. If not,
-   * the request may still be on its way until the rail's horizon has passed; after that it is made again, under the
-   * same key, so that even a rail that is wrong about its horizon pays once.
-   */
-  async function neverHeard(seen: Seen, rail: Rail): Promise<Reach> {
-    const { work, nowNs } = seen;
-    if (work.state === 'SUBMITTED') {
-      trouble('a rail no longer knows a payment that it took on', { transferId: work.transferId });
-      const delayMs = timing.backoffMaxMs;
-      await step(seen, {
-        state: 'SUBMITTED',
-        delayMs,
-        failures: work.failures + 1,
-        words: forgotten(work.rail),
-      });
-      return 'reached';
-    }
-    const leftMs = rail.horizonMs - Number(nowNs - work.intentAtNs!) / 1e6;
-    if (leftMs <= 0) return submit(seen, rail);
-    await step(seen, {
-      state: 'UNKNOWN',
-      delayMs: leftMs + 1,
-      failures: work.failures,
-      words: outcomeUnknown(work.rail),
+/**
+ * The rail does not know the payment. If it had accepted it, the rail is at fault, and an operator has to investigate. If
+ * it had not, the request may still be on its way until the rail's horizon has passed. After that it is sent again, under
+ * the same key, so that even a rail that is wrong about its horizon pays once.
+ */
+async function notKnown(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+  const { work, nowNs } = seen;
+  if (work.state === 'SUBMITTED') {
+    parts.trouble('a rail no longer knows a payment that it accepted', { transferId: work.transferId });
+    await step(parts, seen, {
+      state: 'SUBMITTED',
+      delayMs: parts.timing.backoffMaxMs,
+      failures: work.failures + 1,
+      words: forgotten(work.rail),
     });
     return 'reached';
   }
+  const leftMs = rail.horizonMs - Number(nowNs - work.intentAtNs!) / 1e6;
+  if (leftMs <= 0) return submit(parts, seen, rail);
+  await step(parts, seen, {
+    state: 'UNKNOWN',
+    delayMs: leftMs + 1,
+    failures: work.failures,
+    words: outcomeUnknown(work.rail),
+  });
+  return 'reached';
+}
 
-  /** Found as it was left by somebody who did not come back: it may have been called. */
-  async function adopt(seen: Seen): Promise<Seen | undefined> {
-    const { rail, failures } = seen.work;
-    const delayMs = timing.leaseMs;
-    return step(seen, { state: 'UNKNOWN', delayMs, failures, words: outcomeUnknown(rail) });
-  }
-
-  return async function advance(claimed: Claimed): Promise<Reach> {
-    const seen: Seen = { ...claimed, offsetNs: timing.offsetNs() };
-    const { work } = seen;
-    await checkpoint('claimed, before anything else', work.transferId);
-    // Only rails that are there have a lane to claim from.
-    const rail = rails.find(work.rail)!;
-    if (work.state === 'QUEUED') return submit(seen, rail);
-    if (work.state !== 'SUBMITTING') return ask(seen, rail);
-    const adopted = await adopt(seen);
-    return adopted === undefined ? 'not called' : ask(adopted, rail);
-  };
+/** Takes over from a worker that crashed after it had recorded its intent: the rail may have been called. */
+async function adopt(parts: StepDependencies, seen: Seen): Promise<Seen | undefined> {
+  const { rail, failures } = seen.work;
+  const delayMs = parts.timing.leaseMs;
+  return step(parts, seen, { state: 'UNKNOWN', delayMs, failures, words: outcomeUnknown(rail) });
 }

@@ -5,11 +5,9 @@ import type { Database, Queryable } from '../database/database.ts';
 import { INSTANT_MAX, type Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Payment } from '../rails/rail.ts';
-import { TRANSFER_COLUMNS } from '../transfers/store.ts';
-import type { Transfer } from '../transfers/transfer.ts';
-import type { Claimed, Work, WorkWrite } from './states.ts';
+import type { ClaimedWork, Work, WorkWrite } from './states.ts';
 
-/** Units are text inside JSON, which has no integers of that size. */
+/** Units are strings in JSON: its numbers would lose digits. */
 type StoredPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
 type StoredWork = Omit<Work, 'payment'> & { readonly payment: StoredPayment | null };
 
@@ -24,7 +22,7 @@ function paymentText({ payment }: Work): string | null {
 const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as "dueAtNs", w.version, w.attempts,
   w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId"`;
 
-/** Work of withdrawals that are new, in the transaction that makes them. */
+/** Work of new withdrawals, written in the transaction that creates them. */
 export const newWork: Table<Work> = {
   name: 'withdrawal_work',
   write: (tx, rows) =>
@@ -41,7 +39,7 @@ export const newWork: Table<Work> = {
     ),
 };
 
-/** Work that goes on. Whoever names a row in its reads has it to itself until commit. */
+/** Work in progress. A command that reads a row holds its lock until commit. */
 export const works: Table<WorkWrite> = {
   name: 'withdrawal_work',
   async load(tx, ids) {
@@ -82,16 +80,16 @@ export const works: Table<WorkWrite> = {
   },
 };
 
-/** A lane per rail: so many of its rows, and no more, whatever the others have. */
+/** How many rows of one rail may be claimed, independently of all other rails. */
 export type Lane = { readonly rail: string; readonly free: number };
 
-/** The database's clock, shifted where a test says so. All nodes agree on what is due. */
+/** The database's clock, shifted by tests. All nodes agree on what is due. */
 const NOW_NS = `${CLOCK_NS} + $1::bigint`;
 
 /**
- * Rows that are due, the longest due first, rail by rail; those that another node is claiming are left to it. Each
- * rail costs one descent of the index and the rows it gives, however many wait. The ids go through an array, so that
- * no plan for the update can read the whole table.
+ * Claims due rows, the longest overdue first, rail by rail; rows that another node is claiming are skipped. Each rail
+ * costs one descent of the index and the rows it returns, however many wait. The ids go through an array, so that no
+ * plan for the update can read the whole table.
  */
 export const CLAIM_DUE = `with clock as materialized (select ${NOW_NS} as now_ns),
   due as materialized (
@@ -105,36 +103,27 @@ export const CLAIM_DUE = `with clock as materialized (select ${NOW_NS} as now_ns
   from clock where w.transfer_id = any (array (select transfer_id from due))
   returning ${COLUMNS}, clock.now_ns as "nowNs"`;
 
-/** Takes what is due, for as long as the lease lasts. */
+/** Claims what is due, for the duration of the lease. */
 export async function claimDue(
   database: Queryable,
   lanes: readonly Lane[],
   offsetNs: bigint,
   leaseNs: bigint,
-): Promise<Claimed[]> {
+): Promise<ClaimedWork[]> {
   const rows = await database.query<StoredWork & { nowNs: Instant }>(CLAIM_DUE, [
     offsetNs,
     ...columns(lanes, { rail: 'text', free: 'integer' }),
     leaseNs,
   ]);
-  if (rows.length === 0) return [];
-  const transfers = await database.query<Transfer>(
-    `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[])`,
-    [plainArray(rows.map((row) => row.transferId))],
-  );
-  const byId = new Map(transfers.map((transfer) => [transfer.id, transfer]));
-  return rows.map(({ nowNs, ...row }) => ({
-    nowNs,
-    work: fromStored(row),
-    transfer: byId.get(row.transferId)!,
-  }));
+  return rows.map(({ nowNs, ...row }) => ({ nowNs, work: fromStored(row) }));
 }
 
 /**
- * A time that is further ahead than it can have been set was set by a clock that was ahead: that of a database server
- * that failed since, or one that was set back. Nobody looks at such a row for as long as the clock went back, so it
- * is made due: at once where the rail has not been called or the last call was in the future, otherwise when payments
- * are asked about at the latest. Asking too often changes nothing; a worker that still has the row in hand loses it.
+ * Repairs due times that are further in the future than any worker sets them: the database's clock was ahead when they
+ * were set, and has been set back since, or another server has taken over. Without this, such a row would wait for as
+ * long as the clock went back. It becomes due at once if the rail has not been called or the last call is in the future,
+ * otherwise after the longest interval between two questions to a rail. An extra question changes nothing; a worker that
+ * still has the row loses its lease.
  */
 export async function pullBack(
   database: Queryable,
@@ -160,10 +149,10 @@ export async function pullBack(
   return rows.length;
 }
 
-/** Fiat accounts whose withdrawals are to be looked at: written with the review or the deletion itself. */
+/** Fiat accounts whose waiting withdrawals have to be looked at: written in the transaction of the review or deletion. */
 export const withdrawalWakes: Table<{ readonly fiatAccountId: string }> = {
   name: 'withdrawal_wakes',
-  // DO UPDATE and not DO NOTHING: it waits for a worker that is about to remove the row, and then makes a new one.
+  // DO UPDATE and not DO NOTHING: it waits for a worker that is about to delete the row, and then inserts a new one.
   write: (tx, rows) =>
     tx.query(
       `insert into withdrawal_wakes (fiat_account_id) select * from unnest($1::uuid[]) as changed (id) order by id
@@ -174,15 +163,15 @@ export const withdrawalWakes: Table<{ readonly fiatAccountId: string }> = {
 
 /**
  * Makes the withdrawals of reviewed accounts due, a bounded number at a time, so that an account with a hundred
- * thousand of them holds nobody up. Rows in use are left for the next time; the wake stays until none is left. Says how
- * many it moved.
+ * thousand of them does not delay others. Locked rows are left for the next call; the wake stays until none is left.
+ * Returns how many rows became due.
  */
 export async function wakeWithdrawals(
   database: Database,
   offsetNs: bigint,
   rowsMax: number,
 ): Promise<number> {
-  // Nearly always there is none, and a transaction would be three round trips.
+  // Nearly always there is none, and a transaction would cost three round trips.
   if ((await database.query('select 1 from withdrawal_wakes limit 1')).length === 0) return 0;
   return database.transaction(async (tx) => {
     const wakes = await tx.query<{ id: string }>(
@@ -207,7 +196,7 @@ export async function wakeWithdrawals(
   });
 }
 
-/** The rail of a withdrawal that is not final yet. */
+/** The rail of a withdrawal that has not ended. */
 export async function railOf(database: Queryable, transferId: string): Promise<string | undefined> {
   const [row] = await database.query<{ rail: string }>(
     'select rail from withdrawal_work where transfer_id = $1',

@@ -13,7 +13,7 @@ import {
 import type { OnChain, Payment } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import type { Ending, OutcomeTables } from './outcome.ts';
-import type { Claimed, Work, WorkState, WorkWrite } from './states.ts';
+import { type Claimed, moveTo, type Work, type WorkState, type WorkWrite } from './states.ts';
 import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words } from './words.ts';
 
 /** Rent paid for one destination on one day. */
@@ -26,14 +26,14 @@ export type ProgressTables = OutcomeTables & {
   readonly rentLamportsPerDayMax: bigint;
 };
 
-/** The withdrawal as its worker knows it, and how far its clock is ahead of the database's: not at all, but in tests. */
+/** The withdrawal as its worker knows it. The worker's clock is ahead of the database's only in tests. */
 export type Seen = Claimed & { readonly offsetNs: bigint };
 
 export function rentKey(destination: string, now: Instant): string {
   return `${now / (86_400n * NS_PER_SECOND)}/${destination}`;
 }
 
-/** What the rail is asked to pay; undefined while the fiat account is not there. */
+/** What the rail is asked to pay: to the fiat account, or without one to the address of the transfer. */
 export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, assets: Assets): Payment {
   const { id, asset, amountUnits, memo, destinationAddress } = transfer;
   return {
@@ -49,7 +49,7 @@ export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, 
   };
 }
 
-/** The transfer with other words, if they are other ones: then it has changed, and its time says so. */
+/** The transfer with a new secondary status; undefined if that would change nothing. */
 function reworded(
   transfer: Transfer,
   words: Words,
@@ -71,7 +71,7 @@ function reworded(
 
 type Current = { readonly transfer: Transfer; readonly work: WorkWrite };
 
-/** The withdrawal if it is still this worker's to move. */
+/** The withdrawal, if this worker still holds its lease. */
 function current(seen: Seen, view: View, tables: ProgressTables): Current | undefined {
   const transfer = view.row(tables.transfers, seen.transfer.id);
   const work = view.row(tables.works, seen.transfer.id);
@@ -101,7 +101,7 @@ function moved(
 export type Intended =
   /** Recorded: the rail may be called now, with this payment and under this version. */
   | { readonly kind: 'submit'; readonly work: Work; readonly payment: Payment }
-  /** It must not go out at all. */
+  /** The payment must not be sent. */
   | { readonly kind: 'end'; readonly ending: Ending }
   | { readonly kind: 'waits' | 'stale' };
 
@@ -121,8 +121,8 @@ function rentFault(transfer: Transfer): Ending {
 }
 
 /**
- * Records that the rail is about to be called. From here on the payment is fixed: whoever comes back to it after a
- * crash asks about exactly this one, and asks for exactly this one again.
+ * Records that the rail is about to be called. From here on the payment is fixed: after a crash, the next worker asks
+ * about exactly this payment, and submits exactly this payment again.
  */
 export function intendCommand(
   seen: Seen,
@@ -147,7 +147,7 @@ export function intendCommand(
       const { transfer, work } = found;
       const now = view.now + offsetNs;
       const account = fiatAccountId ? view.row(tables.fiatAccounts, fiatAccountId) : undefined;
-      // Asked to pay before, perhaps: it can only be asked for the same again.
+      // With a payment the rail may have been asked already: then only the same payment can be submitted again.
       if (work.payment === null && fiatAccountId) {
         const ending = accountFault(account, fiatAccountId);
         if (ending !== undefined) return accept(seen, [], { kind: 'end', ending });
@@ -165,7 +165,7 @@ export function intendCommand(
       const payment = work.payment ?? paymentOf(transfer, account, tables.assets);
       const next: Work = {
         ...work,
-        state: 'SUBMITTING',
+        state: moveTo(work.state, 'SUBMITTING'),
         attempts: work.attempts + 1,
         intentAtNs: now,
         payment,
@@ -186,11 +186,11 @@ export type Step = {
   readonly failures: number;
   readonly words: Words;
   readonly onChain?: OnChain;
-  /** The rail took nothing on, for certain: the payment is put together anew, by what the fiat account is then. */
+  /** The rail certainly accepted nothing: the next attempt builds the payment again, from the fiat account as it is then. */
   readonly forgetsPayment?: boolean;
 };
 
-/** A step on the way that ends nothing: what is known now, and when to look again. */
+/** A step that does not end the withdrawal: its new state, and when to look at it again. */
 export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Command<Work | 'stale'> {
   const { id } = seen.transfer;
   return {
@@ -201,7 +201,7 @@ export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Com
       if (found === undefined) return accept(seen, [], 'stale');
       const next: Work = {
         ...found.work,
-        state: step.state,
+        state: moveTo(found.work.state, step.state),
         failures: step.failures,
         dueAtNs: view.now + seen.offsetNs + BigInt(Math.ceil(step.delayMs * 1_000)) * 1_000n,
         ...(step.forgetsPayment === true && { payment: null }),

@@ -3,13 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { guaranteedFeeTable } from '../../src/fees/store.ts';
-import { actorTable } from '../../src/identity/actor-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { parseInstant } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
-import { profileTable } from '../../src/profiles/store.ts';
-import { newTransfers } from '../../src/transfers/store.ts';
+import { SHARED_TABLES } from '../../src/tables.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
 import { newWork } from '../../src/withdrawals/store.ts';
 import { createTestWritePath } from '../support/ledger.ts';
@@ -238,10 +235,7 @@ it('two nodes never let a fee be used twice', async () => {
     networks: config.networks,
     schedule: config.fees,
     prices: config.prices,
-    profiles: profileTable,
-    actors: actorTable,
-    guaranteedFees: guaranteedFeeTable,
-    newTransfers,
+    ...SHARED_TABLES,
     newWork,
     hasRail: () => true,
   };

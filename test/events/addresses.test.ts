@@ -1,6 +1,7 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEventCatalogue } from '../../src/events/types.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { isPublicAddress } from '../../src/webhooks/addresses.ts';
 import { webhookRoutes } from '../../src/webhooks/routes.ts';
@@ -266,6 +267,7 @@ describe('the address that is connected to', () => {
     const [create] = webhookRoutes({
       database: undefined as never,
       writePath: undefined as never,
+      catalogue: createEventCatalogue([]),
       sealer: createSealer(Buffer.alloc(32)),
       sender,
       reach: 'public',

@@ -6,6 +6,7 @@ import { createNews } from '../../src/events/news.ts';
 import { event } from '../../src/events/outbox.ts';
 import { packLine, packText } from '../../src/events/pack.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
+import type { EventType } from '../../src/kernel/event-types.ts';
 import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -148,7 +149,7 @@ it('events of a resource are in order, also where another event of their batch i
         causeId: newId(),
         postings: [],
         writes: told.map(([type, resource, aheadNs]) =>
-          event(type, customerId, resource, view.now + aheadNs, {}),
+          event(type as EventType, customerId, resource, view.now + aheadNs, {}),
         ),
         answer: undefined,
       }),

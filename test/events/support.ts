@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { event } from '../../src/events/outbox.ts';
+import type { EventType } from '../../src/kernel/event-types.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import type { TestCustomer } from '../support/service.ts';
@@ -16,7 +17,7 @@ export function emit(
       causeId: newId(),
       postings: [],
       writes: items.map(({ resourceId = newId(), type = 'transfer.test.completed', data = {} }, index) =>
-        event(type, customerId, resourceId, view.now + BigInt(index), data),
+        event(type as EventType, customerId, resourceId, view.now + BigInt(index), data),
       ),
       answer: undefined,
     }),

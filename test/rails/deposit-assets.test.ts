@@ -9,7 +9,6 @@ import { newId } from '../../src/kernel/id.ts';
 import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
 import type { Notice } from '../../src/rails/rail.ts';
-import { transferById } from '../../src/transfers/store.ts';
 import { byBank, createWays, onChain } from '../support/deposits.ts';
 import { auditLines, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
@@ -78,7 +77,12 @@ describe('a second currency', () => {
     const schedule = createFeeSchedule(NETWORKS, assets, { deposits: deposits! });
     const tables = { ...world.creation, assets, schedule, suspenseDeposits, arrivals };
     const { database } = world;
-    const service = createArrivals({ database, writePath, transferById, tables });
+    const service = createArrivals({
+      database,
+      writePath,
+      transferById: (_, id) => world.transfers.byId(id),
+      tables,
+    });
     const rail = network === 'WIRE' ? 'wire' : 'cubix';
     const { body } = await service.arrive(byBank(memoId, { rail, asset: 'EUR', amountUnits: 5_000n }));
     await writePath.stop();

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/database.ts';
-import { arrivals } from '../../src/deposits/arrival-store.ts';
-import { createArrivals } from '../../src/deposits/arrivals.ts';
-import { suspenseDeposits } from '../../src/deposits/store.ts';
+import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable } from '../../src/fees/prices.ts';
 import { createFeeSchedule } from '../../src/fees/schedule.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
-import { profileTable } from '../../src/profiles/store.ts';
-import type { ArrivedDeposit } from '../../src/rails/rail.ts';
-import { newTransfers, transferById } from '../../src/transfers/store.ts';
+import { type ArrivedDeposit, createRails } from '../../src/rails/rail.ts';
+import { SHARED_TABLES } from '../../src/tables.ts';
+import { createTransfers } from '../../src/transfers/capability.ts';
 import { byBank, onChain } from '../support/deposits.ts';
 import { assets, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { databaseBefore } from '../support/migrations.ts';
@@ -163,20 +161,13 @@ describe('deposits that arrived while they were known by a text', () => {
     await migrate();
     connection.release();
     const writePath = createTestWritePath(test.database);
-    const service = createArrivals({
-      database: test.database,
-      writePath,
-      transferById,
-      tables: {
-        assets,
-        networks: NETWORKS,
-        schedule: createFeeSchedule(NETWORKS, assets),
-        prices: createPriceTable({}),
-        profiles: profileTable,
-        newTransfers,
-        suspenseDeposits,
-        arrivals,
-      },
+    const shared = { ...SHARED_TABLES, database: test.database, writePath, assets, networks: NETWORKS };
+    const { arrivals: service } = createDeposits({
+      ...shared,
+      rails: createRails([]),
+      schedule: createFeeSchedule(NETWORKS, assets),
+      prices: createPriceTable({}),
+      transferById: createTransfers(shared).byId,
     });
     for (const deposit of deposits) {
       expect(await service.arrive(deposit)).toMatchObject({ replayed: true, body: { transfer: {} } });

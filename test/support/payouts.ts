@@ -1,13 +1,9 @@
 import { expect } from 'vitest';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
-import { arrivals as arrivalTable } from '../../src/deposits/arrival-store.ts';
-import { type Arrivals, createArrivals } from '../../src/deposits/arrivals.ts';
-import { suspenseDeposits } from '../../src/deposits/store.ts';
+import type { Arrivals } from '../../src/deposits/arrivals.ts';
+import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
-import { guaranteedFeeTable } from '../../src/fees/store.ts';
-import { fiatAccountTable } from '../../src/fiat-accounts/store.ts';
-import { actorTable } from '../../src/identity/actor-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
@@ -15,30 +11,25 @@ import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
-import { profileTable } from '../../src/profiles/store.ts';
 import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
 import { createSimulatedRails } from '../../src/sandbox/simulated.ts';
-import { changedTransfers, newTransfers, transferById } from '../../src/transfers/store.ts';
+import { SHARED_TABLES } from '../../src/tables.ts';
+import { createTransfers } from '../../src/transfers/capability.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
+import { createWithdrawals } from '../../src/withdrawals/capability.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
 import { fiatWithdrawalCommand } from '../../src/withdrawals/fiat.ts';
-import { createNoticeWorker, type NoticeWorker } from '../../src/withdrawals/notices.ts';
-import { contradictions, rents } from '../../src/withdrawals/payout-store.ts';
+import type { NoticeWorker } from '../../src/withdrawals/notices.ts';
 import type { Checkpoint } from '../../src/withdrawals/steps.ts';
-import { newWork, withdrawalWakes, works } from '../../src/withdrawals/store.ts';
-import {
-  createWithdrawalWorker,
-  PAYOUT_TIMING,
-  type WithdrawalWorker,
-} from '../../src/withdrawals/worker.ts';
+import type { WithdrawalWorker } from '../../src/withdrawals/worker.ts';
 import { createTestDatabase } from './database.ts';
 import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
 
-/** Where a killed process stands for ever: no catch, no finally, nothing of it runs on. */
+/** Where a killed process stops: no catch, no finally, nothing of it continues. */
 export const never = new Promise<never>(() => undefined);
 
 /** The service's inside without HTTP, and a clock that a test can move. */
@@ -73,79 +64,56 @@ export async function createWorld() {
     scopes: new Set(),
     integration: 'FIRST_PARTY',
   };
-  const prices = createPriceTable(SANDBOX_PRICES);
-  const schedule = createFeeSchedule(NETWORKS, assets);
-  const tables = {
-    assets,
-    transfers: changedTransfers,
-    works,
-    contradictions,
-    rents,
-    fiatAccounts: fiatAccountTable,
-    rentLamportsPerDayMax: 20_392_800n,
-  };
-  const creation = {
+  const common = {
+    ...SHARED_TABLES,
     assets,
     networks: NETWORKS,
-    profiles: profileTable,
-    actors: actorTable,
-    newTransfers,
-    newWork,
-    fiatAccounts: fiatAccountTable,
-    guaranteedFees: guaranteedFeeTable,
-    schedule,
-    prices,
-    hasRail: () => true,
+    prices: createPriceTable(SANDBOX_PRICES),
+    schedule: createFeeSchedule(NETWORKS, assets),
+    rentLamportsPerDayMax: 20_392_800n,
   };
-  const creator = createTestWritePath(database);
 
-  function createNode(options: NodeOptions = {}): Node {
+  /** The capabilities that pay out and take in, on one node. */
+  function assembleNode(options: NodeOptions = {}) {
     const own = options.database ?? database;
     const writePath = createTestWritePath(own);
     const rails = createRails(simulated.list.map(options.wrapRail ?? ((rail) => rail)), simulated.notices);
     const troubles: string[] = [];
     const errors: unknown[] = [];
-    const timing = {
-      ...PAYOUT_TIMING,
-      callTimeoutMs: options.callTimeoutMs ?? 2_000,
-      leaseMs: options.leaseMs ?? PAYOUT_TIMING.leaseMs,
-      offsetNs: () => offsetNs,
-    };
-    const common = {
-      database: own,
-      writePath,
-      rails,
-      tables,
-      trouble: (what: string) => void troubles.push(what),
-      failed: (error: unknown) => void errors.push(error),
-    };
-    const arrivals = createArrivals({
-      database: own,
-      writePath,
-      transferById,
-      tables: {
-        ...creation,
-        schedule: options.fees === undefined ? schedule : createFeeSchedule(NETWORKS, assets, options.fees),
-        suspenseDeposits,
-        arrivals: arrivalTable,
-      },
+    const shared = { ...common, database: own, writePath, rails };
+    const transfers = createTransfers(shared);
+    const deposits = createDeposits({
+      ...shared,
+      schedule: createFeeSchedule(NETWORKS, assets, options.fees),
+      transferById: transfers.byId,
     });
-    return {
-      writePath,
-      worker: createWithdrawalWorker({
-        ...common,
-        timing,
-        ...(options.checkpoint !== undefined && { checkpoint: options.checkpoint }),
-      }),
-      notices: createNoticeWorker({
-        ...common,
-        deposit: arrivals.arrive,
-        now: () => Number(now() / NS_PER_MS),
-      }),
-      arrivals,
-      troubles,
-      errors,
-    };
+    const withdrawals = createWithdrawals({
+      ...shared,
+      transfers,
+      deposit: deposits.arrivals.arrive,
+      callsRails: true,
+      log: {
+        error: (_facts: object, what?: string) => void troubles.push(what!),
+        warn: ({ err }: { err?: unknown }) => void errors.push(err),
+      },
+      timing: {
+        callTimeoutMs: options.callTimeoutMs ?? 2_000,
+        ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
+        offsetNs: () => offsetNs,
+      },
+      nowMs: () => Number(now() / NS_PER_MS),
+      ...(options.checkpoint && { checkpoint: options.checkpoint }),
+    });
+    return { writePath, transfers, deposits, withdrawals, troubles, errors };
+  }
+
+  const { writePath: creator, transfers, withdrawals } = assembleNode();
+  const { creation, progress: tables } = withdrawals;
+
+  function createNode(options: NodeOptions = {}): Node {
+    const { writePath, deposits, withdrawals: own, troubles, errors } = assembleNode(options);
+    const { worker, notices } = own;
+    return { writePath, worker, notices, arrivals: deposits.arrivals, troubles, errors };
   }
 
   async function createProfile(balances: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -247,7 +215,7 @@ export async function createWorld() {
   }
 
   async function transferOf(id: string): Promise<Transfer> {
-    return (await transferById(database, id))!;
+    return (await transfers.byId(id))!;
   }
 
   async function balanceOf(profileId: string, asset: string): Promise<{ available: string; held: string }> {
@@ -296,7 +264,8 @@ export async function createWorld() {
     balanceOf,
     systemOf,
     eventsOf,
-    withdrawalWakes,
+    transfers,
+    withdrawalWakes: SHARED_TABLES.withdrawalWakes,
     expectSound: async () => expect(await auditLines(database)).toEqual([]),
     async drop() {
       expect(await auditLines(database)).toEqual([]);

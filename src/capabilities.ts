@@ -1,0 +1,103 @@
+import type { Logger } from 'pino';
+import type { Config } from './config/config.ts';
+import type { Database } from './database/database.ts';
+import { createDeposits } from './deposits/capability.ts';
+import { createEvents } from './events/capability.ts';
+import { createFees } from './fees/capability.ts';
+import { createFiatAccounts } from './fiat-accounts/capability.ts';
+import type { Metrics } from './http/metrics.ts';
+import { createIdentities } from './identity/capability.ts';
+import type { Capability } from './kernel/capability.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Signal } from './kernel/signal.ts';
+import type { BalanceKey } from './ledger/command.ts';
+import type { WritePath } from './ledger/write-path.ts';
+import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
+import { createRails, type Rails } from './rails/rail.ts';
+import { createSandbox, createSimulation, sandboxSecretKey } from './sandbox/capability.ts';
+import { createSettlement } from './settlement/capability.ts';
+import { SHARED_TABLES } from './tables.ts';
+import { createTransfers } from './transfers/capability.ts';
+import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
+import { createWebhooks } from './webhooks/capability.ts';
+import { createWithdrawals } from './withdrawals/capability.ts';
+
+/** What nearly every part of a running node depends on. */
+export type Node = {
+  readonly config: Config;
+  readonly assets: Config['assets'];
+  readonly networks: Config['networks'];
+  readonly database: Database;
+  readonly logger: Logger;
+  /** For background work: reports an outage of the database once, however many workers notice it. */
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  /** The database's clock. */
+  readonly clock: Clock;
+  /** Sent after every commit on this node, with the balances that it changed. */
+  readonly committed: Signal<readonly BalanceKey[]>;
+  /** Sent when the event feeds of these customers have grown. */
+  readonly feedGrown: Signal<readonly string[]>;
+  readonly metrics: Metrics;
+};
+
+/** Everything that the service can do, in the order of the API reference. */
+export async function createCapabilities(
+  node: Node,
+  writePath: WritePath,
+  ownRails?: Rails,
+): Promise<Capability[]> {
+  const { config, database, metrics } = node;
+  const isSandbox = config.mode === 'sandbox';
+  const { prices, rentLamportsPerDayMax } = config;
+  const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
+  const simulated = isSandbox
+    ? createSimulation(database, config.networks, node.clock, config.sandboxSpeed)
+    : undefined;
+  const rails = ownRails ?? simulated ?? createRails([]);
+
+  const profiles = createProfiles(shared);
+  const transfers = createTransfers(shared);
+  const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
+  const withdrawals = createWithdrawals({
+    ...shared,
+    rails,
+    transfers,
+    deposit: deposits.arrivals.arrive,
+    rentLamportsPerDayMax,
+    callsRails: config.workers,
+    called: metrics.railCalled,
+  });
+  const capabilities: Capability[] = [
+    transfers,
+    withdrawals,
+    createFees({ ...shared, rails }),
+    deposits,
+    createFiatAccounts({ ...shared, approvesAutomatically: isSandbox }),
+    profiles,
+    createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
+    createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles }),
+  ];
+  if (simulated !== undefined)
+    capabilities.push(
+      createSandbox({ ...shared, simulated, transfers, withdrawals, arrivals: deposits.arrivals }),
+    );
+  const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
+  const webhooks = createWebhooks({
+    ...shared,
+    secretKey: config.secretKey ?? (isSandbox ? await sandboxSecretKey(database) : undefined),
+    reach: isSandbox ? 'anywhere' : 'public',
+    eventTypes,
+    attempted: metrics.webhookAttempted,
+  });
+  const events = createEvents({
+    ...shared,
+    eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
+    batchesOf: transfers.batchesOf,
+    example: TRANSFER_EVENT_EXAMPLE,
+  });
+  // Operations that only simulate do not exist in production.
+  return [...capabilities, events, webhooks].map((one) => ({
+    ...one,
+    routes: (one.routes ?? []).filter(({ sandboxOnly }) => isSandbox || sandboxOnly !== true),
+  }));
+}

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import type { Capability } from '../kernel/capability.ts';
+import type { EventFamily } from '../kernel/event-types.ts';
+import { answeredNotFound } from '../kernel/problem-examples.ts';
+import type { Signal } from '../kernel/signal.ts';
+import { feedBacklog } from './backlog-store.ts';
+import { createNews } from './news.ts';
+import { type EventDependencies, eventRoutes } from './routes.ts';
+import { createSequencer } from './sequencer.ts';
+import { createEventCatalogue } from './types.ts';
+
+type Dependencies = Pick<EventDependencies, 'batchesOf' | 'example'> & {
+  readonly database: Database;
+  readonly log: Pick<Logger, 'warn'>;
+  /** What all capabilities have declared. */
+  readonly eventTypes: readonly EventFamily[];
+  /** Something was committed on this node. */
+  readonly committed: Signal<unknown>;
+  /** Sent when the feeds of these customers have grown. */
+  readonly feedGrown: Signal<readonly string[]>;
+};
+
+/** The event feed: its order, its pages and its stream. */
+export function createEvents(dependencies: Dependencies): Capability {
+  const { database, log, committed, feedGrown } = dependencies;
+  const news = createNews();
+  const sequencer = createSequencer({ database, log, grown: feedGrown.send });
+  committed.listen(() => sequencer.wake());
+  feedGrown.listen(news.tell);
+  const catalogue = createEventCatalogue(dependencies.eventTypes);
+  return {
+    name: 'events',
+    routes: eventRoutes({ ...dependencies, news, catalogue }),
+    tags: { Events: 'Every change of state, as a feed that can be followed.' },
+    problemExamples: { 'not-found': (route) => answeredNotFound(route, 'event') },
+    workers: [
+      { name: 'event order', stage: 'core', start: sequencer.start, stop: sequencer.stop },
+      // Requests that wait for events would keep their connections open.
+      { name: 'event readers', stage: 'edge', start: () => undefined, stop: news.close },
+    ],
+    backlogs: [feedBacklog(database)],
+  };
+}

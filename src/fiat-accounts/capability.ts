@@ -1,0 +1,20 @@
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
+import { reviewBacklog } from './backlog-store.ts';
+import { FIAT_ACCOUNT_EVENTS } from './event-types.ts';
+import { FIAT_ACCOUNT_PROBLEMS } from './problem-examples.ts';
+import { type FiatAccountDependencies, fiatAccountRoutes } from './routes.ts';
+
+/** Bank accounts that withdrawals are paid to: registration and review. */
+export function createFiatAccounts(dependencies: FiatAccountDependencies): Capability {
+  return {
+    name: 'fiat accounts',
+    routes: fiatAccountRoutes(dependencies),
+    tags: {
+      'Fiat accounts': 'Bank accounts that money can be sent to. Account numbers are masked in every answer.',
+      ...OPERATOR_TAG,
+    },
+    problemExamples: FIAT_ACCOUNT_PROBLEMS,
+    eventTypes: [FIAT_ACCOUNT_EVENTS],
+    backlogs: [reviewBacklog(dependencies.database)],
+  };
+}

@@ -1,0 +1,36 @@
+import type { EventFamily } from './event-types.ts';
+import type { ProblemExamples } from './problem-examples.ts';
+import type { Route } from './route.ts';
+import type { Worker } from './worker.ts';
+
+/** Work that waits in the database, as a metric for operators. The database counts it, so every node reports the same. */
+export type Backlog = {
+  /** The help text of each gauge, by the name of the metric. */
+  readonly gauges: Readonly<Record<string, string>>;
+  /** The column that tells the rows apart, where there can be several. */
+  readonly label?: string;
+  /** Rows with a column for each gauge. Reads little, however much waits. */
+  read(): Promise<readonly Readonly<Record<string, unknown>>[]>;
+};
+
+/**
+ * One thing that the service can do, as a value. `createX` in `<folder>/capability.ts` makes it from what it depends on,
+ * and `main.ts` lists all of them: the HTTP layer, the metrics and the process only loop over that list. What another
+ * capability may use (a table, a function) stands beside these fields.
+ */
+export type Capability = {
+  readonly name: string;
+  readonly routes?: readonly Route[];
+  /** The groups of the API reference that its operations stand in, each with its description. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** An example of every problem that its operations list. */
+  readonly problemExamples?: ProblemExamples;
+  readonly eventTypes?: readonly EventFamily[];
+  readonly workers?: readonly Worker[];
+  readonly backlogs?: readonly Backlog[];
+};
+
+/** Operations of several capabilities stand in this group. */
+export const OPERATOR_TAG = {
+  Operator: 'For whoever runs the service: across all customers.',
+} as const;

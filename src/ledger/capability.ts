@@ -1,0 +1,100 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Capability } from '../kernel/capability.ts';
+import { repeat } from '../kernel/repeat.ts';
+import type { Signal } from '../kernel/signal.ts';
+import type { Worker } from '../kernel/worker.ts';
+import { LIMITS } from '../limits.ts';
+import { type AuditReport, auditUnlessRunning } from './audit.ts';
+import { rollUpSystemBalances } from './balances.ts';
+import type { BalanceKey } from './command.ts';
+import type { Trouble, WritePathObserver } from './write-path/observer.ts';
+import { createWritePath, type WritePath } from './write-path.ts';
+
+type Dependencies = {
+  readonly database: Database;
+  /** Connections of the write path alone. */
+  readonly writeDatabase: Database;
+  readonly assets: Assets;
+  readonly logger: Logger;
+  /** Reports an outage of the database once, however many workers notice it. */
+  readonly log: Pick<Logger, 'warn'>;
+  /** Sent with the balances that a commit on this node changed. */
+  readonly committed: Signal<readonly BalanceKey[]>;
+  readonly metrics: {
+    readonly writePath: Pick<WritePathObserver, 'batch' | 'queue'> & { trouble(what: Trouble): void };
+    audited(report: AuditReport, seconds: number): void;
+  };
+};
+
+/** The write path, and the upkeep of the books. */
+export function createLedger(dependencies: Dependencies): Capability & { readonly writePath: WritePath } {
+  const { writeDatabase, assets, committed, metrics } = dependencies;
+  const writePath = createWritePath({
+    database: writeDatabase,
+    assets,
+    observer: {
+      ...metrics.writePath,
+      committed: committed.send,
+      trouble(what, error) {
+        metrics.writePath.trouble(what);
+        logTrouble(dependencies, what, error);
+      },
+    },
+  });
+  const stopping: Worker = {
+    name: 'write path',
+    stage: 'ledger',
+    start: () => undefined,
+    stop: writePath.stop,
+  };
+  return {
+    name: 'ledger',
+    workers: [stopping, rollUpWorker(dependencies), auditWorker(dependencies)],
+    writePath,
+  };
+}
+
+function logTrouble({ logger, log }: Dependencies, what: Trouble, error: unknown): void {
+  const facts = { err: error, what };
+  // A stale cache is normal where nodes share balances, and a lost connection is replaced: neither needs attention.
+  if (what === 'stale-cache') logger.debug(facts, 'a batch is decided again on locked balances');
+  else if (what === 'connection-lost') logger.info(facts, 'a batch is retried on another connection');
+  // A commit in doubt is always worth a line, even during an outage of the database.
+  else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');
+}
+
+function rollUpWorker({ database, log }: Dependencies): Worker {
+  const rollUp = repeat(
+    LIMITS.rollupIntervalMs,
+    async () => {
+      const folded = await rollUpSystemBalances(database, LIMITS.rollupDeltasMax);
+      return folded === LIMITS.rollupDeltasMax ? 'again' : 'wait';
+    },
+    (error) => log.warn({ err: error }, 'rolling up system balances failed'),
+  );
+  return { name: 'roll-up of system balances', stage: 'background', ...rollUp };
+}
+
+function auditWorker({ database, assets, metrics, logger, log }: Dependencies): Worker {
+  const audits = repeat(
+    LIMITS.auditIntervalMs,
+    async () => {
+      const started = performance.now();
+      const report = await auditUnlessRunning(database, assets);
+      if (report === undefined) return 'wait';
+      metrics.audited(report, (performance.now() - started) / 1000);
+      for (const { rule, line } of report.violations) logger.fatal({ rule }, line);
+      return 'wait';
+    },
+    (error) => log.warn({ err: error }, 'the audit could not run'),
+  );
+  return {
+    name: 'audit',
+    stage: 'background',
+    start: () => audits.start(LIMITS.auditFirstMs),
+    // Not awaited: an audit can take minutes. It only reads, and ends with its connection.
+    stop: () => void audits.stop(),
+  };
+}

@@ -1,0 +1,31 @@
+import type { Capability } from '../kernel/capability.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { type Write, write } from '../ledger/command.ts';
+import { PROFILE_PROBLEMS } from './problem-examples.ts';
+import { nicknameKey, profileOfAccount } from './profile.ts';
+import { type ProfileDependencies, profileRoutes } from './routes.ts';
+import { disabledProfiles, newProfiles } from './store.ts';
+
+/** `disabledProfiles`: those of these ids that are disabled now. */
+type Profiles = Capability & { readonly disabledProfiles: typeof disabledProfiles };
+
+/** Profiles, and the balances that they hold. */
+export function createProfiles(dependencies: ProfileDependencies): Profiles {
+  return {
+    name: 'profiles',
+    routes: profileRoutes(dependencies),
+    tags: { Profiles: 'Where value is kept, and how much of it there is.' },
+    problemExamples: PROFILE_PROBLEMS,
+    disabledProfiles,
+  };
+}
+
+/** Writes the profile that is created together with an account. */
+export function writeProfileOfAccount(
+  id: string,
+  account: { readonly id: string; readonly customerId: string },
+  now: Instant,
+): Write {
+  const profile = profileOfAccount(id, account, now);
+  return write(newProfiles, nicknameKey(profile.customerId, profile.nickname), profile);
+}

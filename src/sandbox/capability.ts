@@ -1,0 +1,42 @@
+import type { Database } from '../database/database.ts';
+import type { Arrivals } from '../deposits/arrivals.ts';
+import type { Capability } from '../kernel/capability.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Networks } from '../networks/register.ts';
+import type { TransferAccess } from '../transfers/access.ts';
+import { sandboxArrivalRoutes } from './arrivals.ts';
+import type { DepositTables } from './deposit.ts';
+import { sandboxDepositRoutes } from './deposits.ts';
+import { createJournal } from './journal-store.ts';
+import { type OutcomeDependencies, sandboxOutcomeRoutes } from './outcomes.ts';
+import { SANDBOX_PROBLEMS } from './problem-examples.ts';
+import { createSimulatedRails, type SimulatedRails } from './simulated.ts';
+
+export { sandboxSecretKey } from './secret-key.ts';
+
+type Dependencies = OutcomeDependencies &
+  DepositTables & { readonly transfers: TransferAccess; readonly arrivals: Arrivals };
+
+/** Operations that simulate banks and blockchains. Production does not have them. */
+export function createSandbox(dependencies: Dependencies): Capability {
+  return {
+    name: 'sandbox',
+    routes: [
+      ...sandboxDepositRoutes(dependencies.transfers, dependencies),
+      ...sandboxArrivalRoutes(dependencies),
+      ...sandboxOutcomeRoutes(dependencies),
+    ],
+    tags: { Sandbox: 'Simulates banks, blockchains and reviews.' },
+    problemExamples: SANDBOX_PROBLEMS,
+  };
+}
+
+/** Rails that pay nobody, at a speed of your choice. */
+export function createSimulation(
+  database: Database,
+  networks: Networks,
+  clock: Clock,
+  speed: number,
+): SimulatedRails {
+  return createSimulatedRails({ networks, journal: createJournal(database), now: clock.now, speed });
+}

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino';
+import type { Capability } from '../kernel/capability.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Signal } from '../kernel/signal.ts';
+import type { BalanceKey } from '../ledger/command.ts';
+import { settlementBacklog } from './backlog-store.ts';
+import type { EngineTables } from './engine/commands.ts';
+import { waitTable } from './engine-store.ts';
+import { SETTLEMENT_EVENTS } from './event-types.ts';
+import { SETTLEMENT_PROBLEMS } from './problem-examples.ts';
+import { type SettlementDependencies, settlementRoutes } from './routes.ts';
+import { settlements } from './store.ts';
+import { createSettlementWorker, type SettlementWorker } from './worker.ts';
+
+type Dependencies = Omit<SettlementDependencies, 'affirmed'> & {
+  readonly heldProfiles: EngineTables['heldProfiles'];
+  readonly clock: Clock;
+  /** The balances that a commit on this node changed. */
+  readonly committed: Signal<readonly BalanceKey[]>;
+  readonly log: Pick<Logger, 'warn'>;
+};
+
+export type SettlementCapability = Capability & { readonly engine: SettlementWorker };
+
+/** Settlement transactions between two parties, and the engine that settles them. */
+export function createSettlement(dependencies: Dependencies): SettlementCapability {
+  const { database, writePath, assets, profiles, heldProfiles, clock, committed, log } = dependencies;
+  const engine = createSettlementWorker({
+    database,
+    writePath,
+    tables: { assets, profiles, heldProfiles, settlements, waits: waitTable },
+    disabledProfiles: dependencies.disabledProfiles,
+    clock,
+    failed: (error, what) => log.warn({ err: error }, what),
+  });
+  committed.listen(engine.changed);
+  return {
+    name: 'settlement',
+    routes: settlementRoutes({ ...dependencies, affirmed: engine.affirmed }),
+    tags: { Settlement: 'Trades between two parties: all legs move together, or none does.' },
+    problemExamples: SETTLEMENT_PROBLEMS,
+    eventTypes: [SETTLEMENT_EVENTS],
+    workers: [{ name: 'settlement engine', stage: 'background', start: engine.start, stop: engine.stop }],
+    backlogs: [settlementBacklog(database)],
+    engine,
+  };
+}

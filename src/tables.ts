@@ -1,0 +1,21 @@
+import { guaranteedFeeTable } from './fees/store.ts';
+import { fiatAccountTable } from './fiat-accounts/store.ts';
+import { actorTable } from './identity/actor-store.ts';
+import { heldProfiles, profileTable } from './profiles/store.ts';
+import { changedTransfers, newTransfers } from './transfers/store.ts';
+import { withdrawalWakes } from './withdrawals/store.ts';
+
+/**
+ * Tables that commands of other capabilities read or write, in the transaction of the command. Their SQL stays in the
+ * store of the owner: capabilities get these values as dependencies, and never import each other's stores.
+ */
+export const SHARED_TABLES = {
+  profiles: profileTable,
+  heldProfiles,
+  actors: actorTable,
+  fiatAccounts: fiatAccountTable,
+  guaranteedFees: guaranteedFeeTable,
+  newTransfers,
+  changedTransfers,
+  withdrawalWakes,
+} as const;

@@ -1,0 +1,44 @@
+import type { Database } from '../database/database.ts';
+import type { Assets } from '../kernel/asset.ts';
+import type { Answer } from '../kernel/route.ts';
+import type { Command } from '../ledger/command.ts';
+import { createOnce } from '../ledger/create.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import type { Networks } from '../networks/register.ts';
+import { batchesOfTransfers, findTransfer, transfersById } from './store.ts';
+import { type Transfer, transferText } from './transfer.ts';
+
+/** Transfers as other capabilities create and read them. */
+export type TransferAccess = {
+  /** Creates a transfer once, whatever the number of equal requests, and answers as users see it. */
+  create(customerId: string, command: Command<Transfer>): Promise<Answer<never>>;
+  /** A transfer of that customer; undefined for a transfer of another one. */
+  find(customerId: string, id: string): Promise<Transfer | undefined>;
+  /** Of any customer: for workers. */
+  byId(id: string): Promise<Transfer | undefined>;
+  byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Transfer>>;
+  /** The batches in which the only events of these transfers are; empty for all others. */
+  batchesOf(ids: readonly string[]): Promise<readonly string[]>;
+};
+
+export type TransferConnections = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly assets: Assets;
+  readonly networks: Networks;
+};
+
+export function createTransferAccess({ database, writePath, assets }: TransferConnections): TransferAccess {
+  return {
+    create: (customerId, command) =>
+      createOnce(writePath, {
+        command,
+        load: (id) => findTransfer(database, customerId, id),
+        present: (transfer) => transferText(transfer, assets),
+      }),
+    find: (customerId, id) => findTransfer(database, customerId, id),
+    byId: async (id) => (await transfersById(database, [id])).get(id),
+    byIds: (ids) => transfersById(database, ids),
+    batchesOf: (ids) => batchesOfTransfers(database, ids),
+  };
+}

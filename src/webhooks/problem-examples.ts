@@ -1,0 +1,15 @@
+import { EXAMPLE_IDS } from '../kernel/examples.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import { type ProblemExamples, refIdTaken } from '../kernel/problem-examples.ts';
+import { tooManyEndpoints } from './commands.ts';
+import { switchedOff, unreadableSecret } from './routes.ts';
+
+export const WEBHOOK_PROBLEMS: ProblemExamples = {
+  forbidden: ({ operationId }) => (operationId === 'createWebhook' ? tooManyEndpoints() : switchedOff()),
+  'not-found': () => notFound('webhook', EXAMPLE_IDS.webhook),
+  'already-exists': (route) => refIdTaken(route, 'url'),
+  'invalid-state': ({ operationId }) =>
+    operationId === 'replayWebhookDelivery'
+      ? new Problem('invalid-state', 'The delivery is still being tried.', { status: 'PENDING' })
+      : unreadableSecret(),
+};

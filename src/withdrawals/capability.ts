@@ -1,0 +1,101 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import type { PriceSource } from '../fees/prices.ts';
+import type { FeeSchedule } from '../fees/schedule.ts';
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
+import type { Table } from '../ledger/command.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
+import type { TransferAccess } from '../transfers/access.ts';
+import type { Transfer } from '../transfers/transfer.ts';
+import { withdrawalBacklogs } from './backlog-store.ts';
+import { createNoticeWorker, type NoticeWorker } from './notices.ts';
+import { contradictions, rents } from './payout-store.ts';
+import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
+import { type CreationTables, contradictionRoutes, withdrawalRoutes } from './routes.ts';
+import type { Checkpoint, PayoutTiming } from './steps.ts';
+import { newWork, railOf, works } from './store.ts';
+import type { ProgressTables } from './transitions.ts';
+import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from './worker.ts';
+
+export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'> & {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly rails: Rails;
+  readonly transfers: TransferAccess;
+  readonly changedTransfers: Table<Transfer>;
+  readonly schedule: FeeSchedule;
+  readonly prices: PriceSource;
+  readonly rentLamportsPerDayMax: bigint;
+  /** Credits a deposit that a rail reports. */
+  readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
+  /** Whether this node calls rails and takes their notices, or leaves that to others. */
+  readonly callsRails: boolean;
+  /** What an operator has to investigate goes to `error`; what is retried goes to `warn`. */
+  readonly log: Pick<Logger, 'error' | 'warn'>;
+  /** For metrics. */
+  readonly called?: (rail: string, reach: 'reached' | 'unavailable') => void;
+  /** For tests. */
+  readonly timing?: Partial<PayoutTiming>;
+  readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
+  readonly nowMs?: () => number;
+};
+
+export type Withdrawals = Capability & {
+  readonly worker: WithdrawalWorker;
+  readonly notices: NoticeWorker;
+  /** For commands that create a withdrawal, and for those that move or end one. */
+  readonly creation: CreationTables;
+  readonly progress: ProgressTables;
+  /** The rail of a withdrawal that has not ended. */
+  railOf(transferId: string): Promise<string | undefined>;
+};
+
+/** Withdrawals: requested here, paid by rails, ended by what rails report. */
+export function createWithdrawals(dependencies: WithdrawalDependencies): Withdrawals {
+  const { database, writePath, rails, transfers, log, checkpoint, called, nowMs } = dependencies;
+  const creation = { ...dependencies, newWork, hasRail: (name: string) => rails.find(name) !== undefined };
+  const progress: ProgressTables = {
+    ...dependencies,
+    transfers: dependencies.changedTransfers,
+    works,
+    contradictions,
+    rents,
+  };
+  const common = {
+    writePath,
+    rails,
+    tables: progress,
+    trouble: (what: string, facts: object) => log.error(facts, what),
+  };
+  const worker = createWithdrawalWorker({
+    ...common,
+    database,
+    transfersById: transfers.byIds,
+    timing: { ...PAYOUT_TIMING, ...dependencies.timing },
+    failed: (error) => log.warn({ err: error }, 'could not process a withdrawal'),
+    ...(checkpoint && { checkpoint }),
+    ...(called && { called }),
+  });
+  const notices = createNoticeWorker({
+    ...common,
+    transferById: transfers.byId,
+    deposit: dependencies.deposit,
+    failed: (error) => log.warn({ err: error }, 'could not process a notice of a rail'),
+    ...(nowMs && { now: nowMs }),
+  });
+  const railNames = rails.list.map(({ name }) => name);
+  return {
+    name: 'withdrawals',
+    routes: [...withdrawalRoutes(transfers, creation), ...contradictionRoutes(database)],
+    tags: OPERATOR_TAG,
+    problemExamples: WITHDRAWAL_PROBLEMS,
+    workers: dependencies.callsRails ? [worker, notices] : [],
+    backlogs: withdrawalBacklogs(database, railNames, transfers.byId),
+    worker,
+    notices,
+    creation,
+    progress,
+    railOf: (transferId) => railOf(database, transferId),
+  };
+}

@@ -1,0 +1,30 @@
+import type { Static } from 'typebox';
+import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
+import { EXAMPLE_TRANSFER } from '../transfers/examples.ts';
+import type { TransferShape } from '../transfers/schema.ts';
+import { awaitingApproval } from './words.ts';
+
+export const FIAT_WITHDRAWAL: Static<typeof TransferShape> = {
+  ...EXAMPLE_TRANSFER,
+  id: '019bc0fd-8ba2-739a-939a-606a3d832b86',
+  amount: '1500',
+  total: '1520',
+  fee: '20',
+  asset: 'USD',
+  type: 'WIRE_WITHDRAWAL',
+  status: 'PENDING',
+  ref_id: 'payout-3310',
+  balance_asset: 'USD',
+  fiat_account_id: EXAMPLE_IDS.fiatAccount,
+  secondary_status: awaitingApproval({ id: EXAMPLE_IDS.fiatAccount }),
+  memo: 'Invoice 2041',
+};
+
+export const RAIL_CONTRADICTION = {
+  transfer_id: EXAMPLE_IDS.cryptoWithdrawal,
+  rail: 'BITCOIN',
+  reported: 'COMPLETED',
+  recorded: 'FAILED',
+  detail: 'BITCOIN confirmed the payment 3 times.',
+  created_at: EXAMPLE_AT,
+} as const;

@@ -1,0 +1,118 @@
+import type { Database } from '../database/database.ts';
+import { formatInstant } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import type { ProblemSlug } from '../kernel/problem.ts';
+import { type Route, route } from '../kernel/route.ts';
+import type { TransferAccess } from '../transfers/access.ts';
+import { CRYPTO_WITHDRAWAL } from '../transfers/examples.ts';
+import { transferShape } from '../transfers/schema.ts';
+import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto.ts';
+import { FIAT_WITHDRAWAL, RAIL_CONTRADICTION } from './examples.ts';
+import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat.ts';
+import { listContradictions } from './payout-store.ts';
+import {
+  cryptoWithdrawalRequest,
+  FiatWithdrawalRequest,
+  RailContradictionList,
+  RailContradictionQuery,
+} from './schema.ts';
+
+export type CreationTables = FiatWithdrawalTables & CryptoWithdrawalTables;
+
+const CREATION_PROBLEMS: readonly ProblemSlug[] = [
+  'exceeds-precision',
+  'insufficient-funds',
+  'forbidden',
+  'not-found',
+  'already-exists',
+];
+
+export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tables: CreationTables): Route[] {
+  const { networks } = tables;
+  return [
+    route({
+      method: 'POST',
+      path: '/v2/transfer/fiat-withdrawals',
+      operationId: 'createFiatWithdrawal',
+      tag: 'Transfers',
+      summary: 'Create a fiat withdrawal',
+      description:
+        'Sends USD to a fiat account. The total is held at once; the withdrawal is PENDING until the rail has answered, and waits for as long as the fiat account is not approved.',
+      scope: 'transfer:write_fiat_withdrawal',
+      body: FiatWithdrawalRequest,
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        fiat_account_id: '01981b41-5e08-7c6f-a1d4-92b7e35f0c86',
+        asset: 'USD',
+        amount: '1500',
+        ref_id: 'payout-3310',
+        memo: 'Invoice 2041',
+      },
+      response: transferShape(networks),
+      problems: CREATION_PROBLEMS,
+      answer: FIAT_WITHDRAWAL,
+      examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
+      handle: ({ caller, body }) =>
+        transfers.create(caller.customerId, fiatWithdrawalCommand(caller, body, tables)),
+    }),
+    route({
+      method: 'POST',
+      path: '/v2/transfer/crypto-withdrawals',
+      operationId: 'createCryptoWithdrawal',
+      tag: 'Transfers',
+      summary: 'Create a crypto withdrawal',
+      description:
+        'Sends an asset to an address on a crypto network. The total is held at once; the withdrawal is PENDING until the network has confirmed it.',
+      scope: 'transfer:write_crypto_withdrawal',
+      body: cryptoWithdrawalRequest(networks),
+      example: {
+        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+        asset: 'BTC',
+        crypto_network: 'BITCOIN',
+        destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        amount: '0.05',
+        ref_id: 'payout-3311',
+        beneficiary: { person_details: { first_name: 'Grace', last_name: 'Hopper' } },
+      },
+      response: transferShape(networks),
+      problems: [...CREATION_PROBLEMS, 'fee-expired'],
+      answer: { ...CRYPTO_WITHDRAWAL, ref_id: 'payout-3311' },
+      examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
+      handle: ({ caller, body }) =>
+        transfers.create(caller.customerId, cryptoWithdrawalCommand(caller, body, tables)),
+    }),
+  ];
+}
+
+/** For operators: reports that somebody has to investigate. */
+export function contradictionRoutes(database: Database): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v2/operator/rail-contradictions',
+      operationId: 'listRailContradictions',
+      tag: 'Operator',
+      summary: 'List reports of rails that contradict the record of a withdrawal',
+      description:
+        'Nothing was posted for these reports: a withdrawal ends once, and only the rail that was asked to pay it can end it.',
+      scope: 'operator:review',
+      query: RailContradictionQuery,
+      response: RailContradictionList,
+      problems: [],
+      answer: { items: [RAIL_CONTRADICTION] },
+      async handle({ query }) {
+        const page = readPage(query, 'contradictions');
+        const rows = await listContradictions(database, page);
+        const body = pageOf(rows, page, ({ transferId, rail, reported, recorded, detail, atNs }) => ({
+          transfer_id: transferId,
+          rail,
+          reported,
+          recorded,
+          detail,
+          created_at: formatInstant(atNs),
+        }));
+        return { body };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,97 @@
+import { Type } from 'typebox';
+import { listQuery, listShape } from '../kernel/paging.ts';
+import {
+  Amount,
+  AssetCode,
+  closed,
+  DateTime,
+  Id,
+  Metadata,
+  OPTIONAL_TEXT_PATTERN,
+  RefId,
+} from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { NETWORKS, type Networks } from '../networks/register.ts';
+import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
+
+const Memo = Type.String({
+  maxLength: LIMITS.memoLengthMax,
+  // A line break could end a field of a bank's message and begin another one.
+  pattern: OPTIONAL_TEXT_PATTERN,
+  description: `At most ${LIMITS.memoLengthMax} characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140`,
+});
+
+/** Exactly one of the two. Checked by a rule, because the error of a schema would name neither field. */
+const amountOrTotal = {
+  amount: Type.Optional(Amount('Amount excluding the fee; exactly one of amount and total')),
+  total: Type.Optional(Amount('Total including the fee; exactly one of amount and total')),
+};
+
+export const FiatWithdrawalRequest = Type.Object(
+  {
+    asset: AssetCode('Only USD'),
+    fiat_account_id: Id('Destination fiat account'),
+    profile_id: Id('Profile to withdraw from'),
+    ref_id: Type.Optional(RefId),
+    ...amountOrTotal,
+    identity_id: Type.Optional(Id('Identity of the user; required for third-party integrations')),
+    account_id: Type.Optional(Id('Account of that identity; required for third-party integrations')),
+    metadata: Type.Optional(Metadata),
+    memo: Type.Optional(Memo),
+  },
+  { ...closed, title: 'FiatWithdrawalRequest' },
+);
+
+const Name = Type.String({ minLength: 1, maxLength: LIMITS.beneficiaryNameMax });
+
+const Beneficiary = Type.Object(
+  {
+    person_details: Type.Optional(Type.Object({ first_name: Name, last_name: Name }, closed)),
+    institution_details: Type.Optional(Type.Object({ name: Name }, closed)),
+  },
+  { ...closed, description: 'The recipient: person_details or institution_details. Stored, never returned.' },
+);
+
+export const CryptoWithdrawalRequest = Type.Object(
+  {
+    profile_id: Id('Profile to withdraw from'),
+    destination_address: Type.String({ description: 'Destination address' }),
+    asset: AssetCode('Asset to withdraw'),
+    crypto_network: cryptoNetworkName(NETWORKS),
+    ref_id: Type.Optional(RefId),
+    identity_id: Type.Optional(Id('Identity of the user making the withdrawal')),
+    account_id: Type.Optional(Id('Account of that identity')),
+    balance_asset: Type.Optional(
+      AssetCode("Asset to debit; only for the operator's stablecoin: that asset or USD"),
+    ),
+    metadata: Type.Optional(Metadata),
+    fee_id: Type.Optional(Id('A guaranteed fee')),
+    ...amountOrTotal,
+    beneficiary: Type.Optional(Beneficiary),
+    memo: Type.Optional(Memo),
+  },
+  { ...closed, title: 'CryptoWithdrawalRequest' },
+);
+
+/** The same for another register than the product's. */
+export const cryptoWithdrawalRequest = (networks: Networks) =>
+  withProperties(CryptoWithdrawalRequest, { crypto_network: cryptoNetworkName(networks) });
+
+export const RailContradictionQuery = listQuery({}, ['created_at']);
+
+export const RailContradictionList = listShape(
+  Type.Object(
+    {
+      transfer_id: Id('The withdrawal'),
+      rail: Type.String({ description: 'The rail that sent the report' }),
+      reported: Type.Enum(['COMPLETED', 'FAILED']),
+      recorded: Type.Enum(['PENDING', 'COMPLETED', 'FAILED'], {
+        description: 'PENDING: that rail was not asked to pay it',
+      }),
+      detail: Type.String({ description: 'The report, in words' }),
+      created_at: DateTime('When it was first reported'),
+    },
+    { ...closed, title: 'RailContradiction' },
+  ),
+  'RailContradictionList',
+);
