@@ -10,18 +10,18 @@ const COLUMNS = `a.rail, a.account, a.transaction, a.output_number as output, a.
 const OF_TRANSACTION = `select ${COLUMNS} from arrivals a
   where a.rail = wanted.rail and a.transaction = wanted.transaction`;
 
-/** All nodes write in one order, so that two of them never wait for each other crosswise. */
+/** All nodes write in the same order, so that they never deadlock. */
 function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): string {
   return [transaction, rail, output, account, asset].join(' ');
 }
 
 /**
- * Deposits that arrived, by the keys of `keysOf`. Two nodes may both find that one is new: the unique indexes let one of
- * them write it, and the other one starts again and finds it.
+ * Deposits that arrived, by the keys of `keysOf`. If two nodes find that a deposit is new, the unique indexes let one of
+ * them write it; the other one retries and finds it.
  */
 export const arrivals: Table<ArrivalRecord> = {
   name: 'arrivals',
-  /** Of the three parts only the one whose parameters are not null finds something, each by an index of its own. */
+  /** Only the part of the union whose parameters are not null finds rows. Each part has its own index. */
   async load(tx, keys) {
     const wanted = keys.map((key, position) => ({ ...readKey(key), position }));
     const rows = await tx.query<Row>(
@@ -54,7 +54,7 @@ export const arrivals: Table<ArrivalRecord> = {
     );
   },
   async write(tx, rows) {
-    // One that is known by two keys is one row.
+    // A deposit with two keys is one row.
     const records = [...new Set(rows)].sort((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
     const written = await tx.query(
       `insert into arrivals (rail, account, transaction, output_number, asset, amount_units, memo, transfer_id,

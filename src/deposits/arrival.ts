@@ -26,11 +26,11 @@ import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
 import type { DepositOwner } from './way.ts';
 
-/** A deposit that could not be credited. */
+/** A deposit that could not be credited; an operator has to look. */
 export type SuspenseDeposit = {
   readonly id: string;
   readonly rail: string;
-  /** The operator's own account at a bank; null on a chain, and for those that were recorded without. */
+  /** The operator's own bank account; null on a chain, and for deposits that were recorded without one. */
   readonly account: string | null;
   readonly reference: string;
   readonly asset: string;
@@ -39,7 +39,7 @@ export type SuspenseDeposit = {
   readonly reason: string;
   readonly createdAtNs: Instant;
   readonly transferId: string | null;
-  /** Whether its value is on the account `suspense`. */
+  /** Whether its value was posted to the account `suspense`. */
   readonly booked: boolean;
 };
 
@@ -58,12 +58,12 @@ export type Arrival =
   | { readonly transfer: Transfer; readonly suspense?: undefined }
   | { readonly suspense: SuspenseDeposit; readonly transfer?: undefined };
 
-/** A command's answer: what was made of the deposit now, or the record of it from before. */
+/** The answer of the command: the new transfer or suspense deposit, or the record of an earlier report. */
 export type Taken =
   | { readonly arrival: Arrival; readonly known?: undefined }
   | { readonly known: ArrivalRecord; readonly arrival?: undefined };
 
-/** The deposit as the ledger sees it: from which rail, of what, how much. */
+/** What the ledger needs of a deposit. */
 type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
 function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
@@ -109,7 +109,7 @@ function depositOf(
   };
 }
 
-/** The row that makes it arrive once. Under both keys, so that the rest of the batch finds it by either. */
+/** The row that makes a deposit arrive once. It is written under both keys, so that later commands of the batch find it. */
 function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
   const record = recordOf(arrived, became);
   return Object.values(keysOf(arrived)).map((key) => write(tables.arrivals, key, record));
@@ -168,14 +168,17 @@ function suspend(
   };
 }
 
-/** Why the ledger cannot post it at all. It is kept without postings until somebody has seen to that. */
+/** Why the ledger cannot post the deposit. It is then kept without postings until an operator has solved that. */
 function unbookable({ asset, amountUnits }: Value, assets: Assets): string | undefined {
   if (assets.find(asset) === undefined) return `The asset "${asset}" is not configured. Nothing was posted.`;
   if (amountUnits <= UNITS_MAX) return undefined;
   return 'The amount is larger than the ledger can hold. Nothing was posted.';
 }
 
-/** Reported before, or a part or the whole of what was: a payment is reported by number or as a whole, not both. */
+/**
+ * The record of an earlier report: of the same deposit, or of the whole payment that a numbered output is part of. A rail
+ * reports a payment by output or as a whole, never both.
+ */
 function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): ArrivalRecord | undefined {
   const { own, whole } = keysOf(arrived);
   const same = view.row(tables.arrivals, own);
@@ -185,11 +188,11 @@ function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): Ar
 }
 
 /**
- * Value arrived, and cannot be refused: it is credited to the profile that it is for, or kept in suspense. Once for one
- * deposit, however often and on however many nodes it is reported.
+ * Value that arrived cannot be refused: it is credited to its profile, or kept in suspense. This happens once for each
+ * deposit, however often and on however many nodes the rail reports it.
  */
 export function arrivalCommand(
-  /** In one form: from `readArrived`. */
+  /** Canonical, from `readArrived`. */
   arrived: ArrivedDeposit,
   owner: DepositOwner | undefined,
   tables: ArrivalTables,
@@ -217,7 +220,7 @@ export function arrivalCommand(
         suspend(id, arrived, { reason, booked }, view.recordedAt, tables);
       if (obstacle !== undefined) return keep(obstacle, false);
       if (feeUnits === undefined) return keep(`${asset} is not configured for the ${rail} rail.`);
-      if (owner === undefined) return keep('Nobody was given this address or memo.');
+      if (owner === undefined) return keep('No profile has this address or memo.');
       if (view.row(profiles, owner.profileId)?.status !== 'ACTIVE') return keep('The profile is disabled.');
       if (amountUnits <= feeUnits) {
         return keep(`The fee of ${assets.format(asset, feeUnits)} ${asset} leaves nothing to credit.`);
@@ -231,7 +234,7 @@ export function arrivalCommand(
   };
 }
 
-/** An operator knows whose it is. All of it is credited. */
+/** An operator credits a suspense deposit to a profile, without a fee. */
 export function creditSuspenseCommand(
   seen: SuspenseDeposit,
   profileId: string,
@@ -286,7 +289,7 @@ export function presentSuspense(suspense: SuspenseDeposit, assets: Assets) {
     ...(account !== null && { account }),
     reference,
     asset,
-    // How many decimals an unknown asset has, nobody knows.
+    // The decimals of an asset that is not configured are unknown.
     ...(assets.find(asset) !== undefined && { amount: assets.format(asset, amountUnits) }),
     amount_units: amountUnits.toString(),
     sent_to: suspense.sentTo,

@@ -12,8 +12,8 @@ import type { DepositOwner } from './way.ts';
 export type Arrivals = {
   ownerOf(arrived: ArrivedDeposit): Promise<DepositOwner | undefined>;
   /**
-   * Credits or keeps what arrived, once. The same deposit reported with other values is a problem that names what
-   * differs, and so is one with values that no deposit can have; nothing is posted for either.
+   * Credits the deposit, or keeps it in suspense, once. Throws a problem, and posts nothing, when the deposit was reported
+   * before with other values, or has invalid ones.
    */
   readonly arrive: (
     arrived: ArrivedDeposit,
@@ -40,7 +40,9 @@ export function createArrivals(parts: {
     if (transfer !== undefined) return { transfer };
     const suspense = suspenseId === null ? undefined : await findSuspense(database, suspenseId);
     if (suspense !== undefined) return { suspense };
-    throw new Error(`what became of a deposit is missing: ${transferId ?? suspenseId}`);
+    throw new Error(
+      `the transfer or suspense deposit of a recorded deposit is missing: ${transferId ?? suspenseId}`,
+    );
   }
 
   return {

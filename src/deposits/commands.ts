@@ -28,7 +28,7 @@ type WayRequest = {
 
 type Way = DepositOwner & { id: string; refId: string | null; createdAtNs: bigint };
 
-/** Both ways in are made alike: for an active profile of the caller, once for one ref_id. */
+/** Addresses and memos are created alike: for an active profile of the caller, once for each ref_id. */
 function wayCommand<Row extends Way>(
   caller: Caller,
   request: WayRequest,

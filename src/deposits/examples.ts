@@ -48,7 +48,7 @@ export const SUSPENSE_DEPOSIT: Static<typeof SuspenseDepositShape> = {
   amount: '250',
   amount_units: '25000',
   sent_to: '7K3JQ0W9XN4T',
-  reason: 'Nobody was given this address or memo.',
+  reason: 'No profile has this address or memo.',
   created_at: EXAMPLE_AT,
 };
 

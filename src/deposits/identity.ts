@@ -4,18 +4,18 @@ import type { Networks } from '../networks/register.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { normalisedMemo } from './way.ts';
 
-/** What tells one deposit from another, as pure values. The table `arrivals` holds one row for each. */
+/** The identity of a deposit. The table `arrivals` has one row for each deposit. */
 
 type OnChain = Extract<ArrivedDeposit, { txHash: string }>;
 type ByBank = Extract<ArrivedDeposit, { reference: string }>;
 type Fault = (name: string, message: string) => void;
 
-/** A deposit that arrived, and what became of it. */
+/** A deposit that arrived, and the transfer or suspense deposit that was made of it. */
 export type ArrivalRecord = {
   readonly rail: string;
-  /** The address on a chain, the operator's own account at a bank; null where a bank deposit was recorded without. */
+  /** The address on a chain, the operator's own bank account; null for a bank deposit that was recorded without one. */
   readonly account: string | null;
-  /** The hash on a chain, the bank's reference. */
+  /** The transaction hash, or the bank's reference. */
   readonly transaction: string;
   readonly output: number | null;
   readonly asset: string;
@@ -28,14 +28,14 @@ export type ArrivalRecord = {
 
 const CONTROL = /\p{Cc}/u;
 
-/** Adapters need not be written in TypeScript. */
+/** Values may have any type, because adapters need not be written in TypeScript. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The text of an identity. What is longer or cannot be stored is refused, never cut off. */
+/** A text that identifies a deposit. One that is too long or cannot be stored is refused, never truncated. */
 function readText(value: unknown, name: string, fault: Fault): string {
   const text = textOf(value).trim();
   if (text === '' || text.length > LIMITS.depositTextMax || CONTROL.test(text)) {
-    fault(name, `must be text of 1 to ${LIMITS.depositTextMax} characters, none of them a control character`);
+    fault(name, `must be a string of 1 to ${LIMITS.depositTextMax} characters without control characters`);
   }
   return text;
 }
@@ -45,7 +45,7 @@ function readOutput({ rail, output }: OnChain, networks: Networks, fault: Fault)
   const isNumbered = networks.numbersOutputs(rail);
   if (output === null && !isNumbered) return null;
   if (!Number.isInteger(output) || output! < 0 || output! > max) {
-    const orNull = isNumbered ? '' : ', or null for all that the address got together';
+    const orNull = isNumbered ? '' : ', or null for everything that the transaction paid to the address';
     fault('output', `must be an integer from 0 to ${max}${orNull}`);
   }
   return output;
@@ -71,15 +71,15 @@ function readByBank(reported: ByBank, networks: Networks, fault: Fault): ByBank 
   if (!networks.isFiatKind(reported.rail)) fault('rail', `must be one of ${networks.fiatKinds.join(', ')}`);
   return {
     ...reported,
-    // Account numbers are written in groups, or without.
+    // Banks write account numbers with or without blanks between groups of digits.
     account: readText(textOf(reported.account).replaceAll(/\s/g, ''), 'account', fault),
     reference: readText(reported.reference, 'reference', fault),
-    // The payer wrote it: nothing in it may keep the deposit out, and this is all that PostgreSQL cannot store.
+    // The payer wrote the memo, so it must not prevent the deposit. PostgreSQL cannot store a zero character, nothing else.
     memoId: textOf(reported.memoId).replaceAll('\0', ''),
   };
 }
 
-/** In one form, however the rail wrote it. Throws a problem that names every field which no deposit can have. */
+/** The deposit in canonical form. Throws a problem that names every invalid field. */
 export function readArrived(reported: ArrivedDeposit, networks: Networks): ArrivedDeposit {
   const errors: FieldError[] = [];
   const fault: Fault = (name, message) => void errors.push({ pointer: `/${name}`, message });
@@ -104,7 +104,7 @@ export function outputText({ output, address }: OnChain): string {
   return output === null ? address : String(output);
 }
 
-/** How a row is looked up: by a numbered output, by an address and asset, or by a bank's reference. */
+/** How a row is found: by a numbered output, by an address and asset, or by a bank's reference. */
 export type ArrivalLookup = {
   readonly rail: string;
   readonly transaction: string;
@@ -117,7 +117,7 @@ export type ArrivalLookup = {
 export type ArrivalKeys = {
   /** The same deposit, reported before. */
   readonly own: string;
-  /** All that the transaction paid of the asset to the address: a numbered output is a part of that. */
+  /** Everything of the asset that the transaction paid to the address. A numbered output is a part of it. */
   readonly whole?: string;
 };
 
@@ -137,7 +137,7 @@ export function keysOf(arrived: ArrivedDeposit): ArrivalKeys {
   return output === null ? { own: whole } : { own: keyText({ rail, transaction, output }), whole };
 }
 
-/** The transfer that credited it, or the suspense deposit that keeps it. */
+/** The transfer that credited the deposit, or the suspense deposit that keeps it. */
 export type Became = Pick<ArrivalRecord, 'transferId' | 'suspenseId'>;
 
 export function recordOf(arrived: ArrivedDeposit, { transferId, suspenseId }: Became): ArrivalRecord {
@@ -151,7 +151,7 @@ export function recordOf(arrived: ArrivedDeposit, { transferId, suspenseId }: Be
   return { ...common, account, transaction, output: null, memo: normalisedMemo(arrived.memoId) };
 }
 
-/** Names of what a deposit that was reported before is reported with otherwise now. */
+/** The fields in which a report differs from an earlier report of the same deposit. */
 export function differences(known: ArrivalRecord, arrived: ArrivedDeposit): string[] {
   const now = recordOf(arrived, known);
   const isOnChain = 'txHash' in arrived;

@@ -42,7 +42,7 @@ export type DepositDependencies = Omit<WayTables, 'newAddresses' | 'newInstructi
   ArrivalTables & { readonly database: Database; readonly writePath: WritePath; readonly rails: Rails };
 
 const TAG = 'Deposits';
-/** Without I, L, O and U: they are read as 1, 1, 0 and V. */
+/** Without I, L, O and U, which people read as 1, 1, 0 and V. */
 const MEMO_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 function newMemoId(): string {
@@ -59,7 +59,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
       tag: TAG,
       summary: 'Create a deposit address',
       description:
-        'Gives a profile an address of its own on a crypto network. What arrives there is credited to the profile, with the metadata given here.',
+        'Creates an address of the profile on a crypto network. Deposits to it are credited to the profile, with the metadata of this request.',
       scope: 'transfer:write_deposit_address',
       body: depositAddressRequest(networks),
       example: {
@@ -119,7 +119,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       tag: TAG,
       summary: 'Create fiat deposit instructions',
       description:
-        'Says where to pay to and which memo_id to put into the memo. What arrives with it is credited to the profile, with the metadata given here.',
+        'Returns the account to pay to, and the memo_id to put into the memo. Payments with it are credited to the profile, with the metadata of this request.',
       scope: 'transfer:write_fiat_deposit_instructions',
       body: depositInstructionsRequest(networks),
       example: {
@@ -175,7 +175,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       tag: 'Operator',
       summary: 'List deposits that could not be credited',
       description:
-        'Their value is on the account `suspense` until an operator credits it. Where the asset is not configured, nothing is posted before.',
+        'Their value is on the account `suspense` until an operator credits it. Nothing is posted for an asset that is not configured.',
       scope: 'operator:review',
       query: SuspenseListQuery,
       response: SuspenseList,
@@ -192,7 +192,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       path: '/v2/operator/suspense-deposits/{id}/credit',
       operationId: 'creditSuspenseDeposit',
       tag: 'Operator',
-      summary: 'Credit a deposit that was kept in suspense',
+      summary: 'Credit a deposit in suspense',
       scope: 'operator:review',
       params: IdParams,
       body: CreditSuspenseRequest,

@@ -5,7 +5,7 @@ import type { Networks } from '../networks/register.ts';
 import { cryptoNetworkName, fiatNetworkName, instructionsShape } from '../networks/schema.ts';
 
 const asked = {
-  profile_id: Id('Profile that is credited with what arrives'),
+  profile_id: Id('Profile to credit'),
   ref_id: Type.Optional(RefId),
   identity_id: Type.Optional(Id('Identity of the user who deposits')),
   account_id: Type.Optional(Id('Account of that identity')),
@@ -30,7 +30,7 @@ export const depositAddressShape = (networks: Networks) =>
     {
       ...answered,
       crypto_network: cryptoNetworkName(networks),
-      address: Type.String({ description: 'Where to send to; every asset of the network may be sent' }),
+      address: Type.String({ description: 'Address to send to; accepts every asset of the network' }),
     },
     { ...closed, title: 'DepositAddress' },
   );
@@ -74,16 +74,16 @@ export const depositInstructionsList = (networks: Networks) =>
 export const SuspenseDepositShape = Type.Object(
   {
     id: Id('Identifier'),
-    rail: Type.String({ description: 'How it came in' }),
+    rail: Type.String({ description: 'Rail that it arrived over' }),
     account: Type.Optional(Type.String({ description: "The operator's own bank account that was paid" })),
     reference: Type.String({ description: "Transaction and output, or the bank's reference" }),
-    asset: Type.String({ description: 'Asset that arrived, as its rail names it', examples: ['USD'] }),
+    asset: Type.String({ description: 'Asset that arrived, as the rail names it', examples: ['USD'] }),
     amount: Type.Optional(AmountOut('Amount that arrived; absent while the asset is not configured')),
     amount_units: Type.String({ description: 'The amount in the smallest unit of the asset' }),
     sent_to: Type.String({ description: 'The address, or the memo' }),
-    reason: Type.String({ description: 'Why nobody was credited' }),
+    reason: Type.String({ description: 'Why it was not credited' }),
     created_at: DateTime('When it was recorded'),
-    transfer_id: Type.Optional(Id('The deposit that an operator made of it')),
+    transfer_id: Type.Optional(Id('The transfer that credited it')),
   },
   { ...closed, title: 'SuspenseDeposit' },
 );

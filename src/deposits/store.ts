@@ -60,10 +60,10 @@ export const newInstructions: Table<DepositInstructions> = {
     ),
 };
 
-/** Whose a deposit is, if it is anybody's. Ways in never change, so this can be read before the command runs. */
+/** The owner of a deposit, if it has one. Addresses and memos never change, so this is read before the command runs. */
 export async function ownerOf(
   database: Queryable,
-  /** In one form: from `readArrived`. */
+  /** Canonical, from `readArrived`. */
   arrived: ArrivedDeposit,
 ): Promise<DepositOwner | undefined> {
   if ('txHash' in arrived) {
@@ -140,7 +140,7 @@ export async function findInstructions(database: Queryable, customerId: string, 
 const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
   s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
 
-/** Locked when it is loaded: one of two operators credits it. */
+/** The row is locked when it is loaded, so that only one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
   name: 'suspense_deposits',
   async load(tx, ids) {

@@ -3,7 +3,7 @@ import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { FiatKind } from '../networks/fiat.ts';
 import type { FiatNetwork } from '../networks/schema.ts';
 
-/** Whom a deposit belongs to, and what is copied into it. */
+/** The owner of a deposit, and what is copied into its transfer. */
 export type DepositOwner = {
   readonly customerId: string;
   readonly profileId: string;
@@ -18,10 +18,10 @@ type Way = DepositOwner & {
   readonly createdAtNs: Instant;
 };
 
-/** A way in over a crypto network: whatever arrives there is this profile's. Never changes. */
+/** An address that belongs to a profile: every deposit to it is credited to the profile. It never changes. */
 export type DepositAddress = Way & { readonly cryptoNetwork: CryptoNetwork; readonly address: string };
 
-/** A way in over a bank: whatever arrives with this memo is this profile's. Never changes. */
+/** A memo that belongs to a profile: every bank deposit with it is credited to the profile. It never changes. */
 export type DepositInstructions = Way & {
   readonly kind: FiatKind;
   readonly memoId: string;
@@ -59,7 +59,7 @@ export function presentInstructions(way: DepositInstructions) {
   };
 }
 
-/** Capital letters and digits, as bank forms keep them; people add blanks and dashes. */
+/** Upper-case letters and digits, as bank forms keep them; payers add blanks and dashes. */
 export function normalisedMemo(memo: string): string {
   return memo.toUpperCase().replaceAll(/[^0-9A-Z]/g, '');
 }

@@ -2,7 +2,7 @@ import type { Assets } from '../kernel/asset.ts';
 import type { Fields } from '../kernel/fields.ts';
 import { invalidField, type Problem } from '../kernel/problem.ts';
 
-/** What the caller fixed: the amount that arrives, or the total that the balance loses. */
+/** What the request gives: the amount that arrives, or the total that the balance loses. */
 export type Given = { readonly field: 'amount' | 'total'; readonly units: bigint };
 
 export type Charge = {
@@ -13,7 +13,7 @@ export type Charge = {
 
 type AmountOrTotal = { readonly amount?: string; readonly total?: string };
 
-/** Exactly one of amount and total; otherwise both are named, since either could be the one to change. */
+/** Requires exactly one of amount and total; otherwise both fields are named, because either could be the wrong one. */
 export function readGiven(
   fields: Fields,
   { amount, total }: AmountOrTotal,
@@ -31,7 +31,7 @@ export function readGiven(
   return units === undefined ? undefined : { field, units };
 }
 
-/** The amount, the fee and their sum; a problem when the fee leaves nothing to send. */
+/** The amount, the fee and their sum, or a problem when the fee leaves nothing to send. */
 export function chargeOf(given: Given, feeUnits: bigint, asset: string, assets: Assets): Charge | Problem {
   if (given.field === 'amount') {
     return { amountUnits: given.units, feeUnits, totalUnits: given.units + feeUnits };

@@ -32,7 +32,7 @@ export function readDestination(
   } else if (networks[network] === undefined) {
     fields.fault('/crypto_network', `must be a network of ${code}: ${names.join(', ')}`);
   } else if (networks[network].toLowerCase() === address.toLowerCase()) {
-    // A classic way to lose tokens: nobody can send from there.
+    // A common way to lose tokens: nobody can send them from there.
     fields.fault('/destination_address', `is the contract of ${code} itself`);
   }
   return code;

@@ -1,12 +1,12 @@
 import { formatAmount, parseAmount } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 
-/** What one whole unit of an asset is worth, in 10^-18 USD. A feed or a table; undefined when it does not know. */
+/** The price of one whole unit of an asset, in 10^-18 USD; undefined when it is not known. */
 export type PriceSource = { find(asset: string): bigint | undefined };
 
 const PRICE_DECIMALS = 18;
 
-/** For the sandbox only: in production an old price would be a false statement, so there is none until one is set. */
+/** For the sandbox only. Production has no prices until they are configured, because an old price would be wrong. */
 export const SANDBOX_PRICES: Readonly<Record<string, string>> = {
   BTC: '65000',
   BCH: '450',
@@ -18,7 +18,7 @@ export const SANDBOX_PRICES: Readonly<Record<string, string>> = {
   PUSD: '1',
 };
 
-/** Throws with one clause that names the entry which is wrong. */
+/** Throws an error that names the entry which is wrong. */
 export function createPriceTable(prices: Readonly<Record<string, string>>): PriceSource {
   const table = new Map<string, bigint>();
   for (const [asset, text] of Object.entries(prices)) {

@@ -4,8 +4,8 @@ import type { Table } from '../ledger/command.ts';
 import type { GuaranteedFee } from './guaranteed-fee.ts';
 
 /**
- * Guaranteed fees by id, whoever owns them. A fee is used once, so its row is locked when it is read: in sorted order,
- * and always after the balances, so that two nodes never wait for each other crosswise.
+ * Guaranteed fees by id, of all customers. A fee is used once, so its row is locked when it is read: in sorted order and
+ * always after the balances, so that nodes never deadlock.
  */
 export const guaranteedFeeTable: Table<GuaranteedFee> = {
   name: 'guaranteed_fees',
@@ -19,7 +19,7 @@ export const guaranteedFeeTable: Table<GuaranteedFee> = {
     );
     return new Map(rows.map((row) => [row.id, row]));
   },
-  /** New ones are inserted; of one that exists only its use can change. */
+  /** Inserts new fees; of an existing fee only `used_by` can change. */
   write: (tx, fees) =>
     tx.query(
       `insert into guaranteed_fees (id, customer_id, asset, crypto_network, destination_address, amount_units,

@@ -34,16 +34,16 @@ export type FiatAccountTables = {
   readonly networks: Networks;
   readonly actors: Table<ActorFacts>;
   readonly fiatAccounts: Table<FiatAccount>;
-  /** Accounts that withdrawals wait for: named here, those are looked at. */
+  /** Written for an account when withdrawals that wait for it have to be looked at. */
   readonly withdrawalWakes: Table<{ readonly fiatAccountId: string }>;
-  /** Whether passing the automatic checks is enough, as it is in the sandbox. */
+  /** Whether an account that passes the automatic checks is approved, as in the sandbox. */
   readonly approvesAutomatically: boolean;
 };
 
 type CreateRequest = Static<ReturnType<typeof fiatAccountRequests>['create']>;
 type UpdateRequest = Static<ReturnType<typeof fiatAccountRequests>['update']>;
 
-/** `name` is what became of the account; a review's reason goes beside the account's own fields. */
+/** The event has the account's own fields, and the reason of a review. */
 function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAccountEvent, reason?: string) {
   const resource = presentFiatAccount(account, networks);
   return event(
@@ -55,7 +55,7 @@ function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAc
   );
 }
 
-/** Strictly later than the change before, also when another node's clock was ahead: the store tells versions by it. */
+/** Strictly later than the change before, whatever the clocks of nodes say: the store tells versions apart by it. */
 function later(account: FiatAccount, now: Instant): Instant {
   return now > account.updatedAtNs ? now : account.updatedAtNs + 1n;
 }
@@ -73,7 +73,7 @@ function accept(tables: FiatAccountTables, account: FiatAccount, name: FiatAccou
   };
 }
 
-/** In the same transaction: withdrawals that wait for the account go out, or fail. */
+/** Wakes the withdrawals that wait for the account, in the same transaction. */
 function withWake<Accepted extends ReturnType<typeof accept>>(tables: FiatAccountTables, accepted: Accepted) {
   const { id } = accepted.answer;
   return {
@@ -88,9 +88,9 @@ function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Re
 }
 
 /**
- * A PENDING account, new or changed, and what the automatic review says of it. The review needs nothing but the
- * account, so it happens in the same transaction, one nanosecond later: no worker, and no crash can come in between.
- * The answer is still the PENDING account; whoever looks next sees the outcome.
+ * Writes a PENDING account, new or changed, and the outcome of its automatic review. The review needs only the account, so
+ * it happens in the same transaction, one nanosecond later; no crash can come in between. The answer is the PENDING account;
+ * the next read shows the outcome.
  */
 function handIn(tables: FiatAccountTables, pending: FiatAccount): Decision<FiatAccount> {
   const handedIn = accept(tables, pending, 'pending');
@@ -162,7 +162,7 @@ export function createFiatAccountCommand(
   };
 }
 
-/** `customerId` undefined: an operator, who sees every customer's. A deleted account is there for nobody. */
+/** Without `customerId` the caller is an operator, who sees the accounts of all customers. Nobody sees deleted accounts. */
 function visible(
   tables: FiatAccountTables,
   view: View,
@@ -175,7 +175,7 @@ function visible(
   return account;
 }
 
-/** A command on one account that is there. */
+/** A command on an account that exists. */
 function onAccount(
   tables: FiatAccountTables,
   id: string,
@@ -193,8 +193,8 @@ function onAccount(
 }
 
 /**
- * Fields that are absent stay as they are: account numbers are shown masked, so a caller who wants to change a name
- * could not send the rest back. Whatever changes, the account is PENDING again.
+ * Absent fields keep their values: answers mask account numbers, so a caller who changes a name could not send the number
+ * back. After any change the account is PENDING again.
  */
 export function updateFiatAccountCommand(
   caller: Caller,
@@ -205,16 +205,18 @@ export function updateFiatAccountCommand(
   const { networks } = tables;
   const { fiat_account_owner: owner, fiat_network_instructions: instructions, metadata } = request;
   checkFields([
-    ...(Object.keys(request).length === 0 ? [{ pointer: '', message: 'must change something' }] : []),
+    ...(Object.keys(request).length === 0
+      ? [{ pointer: '', message: 'must have at least one field to change' }]
+      : []),
     ...(owner === undefined ? [] : ownerFaults(owner, '/fiat_account_owner')),
     ...(instructions === undefined
       ? []
       : instructionsFaults(instructions, '/fiat_network_instructions', networks)),
   ]);
   return onAccount(tables, id, caller.customerId, (account, at) => {
-    // The kind decides the type, the fee and the memo limit of withdrawals, and some may be on their way.
+    // The kind decides the type, the fee and the memo limit of withdrawals, and some may be in flight.
     if (instructions !== undefined && kindOf(instructions, networks) !== account.kind) {
-      const message = `must be ${account.kind}, as it was; register another account for another kind`;
+      const message = `must be ${account.kind}, the kind of this account; register another account for another kind`;
       return refuse(invalidField('/fiat_network_instructions', message));
     }
     return handIn(tables, {
@@ -239,9 +241,9 @@ export function deleteFiatAccountCommand(
 }
 
 export type ReviewScope = {
-  /** Whose account it must be; undefined for an operator. */
+  /** The owner of the account; undefined for an operator. */
   readonly customerId: string | undefined;
-  /** The account as the reviewer saw it: what was changed since has not been reviewed. */
+  /** `updated_at` of the account that was reviewed: a later change has not been reviewed. */
   readonly seenAtNs?: Instant | undefined;
 };
 
@@ -255,14 +257,14 @@ export function reviewFiatAccountCommand(
     const fault = transitionFault(account, review.status);
     if (fault !== undefined) return refuse(fault);
     if (scope.seenAtNs !== undefined && scope.seenAtNs !== account.updatedAtNs) {
-      const detail = `Fiat account ${id} was changed after the state that was reviewed; look at it again.`;
+      const detail = `Fiat account ${id} was changed after updated_at; review it again.`;
       return refuse(new Problem('invalid-state', detail, { status: account.status }));
     }
     return applyReview(tables, account, review, at);
   });
 }
 
-/** Carries out a command that has no ref_id, and answers with the account as it is then. */
+/** Executes a command without a ref_id, and answers with the changed account. */
 export async function change(
   writePath: WritePath,
   networks: Networks,

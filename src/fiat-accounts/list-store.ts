@@ -19,7 +19,7 @@ type FilterName = keyof typeof FILTERS;
 const SOURCE = { table: 'fiat_accounts', alias: 'f', columns: COLUMNS, filters: FILTERS } as const;
 const NOT_DELETED = 'f.deleted_at_ns is null';
 
-/** One page of that customer's, without deleted ones. */
+/** One page of that customer's accounts, without deleted ones. */
 export async function listFiatAccounts(
   database: Queryable,
   customerId: string,
@@ -39,7 +39,7 @@ export async function listFiatAccounts(
   });
 }
 
-/** One page of all customers', for those who review. */
+/** One page of the accounts of all customers, for operators. */
 export function listForReview(
   database: Queryable,
   filters: Wanted<'ids' | 'customer_ids'> & { readonly statuses: readonly string[] },

@@ -29,15 +29,15 @@ function presentForReview(account: FiatAccount, networks: Networks) {
   };
 }
 
-/** The account as the reviewer saw it, to the nanosecond. */
+/** The time of the last change that the reviewer saw, to the nanosecond. */
 function seenAt(updatedAt: string | undefined): bigint | undefined {
   if (updatedAt === undefined) return undefined;
   const instant = parseInstant(updatedAt);
-  if (instant === undefined) throw invalidField('/updated_at', 'is not a time');
+  if (instant === undefined) throw invalidField('/updated_at', 'must be an RFC 3339 time');
   return instant;
 }
 
-/** Reviews by people: operators, who see every customer's accounts, and users of the sandbox, who see their own. */
+/** Reviews by operators, who see the accounts of all customers, and by users of the sandbox, who see their own. */
 export function reviewRoutes(
   { database, writePath }: ReviewDependencies,
   tables: FiatAccountTables,
@@ -58,8 +58,9 @@ export function reviewRoutes(
       path: '/v2/operator/fiat-accounts',
       operationId: 'listFiatAccountsForReview',
       tag: operator.tag,
-      summary: 'List fiat accounts that wait for a review',
-      description: 'Those of all customers, with what the automatic checks found. Deleted ones are left out.',
+      summary: 'List fiat accounts to review',
+      description:
+        'Accounts of all customers, with the findings of the automatic checks. Deleted accounts are not listed.',
       scope: operator.scope,
       query: ReviewQueueQuery,
       response: reviewQueue(networks),
@@ -94,7 +95,7 @@ export function reviewRoutes(
       operationId: 'rejectFiatAccount',
       summary: 'Reject a fiat account',
       body: RejectRequest,
-      example: { reason: 'The bank knows no such account.' },
+      example: { reason: 'The bank has no such account.' },
       answer: REJECTED_ACCOUNT,
       async handle({ params, body }) {
         const review: Review = { status: 'REJECTED', reason: body.reason };
@@ -116,7 +117,7 @@ function sandboxRoute(
     path: `/v2/sandbox/fiat-accounts/{id}/${verb}`,
     operationId: verb === 'approve' ? 'simulateFiatAccountApproval' : 'simulateFiatAccountRejection',
     tag: 'Sandbox',
-    summary: verb === 'approve' ? 'Approve a fiat account of yours' : 'Reject a fiat account of yours',
+    summary: verb === 'approve' ? 'Approve one of your fiat accounts' : 'Reject one of your fiat accounts',
     scope: 'sandbox:simulate',
     sandboxOnly: true,
     params: IdParams,

@@ -59,7 +59,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       tag: TAG,
       summary: 'Update a fiat account',
       description:
-        'Changes the fields that are given; the others stay as they are. The account is PENDING again and reviewed anew. The kind of instructions cannot change.',
+        'Changes the given fields; the others keep their values. The account becomes PENDING and is reviewed again. The kind of instructions cannot change.',
       scope: WRITE,
       params: IdParams,
       body: fiatAccountRequests(networks).update,
@@ -79,8 +79,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       operationId: 'deleteFiatAccount',
       tag: TAG,
       summary: 'Delete a fiat account',
-      description:
-        'Answers with the account as it was, and deleted_at. It can no longer be found, listed or paid to.',
+      description: 'Returns the account with deleted_at. It can no longer be read, listed or paid to.',
       scope: WRITE,
       params: IdParams,
       response,
@@ -104,7 +103,7 @@ function createRoute(
     tag: TAG,
     summary: 'Create a fiat account',
     description:
-      'Registers a bank account that money can be sent to. It is created PENDING and then reviewed; the sandbox approves at once what passes the automatic checks.',
+      'Registers a bank account that money can be sent to. It is created PENDING and then reviewed; the sandbox approves accounts that pass the automatic checks.',
     scope: WRITE,
     body: fiatAccountRequests(networks).create,
     response: fiatAccountShape(networks),

@@ -111,7 +111,7 @@ describe('the automatic checks', () => {
     expect(verdicts(wire(aba, { intermediary_routing_details: between }))).toEqual(['REJECT']);
   });
 
-  it('ask when the address is not complete, a country is not a code, or a name has no letters', () => {
+  it('ask when the address is incomplete, a country is not a code, or a name has no letters', () => {
     const incomplete = { country: 'US', address1: ' ' };
     expect(verdicts(wire(aba, { fiat_account_owner_address: incomplete }))).toEqual(['ASK']);
     const named = { ...address, country: 'United States' };

@@ -129,7 +129,7 @@ function addressFindings(address: Address): Finding[] {
   const findings: Finding[] = [];
   const missing = (['address1', 'city'] as const).filter((name) => (address[name] ?? '').trim() === '');
   if (missing.length > 0) {
-    findings.push(ask(`The address of the owner is not complete: ${missing.join(' and ')} missing.`));
+    findings.push(ask(`The address of the owner is incomplete: ${missing.join(' and ')} missing.`));
   }
   if (countryCode(address.country) === undefined) {
     findings.push(ask('The country of the owner is not an ISO 3166 code.'));
@@ -156,12 +156,14 @@ function abaFindings(
   const findings: Finding[] = [];
   if (!abaChecks(number)) findings.push(reject(`The ABA routing number of ${bank} fails its check digit.`));
   else if (!isIssuedPrefix(Number(number.slice(0, 2)))) {
-    findings.push(reject(`The ABA routing number of ${bank} begins with digits that no bank has.`));
+    findings.push(
+      reject(`The ABA routing number of ${bank} begins with digits that are not issued to banks.`),
+    );
   }
   const country = countryCode(address.country);
   if (country !== undefined && !ABA_COUNTRIES.has(country)) {
     findings.push(
-      reject(`An ABA routing number is for banks in the United States, and ${bank} is in ${country}.`),
+      reject(`An ABA routing number is for banks in the United States, but ${bank} is in ${country}.`),
     );
   }
   return findings;
@@ -192,7 +194,7 @@ function bicFindings(
     return [reject(`The BIC of ${bank} names the country ${code}, which does not exist.`)];
   const country = countryCode(address.country);
   if (country === undefined || country === code) return [];
-  return [ask(`The BIC of ${bank} is of ${code}, and its address in ${country}.`)];
+  return [ask(`The BIC of ${bank} names ${code}, but its address is in ${country}.`)];
 }
 
 /** An account number with one of these is not an IBAN, and may be right: not every country has IBANs. */

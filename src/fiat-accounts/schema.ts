@@ -81,7 +81,7 @@ export const reviewedAccountShape = (networks: Networks) =>
         Type.Object(
           {
             verdict: Type.Enum(['REJECT', 'ASK']),
-            reason: Type.String({ description: 'What is wrong, or what needs a look' }),
+            reason: Type.String({ description: 'What is wrong, or has to be checked' }),
           },
           closed,
         ),
@@ -106,11 +106,11 @@ const Reason = Type.String({
   minLength: 1,
   maxLength: LIMITS.reviewReasonMax,
   pattern: TEXT_PATTERN,
-  description: 'Goes into the event that the customer gets',
+  description: 'Included in the event that the customer receives',
 });
 const SeenAt = Type.Optional(
   DateTime(
-    'updated_at of the account as you saw it: when it was changed meanwhile, the review is refused with a 409',
+    'updated_at of the account that you reviewed; if the account has changed since, the review is refused with a 409',
   ),
 );
 
@@ -125,7 +125,7 @@ export const SandboxReviewRequest = optionalBody(
   Type.Object({ reason: Type.Optional(Reason) }, { ...closed, title: 'SandboxReviewRequest' }),
 );
 
-/** A body that may be left out: the HTTP layer validates an absent one as null. */
+/** An optional body: the HTTP layer validates an absent one as null. */
 function optionalBody<Shape extends TObject>(shape: Shape) {
   return Type.Unsafe<Static<Shape> | null | undefined>({ ...shape, type: ['object', 'null'] });
 }

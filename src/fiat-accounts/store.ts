@@ -64,7 +64,7 @@ async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
   if (updated.length < rows.length) throw new StaleRead('a fiat account');
 }
 
-/** Fiat accounts by id, whoever owns them, deleted ones too: rules decide who may do what with which. */
+/** Fiat accounts by id, of all customers, including deleted ones: the rules decide who may do what. */
 export const fiatAccountTable: Table<FiatAccount> = {
   name: 'fiat_accounts',
   async load(tx, ids) {
@@ -84,7 +84,7 @@ export const fiatAccountTable: Table<FiatAccount> = {
   },
 };
 
-/** A fiat account of that customer, deleted or not; another's is as if it were not there. */
+/** A fiat account of that customer, deleted or not; undefined for another customer's account. */
 export async function findFiatAccount(
   database: Queryable,
   customerId: string,

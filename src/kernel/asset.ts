@@ -1,6 +1,6 @@
 import { DECIMALS_MAX, formatAmount, type ParsedAmount, parseAmount } from './amount.ts';
 
-/** An asset is configuration: nothing in the code knows a ticker, except by looking here. */
+/** Assets are configuration: the code knows a ticker only from here. */
 export type Asset = {
   readonly code: string;
   readonly decimals: number;
@@ -14,7 +14,7 @@ export type Asset = {
 export type Assets = {
   readonly list: readonly Asset[];
   find(code: string): Asset | undefined;
-  /** Throws on an unknown code: for codes that come from our own tables. */
+  /** Throws on an unknown code: for codes from our own tables. */
   get(code: string): Asset;
   parse(code: string, text: unknown): ParsedAmount;
   format(code: string, units: bigint): string;

@@ -25,7 +25,7 @@ export type FiatNetwork = Uppercase<FiatKind>;
 export const fiatNetworkName = ({ fiatKinds }: Networks) =>
   Type.Enum(
     fiatKinds.map((kind) => kind.toUpperCase() as FiatNetwork),
-    { description: 'How the money comes in' },
+    { description: 'Bank or network that the money arrives over' },
   );
 
 /** `whole` in requests, and for the operator's own accounts; `masked` in every answer about a customer's account. */

@@ -1,6 +1,6 @@
 import type { Payment, PaymentState, Rail, SubmitResult } from './rail.ts';
 
-/** A call of a rail takes this long at most, whatever the rail does with the signal. */
+/** Limits the time of a call, even if the rail ignores the signal. */
 async function within<Value>(
   timeoutMs: number,
   call: (signal: AbortSignal) => Promise<Value>,
@@ -13,7 +13,7 @@ async function within<Value>(
       reject(error);
       controller.abort(error);
     }, timeoutMs);
-    // A process that has stopped does not wait for an answer that nobody would record.
+    // A process that stops does not wait for the answer: nothing would record it.
     timer.unref();
   });
   try {
@@ -27,7 +27,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** An exception or no answer is never a failure that could be retried: the request may have arrived. */
+/** After an exception or a timeout the outcome is unknown, because the request may have arrived. */
 export async function submitTo(rail: Rail, payment: Payment, timeoutMs: number): Promise<SubmitResult> {
   try {
     return await within(timeoutMs, (signal) => rail.submit(payment, signal));
@@ -46,7 +46,7 @@ export async function askRail(rail: Rail, key: string, timeoutMs: number): Promi
   }
 }
 
-/** Undefined when the rail does not answer: then the withdrawal waits, since nothing was sent yet. */
+/** Undefined when the rail does not answer. The withdrawal then waits, because nothing was sent yet. */
 export async function rentOn(rail: Rail, payment: Payment, timeoutMs: number): Promise<bigint | undefined> {
   if (rail.rentOf === undefined) return 0n;
   return within(timeoutMs, (signal) => rail.rentOf!(payment, signal)).catch(() => undefined);

@@ -15,7 +15,7 @@ export type Payment = {
   readonly key: string;
   readonly asset: string;
   readonly amountUnits: bigint;
-  /** The amount in decimals, as people write it. */
+  /** The amount as a decimal string. */
   readonly amount: string;
   readonly memo: string | null;
   readonly destination: Destination;
@@ -27,15 +27,15 @@ export type Destination =
 
 /**
  * What a failure means for the money:
- * - `final`: nothing is paid under this key, now or ever. The rail remembers that, and `ask` says so. As the answer to a
- *   second request it ends nothing before `ask` has confirmed it.
- * - `retry`: nothing was taken on, for certain (down, busy, not connected). The same request may be made again.
- * - `unknown`: it may or may not have been taken on. Only `ask` tells.
+ * - `final`: nothing is ever paid under this key. The rail remembers that, and `ask` returns it. As the answer to a second
+ *   request it ends nothing before `ask` has confirmed it.
+ * - `retry`: the rail certainly did not accept the payment (down, busy, not connected). The request may be repeated.
+ * - `unknown`: the rail may or may not have accepted the payment. Only `ask` tells.
  */
 export type FailureMeaning = 'final' | 'retry' | 'unknown';
 
 export type SubmitResult =
-  /** Taken on. `ask` tells how it goes; the first time is worth it after `nextAskMs`. */
+  /** The rail will pay. `ask` returns the state; before `nextAskMs` there is nothing new. */
   | { readonly kind: 'accepted'; readonly nextAskMs: number }
   | { readonly kind: 'failed'; readonly meaning: FailureMeaning; readonly reason: string };
 
@@ -46,27 +46,27 @@ export type PaymentState =
   | ({
       readonly kind: 'pending';
       readonly confirmations?: { readonly have: number; readonly need: number };
-      /** When there may be something new to hear. */
+      /** The earliest time at which the state may have changed. */
       readonly nextAskMs: number;
     } & OnChain)
   | ({ readonly kind: 'completed'; readonly detail: string } & OnChain)
   | { readonly kind: 'failed'; readonly reason: string }
-  /** Never heard of. Only after `horizonMs` does that say that a request which was sent will not arrive any more. */
+  /** The rail does not know the key. Only after `horizonMs` does that mean that a request was lost. */
   | { readonly kind: 'not-found' };
 
 export type Rail = {
   readonly name: RailName;
-  /** A request is known to `ask` this long after it was sent, or it is lost. */
+  /** `ask` knows a request at most this long after it was sent; otherwise the request is lost. */
   readonly horizonMs: number;
-  /** Idempotent by the payment's key. Whoever calls gives up through the signal; giving up means `unknown`. */
+  /** Idempotent by the payment's key. The caller aborts through the signal; an aborted call means `unknown`. */
   submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult>;
-  /** Never changes anything. A call that fails or is given up says nothing about the payment. */
+  /** Never changes anything. A call that fails or is aborted says nothing about the payment. */
   ask(key: string, signal: AbortSignal): Promise<PaymentState>;
   /** What sending an amount of that asset costs the operator now, in its units; undefined when the rail cannot say. */
   quoteFee?(asset: string, signal: AbortSignal): Promise<bigint | undefined>;
-  /** Lamports that this payment would pay for a token account that its recipient does not have yet. */
+  /** What this payment would pay for a token account that its recipient does not have yet, in units of the native coin. */
   rentOf?(payment: Payment, signal: AbortSignal): Promise<bigint>;
-  /** A new address for deposits; the same one for the same id. */
+  /** An address for deposits; the same id always gives the same address. */
   depositAddress?(id: string): Promise<string>;
   /** The operator's own account on that network, for others to pay to. */
   depositInstructions?(): Promise<object>;
@@ -105,7 +105,7 @@ export type ArrivedDeposit =
       readonly amountUnits: bigint;
     };
 
-/** What a rail says without being asked, at least once: about the payment under that key, not about one request for it. */
+/** A report of a rail without being asked, delivered at least once: about a payment (not one request for it), or a deposit. */
 export type Notice = { readonly id: string } & (
   | {
       readonly about: 'payment';
@@ -116,7 +116,7 @@ export type Notice = { readonly id: string } & (
   | { readonly about: 'deposit'; readonly deposit: ArrivedDeposit }
 );
 
-/** A statement, a webhook's inbox, a feed: given out again until it is acknowledged. */
+/** A bank statement, the inbox of a webhook, or a feed. Notices are collected again until they are acknowledged. */
 export type NoticeSource = {
   collect(noticesMax: number): Promise<readonly Notice[]>;
   acknowledge(ids: readonly string[]): Promise<void>;

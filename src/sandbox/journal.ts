@@ -3,8 +3,8 @@ import type { Notice, RailName } from '../rails/rail.ts';
 import type { Behaviour } from './steering.ts';
 
 /**
- * The memory of the simulated rails: what they were asked to pay. It outlives the process and is shared by all nodes,
- * as a bank's memory is; rails do not know where it is kept.
+ * The payments that the simulated rails were asked for. Like a bank's records, the journal survives restarts and all nodes
+ * share it. Rails do not know where it is stored.
  */
 export type JournalRequest = {
   readonly rail: RailName;
@@ -16,30 +16,30 @@ export type JournalRequest = {
 };
 
 export type JournalEntry = JournalRequest & {
-  /** Times that a request arrived. Zero: the rail has not heard of the payment. */
+  /** How often a request arrived. Zero: the rail does not know the payment. */
   readonly requests: number;
   readonly turnedAway: number;
   readonly acceptedAtNs: Instant | null;
-  /** Decided by the user of the sandbox. */
+  /** The outcome that the user of the sandbox decided. */
   readonly forced: 'completed' | 'failed' | null;
 };
 
 export type TimedNotice = { readonly dueAtNs: Instant; readonly notice: Notice };
 
 export type RailJournal = {
-  /** A request arrived. The first one makes the entry and plans its notices; later ones are only counted. */
+  /** Records a request. The first one creates the entry and plans its notices; later ones are only counted. */
   arrive(request: JournalRequest, now: Instant, notices: readonly TimedNotice[]): Promise<JournalEntry>;
-  /** A request was lost, or turned away at the door. How often that happened, this time included. */
+  /** Counts a request that was lost or not accepted. Returns the count, including this request. */
   turnAway(request: JournalRequest): Promise<number>;
   find(rail: RailName, key: string): Promise<JournalEntry | undefined>;
-  /** Decides a payment that is not final yet: none that arrived at or before `finalBeforeNs` is. False: too late. */
+  /** Decides a payment that is not final yet: one that arrived after `finalBeforeNs`. False: the payment is final. */
   force(
     request: JournalRequest,
     outcome: 'completed' | 'failed',
     now: Instant,
     finalBeforeNs: Instant,
   ): Promise<boolean>;
-  /** Did another payment of that asset go to that destination before? */
+  /** Whether another payment of the asset went to the destination before. */
   isKnownDestination(
     request: Pick<JournalRequest, 'rail' | 'asset' | 'destination' | 'key'>,
   ): Promise<boolean>;

@@ -3,20 +3,20 @@ import type { Payment } from '../rails/rail.ts';
 import { deriveAddress } from './derive.ts';
 
 /**
- * How a user of the sandbox makes a rail misbehave: by an amount, a memo or an address. docs/sandbox.md lists them all,
- * and a test holds the page against this table.
+ * How a user of the sandbox makes a rail misbehave: by an amount, a memo or an address. A test compares docs/sandbox.md
+ * with this table.
  */
 export const BEHAVIOURS = {
   refuse: { digits: '66601', does: 'refuses the payment when it is submitted' },
-  fail: { digits: '66602', does: 'takes the payment on, and fails it later' },
-  lost: { digits: '66603', does: 'times out, and the request never arrived; the second one is paid' },
-  timeout: { digits: '66604', does: 'times out, yet the request arrived and is paid' },
-  pending: { digits: '66605', does: 'stays pending until you complete or fail the transfer' },
-  twice: { digits: '66606', does: 'pays, and reports it two times more without being asked' },
-  late: { digits: '66607', does: 'pays, and says so only an hour (of simulated time) later' },
+  fail: { digits: '66602', does: 'accepts the payment, and fails it later' },
+  lost: { digits: '66603', does: 'times out and never receives the request; the second request is paid' },
+  timeout: { digits: '66604', does: 'times out, but receives the request and pays' },
+  pending: { digits: '66605', does: 'leaves the payment pending until you complete or fail the transfer' },
+  twice: { digits: '66606', does: 'pays, and reports it twice more without being asked' },
+  late: { digits: '66607', does: 'pays, and reports it only an hour of simulated time later' },
   returned: { digits: '66608', does: 'pays, and an hour later reports that it failed' },
   down: { digits: '66609', does: 'is unavailable for the first three requests, then pays' },
-  rent: { digits: undefined, does: 'on SOLANA: closes its token account after each payment' },
+  rent: { digits: undefined, does: 'on SOLANA: the recipient closes the token account after each payment' },
 } as const satisfies Record<string, { digits: string | undefined; does: string }>;
 
 export type Steering = keyof typeof BEHAVIOURS;

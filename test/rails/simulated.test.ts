@@ -56,7 +56,8 @@ describe('steering', () => {
   it.each(STEERINGS)('%s goes by memo, by amount and by address, and docs/sandbox.md says so', (name) => {
     expect(behaviourOf({ ...nothing, amount: '1', memo: `sandbox:${name}` })).toBe(name);
     expect(page).toContain(`\`sandbox:${name}\``);
-    const { digits } = BEHAVIOURS[name];
+    const { digits, does } = BEHAVIOURS[name];
+    expect(page).toContain(`| ${does} `);
     if (digits !== undefined) {
       for (const amount of [
         digits,
