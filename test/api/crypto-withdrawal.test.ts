@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { eventsOf } from '../support/events.ts';
+import { PRODUCTION } from '../support/production.ts';
 import {
   type Answer,
   expectInvalid,
@@ -41,11 +42,8 @@ beforeAll(async () => {
   service = await startTestService();
   alice = await service.createCustomer();
   bob = await service.createCustomer();
-  const rich = ['BTC', 'BCH', 'LTC', 'ETH', 'SOL', 'POL', 'USDC', 'PUSD', 'USD'].map((asset) => [
-    asset,
-    '1000',
-  ]);
-  profile = await service.createProfile(alice, Object.fromEntries(rich));
+  const rich = ['BTC', 'BCH', 'LTC', 'ETH', 'SOL', 'POL', 'USDC', 'PUSD', 'USD'];
+  profile = await service.createProfile(alice, Object.fromEntries(rich.map((asset) => [asset, '1000'])));
   base = {
     profile_id: profile,
     destination_address: BITCOIN,
@@ -383,11 +381,7 @@ describe('ref_id', () => {
 });
 
 it('in production a network without a rail refuses', async () => {
-  const production = await startTestService({
-    FERRY_MODE: 'production',
-    DATABASE_URL: 'postgres://unused',
-    FERRY_PUBLIC_URL: 'http://127.0.0.1:1',
-  });
+  const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const own = await production.createProfile(carol, { BTC: '5' });
   const answer = await expectNothingWritten(production, () =>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { systemBalances } from '../../src/ledger/balances.ts';
 import { eventsOf } from '../support/events.ts';
+import { PRODUCTION } from '../support/production.ts';
 import {
   type Answer,
   expectInvalid,
@@ -160,11 +161,7 @@ describe('a deposit', () => {
 });
 
 it('is not there in production', async () => {
-  const production = await startTestService({
-    FERRY_MODE: 'production',
-    DATABASE_URL: 'postgres://unused',
-    FERRY_PUBLIC_URL: 'http://127.0.0.1:1',
-  });
+  const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const own = await production.createProfile(carol);
   const answer = await expectNothingWritten(production, () =>

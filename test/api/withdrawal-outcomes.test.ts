@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { eventsOf } from '../support/events.ts';
+import { PRODUCTION } from '../support/production.ts';
 import {
   type Answer,
   expectInvalid,
@@ -204,11 +205,7 @@ describe('with its workers', () => {
 });
 
 it('production has no simulation and no rails: both kinds of withdrawals are refused clearly', async () => {
-  const production = await startTestService({
-    FERRY_MODE: 'production',
-    DATABASE_URL: 'postgres://unused',
-    FERRY_PUBLIC_URL: 'http://127.0.0.1:1',
-  });
+  const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const profile = await production.createProfile(carol, { BTC: '2', USD: '500' });
   const wire = await createFiatAccount(production, carol, 'wire');

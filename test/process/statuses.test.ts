@@ -112,7 +112,7 @@ describe('a disabled profile', () => {
     }
     await busy;
     // A node may be too busy to execute anything (503); there is no other refusal.
-    expect([...answers.keys()].filter((status) => status !== 503).sort()).toEqual([200, 403]);
+    expect(new Set([...answers.keys(), 503])).toEqual(new Set([200, 403, 503]));
     expect(await everywhere(own(), theirs())).toEqual([403, 403]);
     expect(await everywhere(savings(), own())).toEqual([403, 403]);
     expect(await everywhere(savings(), theirs())).toEqual([200, 200]);

@@ -55,7 +55,7 @@ export type NodeOptions = {
 
 /**
  * A payment that the rail leaves without an answer is given up as soon as that is certain. Waiting for a timeout instead
- * would also give up answers that are late because the machine is busy. The timeout itself is tested in contract.ts.
+ * would also give up answers that are late because the machine is busy. The timeout itself is tested in test/rails/contract.ts.
  */
 function givingUpAtOnce(rail: Rail): Rail {
   const givenUp = AbortSignal.abort(new Error('no answer'));

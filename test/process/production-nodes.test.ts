@@ -27,8 +27,8 @@ describe('three nodes that start together on an empty database of the operator',
   let test: TestDatabase;
   let env: Record<string, string>;
   let nodes: FerryProcess[] = [];
-  let created: Finished;
-  let made: Finished;
+  let customerCreated: Finished;
+  let clientCreated: Finished;
 
   beforeAll(async () => {
     test = await createTestDatabase('template1');
@@ -39,9 +39,9 @@ describe('three nodes that start together on an empty database of the operator',
       FERRY_DATA_DIR: dataDir,
     };
     nodes = await Promise.all([1, 2, 3].map(() => startFerry(env)));
-    created = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
+    customerCreated = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
     const named = ['--customer', 'Harbour Brokerage', '--name', 'x'];
-    made = await runFerry(['client', 'create', ...named, '--json'], env);
+    clientCreated = await runFerry(['client', 'create', ...named, '--json'], env);
   });
   afterAll(async () => {
     await Promise.all(
@@ -59,7 +59,7 @@ describe('three nodes that start together on an empty database of the operator',
     return { status: response.status, body: (await response.json()) as any };
   }
 
-  const client = (): any => JSON.parse(made.stdout);
+  const client = (): any => JSON.parse(clientCreated.stdout);
   const tokenAt = (node: FerryProcess): Promise<string> => tokenFrom(node.url, client());
 
   it('migrate it once', async () => {
@@ -99,13 +99,13 @@ describe('three nodes that start together on an empty database of the operator',
   });
 
   it('take a customer and a client from the command line', () => {
-    expect(created).toMatchObject({ code: 0, stderr: '' });
-    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(customerCreated).toMatchObject({ code: 0, stderr: '' });
+    expect(clientCreated).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('give a client nothing that allows to simulate, neither by default nor when it is asked for', async () => {
     expect(client()).toMatchObject({ scopes: expect.arrayContaining(['funding:read_profile']) });
-    expect(made.stdout).not.toContain('sandbox');
+    expect(clientCreated.stdout).not.toContain('sandbox');
     const asked = ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x'];
     expect(await runFerry([...asked, '--scope', 'sandbox:simulate'], env)).toEqual({
       code: 1,
