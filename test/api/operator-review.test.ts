@@ -134,7 +134,7 @@ describe('operators in production', () => {
         findings: [
           {
             verdict: 'ASK',
-            reason: 'The address of the owner is not complete: address1 and city missing.',
+            reason: 'The address of the owner is incomplete: address1 and city missing.',
           },
         ],
       },
