@@ -9,16 +9,16 @@ import type { Rails } from './rails/rail.ts';
 import { demoFault, isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
 
-/** Tried before anything is started: a port in use is the commonest reason not to start. */
+/** Checked before anything is started: a port in use is the most common reason why a start fails. */
 async function checkPort({ host, port }: Config): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
       const reasons: Record<string, string> = {
-        EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to another one.`,
-        EACCES: `PORT ${port} may not be used by this user: set PORT to one above 1023.`,
+        EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to a free port.`,
+        EACCES: `This user may not listen on PORT ${port}: set PORT to a port above 1023.`,
         EADDRNOTAVAIL: `HOST ${host} is not an address of this machine.`,
-        ENOTFOUND: `HOST ${host} is not known.`,
+        ENOTFOUND: `HOST ${host} cannot be resolved.`,
       };
       reject(new ConfigError(reasons[error.code ?? ''] ?? `HOST ${host}, PORT ${port}: ${error.message}.`));
     });
@@ -27,17 +27,17 @@ async function checkPort({ host, port }: Config): Promise<void> {
 }
 
 /**
- * Small buffers are pieces of larger ones, and one piece that is kept for long keeps all of it: by default 64 KB, of which
- * the service would have hundreds.
+ * Node allocates small buffers from a shared pool, and one small buffer that is kept keeps the whole pool in memory: 64 KB
+ * by default, of which the service would hold hundreds.
  */
 const BUFFER_POOL_BYTES = 8 * 1024;
 
-/** What production can do without, but hardly ever wants to: said once, so that nobody wonders later. */
+/** Settings that production can run without, but that are nearly always missing by mistake: logged once. */
 function lackingIn(config: Config, rails: Rails | undefined): string[] {
   if (config.mode !== 'production') return [];
   return [
     ...(rails === undefined || rails.list.length === 0
-      ? ['there are no rails: withdrawals and deposit addresses are refused; see docs/operations.md']
+      ? ['no rails are configured: withdrawals and deposit addresses are rejected; see docs/operations.md']
       : []),
     ...(config.secretKey === undefined
       ? ['FERRY_SECRET_KEY is not set: webhooks are switched off; see docs/operations.md']
@@ -46,8 +46,8 @@ function lackingIn(config: Config, rails: Rails | undefined): string[] {
 }
 
 /**
- * Runs the service until a signal ends it. Resolves when everything is closed. Whoever has rails calls this with them,
- * from a start of their own; without them the sandbox has simulated ones, and production none.
+ * Runs the service until a signal ends it. Resolves when everything is closed. An operator with rails calls this function
+ * from a start script of their own; without rails the sandbox simulates them, and production has none.
  */
 export async function serve(config: Config, print: (text: string) => void, rails?: Rails): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
@@ -66,7 +66,7 @@ export async function serve(config: Config, print: (text: string) => void, rails
       await opened.close();
     }
   } catch (error) {
-    // Told to stop while it waited for the database: there was nothing to close.
+    // A signal came while it waited for the database: there was nothing to close.
     if ((error as Error).name !== 'AbortError') throw error;
   } finally {
     stopping.ended();
@@ -74,22 +74,22 @@ export async function serve(config: Config, print: (text: string) => void, rails
 }
 
 type Stopping = {
-  /** What ended the service. */
+  /** Why the service stops: the name of the signal. */
   readonly signalled: Promise<string>;
-  /** Aborted at the same moment. */
+  /** Aborted at the same time. */
   readonly signal: AbortSignal;
-  /** The process ends in time, whatever hangs: everything that was acknowledged is in the database. */
+  /** From now on the process ends within a bound, whatever hangs: everything that was acknowledged is in the database. */
   endInTime(): void;
-  /** Everything is closed that is ours. Something that a rail left behind may keep the process until its time is over. */
+  /** Everything of the service is closed. Handles that a rail left open can keep the process until the bound. */
   ended(): void;
 };
 
-/** Listens for all that can stop the service, before anything is started, so that nothing is left behind. */
+/** Registered before anything is started, so that no signal can leave something running. */
 function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
   const stopped = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const endInTime = (): void => {
-    // It keeps the process: one that runs out of events ends at once, before the database is closed, and not with 0.
+    // Not unref'ed: a process that runs out of events would exit before the database is closed, and not with 0.
     timer ??= setTimeout(() => {
       logger.error('stopping took too long, the process ends now');
       process.exit(0);
@@ -101,8 +101,8 @@ function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
       stopped.abort();
       resolve(reason);
     };
-    // Each time, not once: at Ctrl-C the terminal and npm both send a SIGINT, and the second one must not end the
-    // process in the middle of its stopping.
+    // `on`, not `once`: at Ctrl-C the terminal and npm both send a SIGINT, and the second one must not end the process
+    // while it stops.
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
     if (startedByNpm) onceOrphaned(() => stop('npm has ended'));
   });
@@ -110,8 +110,8 @@ function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
 }
 
 /**
- * npx runs a command through a shell. Told to stop, it ends that shell, which does not pass the signal on: the service
- * would go on without anybody who knows of it.
+ * npx runs a command through a shell. When npx is stopped it ends that shell, which does not forward the signal: the
+ * service would keep running unnoticed.
  */
 function onceOrphaned(orphaned: () => void): void {
   const parent = process.ppid;
@@ -135,7 +135,7 @@ async function run(
   if (fault !== undefined) throw new ConfigError(fault);
   if (config.mode === 'sandbox' && config.externalIssuer !== undefined && !(await isSeeded(database))) {
     throw new ConfigError(
-      "FERRY_CONFIG: the demo data is made with the sandbox's own tokens: start it once without external_issuer.",
+      "FERRY_CONFIG: the demo data needs the sandbox's own tokens: start it once without external_issuer.",
     );
   }
   const service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });

@@ -17,9 +17,9 @@ import { type Operation, registerRoute } from './routes.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Undefined outside of the operations: health, tokens, documentation. */
+    /** Undefined for requests that are not operations: health, tokens, documentation. */
     operation: Operation | undefined;
-    /** Known once the token was looked at. */
+    /** Set once the token is verified. */
     caller: Caller | undefined;
   }
 }
@@ -27,15 +27,15 @@ declare module 'fastify' {
 export type AppOptions = {
   readonly routes: readonly Route[];
   readonly logger: Logger;
-  /** Base of every absolute address; known for certain only once the service listens. */
+  /** Base of every absolute URL; known for certain only once the server listens. */
   publicUrl(): string;
-  /** Who is calling, or a problem: from the Authorization header. */
+  /** The caller, from the Authorization header. Throws a problem. */
   authenticate(authorization: string | undefined, connection?: object): Promise<Caller>;
-  /** The same without waiting, if the connection's last request had the same header. */
+  /** The same, synchronously, if the last request of the connection had the same header. */
   recall?(authorization: string | undefined, connection: object): Caller | undefined;
-  /** Pages and endpoints outside the operations: health, metrics, tokens, documentation. */
+  /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
-  /** Why no operation can be executed now, as a sentence; undefined when they can. */
+  /** Why operations cannot be executed now, as a sentence; undefined if they can. */
   refusal?(): string | undefined;
   observe?(route: string, method: string, status: number, seconds: number): void;
 };
@@ -48,14 +48,15 @@ function requestId(header: unknown): string {
   return sane ? header : newId();
 }
 
-export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const app = Fastify({
-    loggerInstance: options.logger,
+/** The framework, without its defaults that do not suit money. */
+function createFastify({ logger, publicUrl }: AppOptions): FastifyInstance {
+  return Fastify({
+    loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
     requestTimeout: LIMITS.requestArrivalMs,
     http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
-    // A logger of its own for each request, which hardly any writes to, costs 3 µs; whoever logs names the request.
+    // A child logger for each request costs 3 µs, and hardly any request logs. Log calls name the request themselves.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers['x-request-id']),
     // Defaults would coerce 12345678901234567890 to "12345678901234567000" and answer 200.
@@ -63,23 +64,25 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true },
     },
     routerOptions: { maxParamLength: 200 },
-    // What the router itself refuses (a broken escape, an id of 300 characters) is a problem like any other.
+    // A path that the router rejects (a broken escape, an id of 300 characters) gets a problem like any other request.
     frameworkErrors(_error, request, reply) {
       reply.header('x-request-id', request.id);
-      const problem = invalidField('/path', 'is not a valid address');
-      void sendProblem(reply as unknown as FastifyReply, problem, options.publicUrl());
+      const problem = invalidField('/path', 'is not a valid URL path');
+      void sendProblem(reply as unknown as FastifyReply, problem, publicUrl());
     },
     forceCloseConnections: 'idle',
     return503OnClosing: false,
   }) as unknown as FastifyInstance;
+}
 
+function addHooks(app: FastifyInstance, options: AppOptions): void {
   app.decorateRequest('operation', undefined);
   app.decorateRequest('caller', undefined);
-  // Hooks call back instead of being async: each promise that a request crosses costs about half a microsecond.
+  // Hooks use callbacks instead of promises: each promise costs a request about half a microsecond.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     const refusal = options.refusal?.();
-    // Health, metrics and the documentation are answered all the same.
+    // Health, metrics and the documentation are still answered.
     if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))
       done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
     else done();
@@ -92,6 +95,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       done();
     });
   }
+}
+
+/** Bodies are parsed by our own rules; a request of another content type gets a 415. */
+function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/json',
@@ -102,6 +109,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       done(null, isEmpty ? readNoBody(body) : readJson(body));
     },
   );
+}
+
+function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
   app.setErrorHandler((error, request, reply) => {
     const isMisshapen = (error as FastifyError).validation !== undefined;
     const problem = isMisshapen ? invalidRequest(faultsOf(request)) : problemFrom(error);
@@ -111,11 +121,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
   app.setNotFoundHandler((request, reply) => {
     const [path] = request.url.split('?', 1);
-    const detail = `There is no ${request.method} ${path} here; see /docs.`;
+    const detail = `There is no operation ${request.method} ${path}; see /docs.`;
     const problem = new Problem('not-found', detail, { resource: 'path', id: path });
     return sendProblem(reply, problem, options.publicUrl());
   });
+}
 
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const app = createFastify(options);
+  addHooks(app, options);
+  addBodyParser(app);
+  addErrorHandlers(app, options);
   const methodsByUrl = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     const methods = methodsByUrl.get(url) ?? new Set();

@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** While the service stops: how soon a connection is closed once its last answer is out. */
+/** While the service stops: how soon a connection is closed after its last response. */
 const SWEEP_MS = 50;
 
 /**
- * A server that closes waits for every connection. It closes those that have been used and are idle only once, and
- * those over which no request has come yet, as browsers and HTTP clients open them in advance, after a minute. So both
- * kinds are closed here, again and again, until the work is done.
+ * A server that closes waits for every connection. It closes idle connections only once, when it begins to close, and
+ * connections without any request so far, as browsers and HTTP clients open them in advance, only after a minute. Both
+ * kinds are closed here, again and again, until the work has ended.
  */
 export function idleConnections(server: Server): {
   closeDuring<Result>(work: Promise<Result>): Promise<Result>;

@@ -6,7 +6,7 @@ const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3r
 h1{font-size:1.5rem}code{background:#f0f1f3;padding:.1em .3em;border-radius:3px}td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top}
 a{color:#0b57d0}@media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#16181c}code{background:#2a2d33}a{color:#8ab4f8}}`;
 
-/** None, said so: or a browser asks for /favicon.ico, which is not there. */
+/** An empty icon: without one, browsers request /favicon.ico and get a 404. */
 const ICON = '<link rel="icon" href="data:,">';
 
 function page(title: string, content: string): string {
@@ -36,7 +36,7 @@ function problemIndex(): string {
   return page('Problems', `<h1>Problems</h1><table>${rows.join('')}</table>`);
 }
 
-/** The reference page, made when somebody first looks at it: its script has four megabytes. */
+/** The reference page, created on first use: its script has four megabytes. */
 async function createReference(): Promise<FastifyInstance> {
   const reference = Fastify();
   const { default: plugin } = await import('@scalar/fastify-api-reference');
@@ -45,7 +45,7 @@ async function createReference(): Promise<FastifyInstance> {
     configuration: {
       url: '../openapi.json',
       pageTitle: 'Ferry API',
-      // Everything comes from this service: no fonts, telemetry, proxy or assistant from elsewhere.
+      // Everything is served from here: no fonts, telemetry, proxy or assistant of third parties.
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
@@ -71,7 +71,7 @@ export function documentationExtension(
     });
     for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {
       app.get(url, async (request, reply) => {
-        // One that failed is not kept: the next look tries again.
+        // A failure is not kept: the next request tries again.
         reference ??= createReference().catch((error: unknown) => {
           reference = undefined;
           throw error;
@@ -90,7 +90,7 @@ export function documentationExtension(
     app.get('/problems/:slug', async (request, reply) => {
       const { slug } = request.params as { slug: string };
       if (!Object.hasOwn(PROBLEMS, slug)) {
-        throw new Problem('not-found', `There is no problem called ${slug}.`, {
+        throw new Problem('not-found', `There is no problem type ${slug}.`, {
           resource: 'problem',
           id: slug,
         });

@@ -3,8 +3,8 @@ import { type FieldError, Problem } from '../kernel/problem.ts';
 import { shapeErrors, type ValidationError } from './problems.ts';
 
 /**
- * Everything that is wrong with a request whose shape is: in its path, its body and its query, and with what the body
- * says, as far as that can be judged. The framework stops at the first of these; whoever corrects a request wants all.
+ * All errors of a request whose shape is invalid: of its path, its body and its query, and those that the rules find in
+ * the body as far as they can judge it. The framework stops at the first part; clients want all errors at once.
  */
 export function faultsOf(request: FastifyRequest): FieldError[] {
   const parts = [
@@ -14,7 +14,7 @@ export function faultsOf(request: FastifyRequest): FieldError[] {
   ] as const;
   const shape = parts.flatMap(([part, value]) => {
     const validate = request.getValidationFunction(part) as Validate | undefined;
-    // Null where there is none, as the framework has it.
+    // The framework validates a missing part as null.
     return validate === undefined || validate(value ?? null) ? [] : shapeErrors(validate.errors ?? [], part);
   });
   const said = contentErrors(request).filter(
@@ -29,7 +29,7 @@ function isWithin(pointer: string, outer: string): boolean {
   return pointer === outer || pointer.startsWith(`${outer}/`);
 }
 
-/** The body may be so odd that nothing can be said about it: then its shape is all there is to say. */
+/** The body may be so malformed that the rules throw: then only the errors of its shape are reported. */
 function contentErrors({ operation, caller, body }: FastifyRequest): readonly FieldError[] {
   if (operation?.route.examine === undefined || caller === undefined) return [];
   try {

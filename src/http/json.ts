@@ -4,11 +4,11 @@ import { LIMITS } from '../limits.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * A body as JSON. Stricter than JSON.parse: bytes that are not UTF-8 would be replaced silently, and text that the
- * database cannot keep (a zero character, half of a surrogate pair) would fail after the request was accepted.
+ * Parses a body. Stricter than JSON.parse: bytes that are not UTF-8 would be replaced silently, and text that the
+ * database cannot store (a NUL character, half of a surrogate pair) would fail only after the request was accepted.
  */
 export function readJson(body: Buffer): unknown {
-  if (body.length === 0) throw invalidField('', 'must be JSON, and is empty');
+  if (body.length === 0) throw invalidField('', 'must be JSON and is empty');
   let text: string;
   try {
     text = utf8.decode(body);
@@ -19,21 +19,18 @@ export function readJson(body: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // The parser's own words quote the body, which may hold an account number.
+    // The parser's own message quotes the body, which may contain an account number.
     const position = / at position ([0-9]+)/.exec((error as Error).message)?.[1];
-    throw invalidField(
-      '',
-      `must be JSON${position === undefined ? '' : `, and is not at position ${position}`}`,
-    );
+    throw invalidField('', `is not valid JSON${position === undefined ? '' : ` (position ${position})`}`);
   }
-  // Only an escape can bring such characters in, so most bodies are not walked.
+  // Only an escape can produce such characters, so most bodies are not walked.
   const hasEscapes = text.includes('\\u');
   if (hasEscapes) refuseUnstorable(value, '');
   if (hasEscapes || text.includes('__proto__')) refusePrototype(value, '');
   return value;
 }
 
-/** Where an operation takes no body: clients send the content type all the same, some an empty object. */
+/** For operations without a body: clients send the content type anyway, and some send an empty object. */
 export function readNoBody(body: Buffer): undefined {
   if (body.length === 0) return;
   const value = readJson(body);
@@ -66,12 +63,15 @@ function walk(
   }
 }
 
-/** Text that the database cannot keep, anywhere in a body or a query. */
+/** Rejects text that the database cannot store, anywhere in a body or a query. */
 export function refuseUnstorable(value: unknown, root: string): void {
   const errors: { pointer: string; message: string }[] = [];
   walk(value, root, (text, pointer) => {
     if (unstorable(text))
-      errors.push({ pointer: pointer.toWellFormed(), message: 'has a character that is not text' });
+      errors.push({
+        pointer: pointer.toWellFormed(),
+        message: 'contains a character that cannot be stored (NUL or an unpaired surrogate)',
+      });
   });
   if (errors.length > 0) throw invalidRequest(errors);
 }

@@ -3,7 +3,7 @@ import type { AuditReport } from '../ledger/audit.ts';
 import { TROUBLES, type WritePathObserver } from '../ledger/write-path.ts';
 import { createRequestTimes } from './request-times.ts';
 
-/** What an operator watches. Names and labels are an interface: dashboards depend on them. */
+/** Metrics for operators. Names and labels are an interface: dashboards depend on them. */
 export type Metrics = {
   readonly registry: Registry;
   readonly writePath: Omit<WritePathObserver, 'trouble'> & { trouble(what: string): void };
@@ -13,11 +13,9 @@ export type Metrics = {
   webhookAttempted(isDelivered: boolean): void;
 };
 
-export function createMetrics(): Metrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: 'ferry_' });
-  const registers = [registry];
-  const requests = createRequestTimes(registry);
+type Registers = Registry[];
+
+function writePathMetrics(registers: Registers): Metrics['writePath'] {
   const batches = new Histogram({
     name: 'ferry_ledger_batch_seconds',
     help: 'Time from the start of a batch to its last answer',
@@ -32,18 +30,31 @@ export function createMetrics(): Metrics {
   });
   const queue = new Gauge({
     name: 'ferry_ledger_queue_commands',
-    help: 'Commands that wait for the next batch',
+    help: 'Commands in the queue for the next batch',
     registers,
   });
   const troubles = new Counter({
     name: 'ferry_ledger_troubles_total',
-    help: 'Batches started anew, taken apart, cut off from the database, or with a faulty command',
+    help: 'Batches that were retried, bisected or cut off from the database, and commands that failed by themselves',
     labelNames: ['what'] as const,
     registers,
   });
+  // Present from the start: otherwise a rate would miss the first increment.
+  for (const what of TROUBLES) troubles.inc({ what }, 0);
+  return {
+    batch(commands, milliseconds) {
+      sizes.observe(commands);
+      batches.observe(milliseconds / 1000);
+    },
+    queue: (length) => queue.set(length),
+    trouble: (what) => troubles.inc({ what }),
+  };
+}
+
+function auditMetrics(registers: Registers): Metrics['audited'] {
   const violations = new Gauge({
     name: 'ferry_audit_violations',
-    help: 'Violations that the last audit of the ledger found: anything but 0 is an emergency',
+    help: 'Violations that the last audit of the ledger found: any other value than 0 is an emergency',
     registers,
   });
   const audited = new Gauge({
@@ -56,39 +67,37 @@ export function createMetrics(): Metrics {
     help: 'How long the last audit took',
     registers,
   });
+  // Not 0: no audit has run yet.
+  violations.set(Number.NaN);
+  return (report, seconds) => {
+    violations.set(report.violations.length);
+    audited.setToCurrentTime();
+    auditSeconds.set(seconds);
+  };
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: 'ferry_' });
+  const registers = [registry];
   const railCalls = new Counter({
     name: 'ferry_rail_calls_total',
-    help: 'Withdrawals that were brought to a rail, or asked about, by whether it was to be reached',
+    help: 'Calls of rails for withdrawals, by whether the rail was reached',
     labelNames: ['rail', 'reach'] as const,
     registers,
   });
   const attempts = new Counter({
     name: 'ferry_webhook_attempts_total',
-    help: 'Requests to webhook endpoints, by whether the endpoint took the event',
+    help: 'Requests to webhook endpoints, by whether the endpoint accepted the event',
     labelNames: ['result'] as const,
     registers,
   });
-  // From the start: whoever watches how much they grow would otherwise miss the first one.
-  for (const what of TROUBLES) troubles.inc({ what }, 0);
   for (const result of ['delivered', 'failed'] as const) attempts.inc({ result }, 0);
-  // Not 0: that would be a claim.
-  violations.set(Number.NaN);
   return {
     registry,
-    writePath: {
-      batch(commands, milliseconds) {
-        sizes.observe(commands);
-        batches.observe(milliseconds / 1000);
-      },
-      queue: (length) => queue.set(length),
-      trouble: (what) => troubles.inc({ what }),
-    },
-    request: requests.add,
-    audited(report, seconds) {
-      violations.set(report.violations.length);
-      audited.setToCurrentTime();
-      auditSeconds.set(seconds);
-    },
+    writePath: writePathMetrics(registers),
+    request: createRequestTimes(registry).add,
+    audited: auditMetrics(registers),
     railCalled: (rail, reach) => railCalls.inc({ rail, reach }),
     webhookAttempted: (isDelivered) => attempts.inc({ result: isDelivered ? 'delivered' : 'failed' }),
   };

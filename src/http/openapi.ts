@@ -23,7 +23,7 @@ export type DocumentOptions = {
   readonly version: string;
 };
 
-/** Schemas with a title become components, named by it, and are referred to. */
+/** Schemas with a title become components of that name, and are referenced. */
 function createComponents() {
   const schemas: Record<string, unknown> = {};
   const plain = (value: unknown): unknown => {
@@ -49,11 +49,11 @@ function createComponents() {
 const PROBLEM_SCHEMA = {
   title: 'Problem',
   type: 'object',
-  description: 'What went wrong (RFC 9457). Each type has a page at its address.',
+  description: 'A problem (RFC 9457). The `type` of each problem is the URL of a page about it.',
   required: ['type', 'title', 'status', 'detail', 'meta'],
   additionalProperties: false,
   properties: {
-    type: { type: 'string', format: 'uri', description: 'Address of a page about this problem' },
+    type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string', description: 'One sentence, with the numbers in it' },
@@ -64,7 +64,7 @@ const PROBLEM_SCHEMA = {
 const REQUEST_ID_HEADER = {
   'X-Request-Id': {
     description:
-      'Yours, when you sent one. Our log has it with every 500, and with every token request whose credentials were wrong.',
+      'The one that you sent, or a new one. The log has it with every 500, and with every token request with wrong credentials.',
     required: true,
     schema: { type: 'string' },
   },
@@ -74,14 +74,14 @@ const RETRY_AFTER_HEADER = {
   'Retry-After': { description: 'Seconds to wait', required: true, schema: { type: 'integer', minimum: 1 } },
 };
 
-/** What comes with the problems of a status. */
+/** Headers of the problems of a status. */
 const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
   401: {
     'WWW-Authenticate': { description: 'As in RFC 6750', required: true, schema: { type: 'string' } },
   },
   403: {
     'WWW-Authenticate': {
-      description: 'The scope that is lacking, as in RFC 6750',
+      description: 'The missing scope, as in RFC 6750',
       schema: { type: 'string' },
     },
   },
@@ -135,7 +135,7 @@ function parametersOf(route: Route, referTo: (schema: unknown) => unknown): Json
   return [...from(route.params, 'path'), ...from(route.query, 'query')];
 }
 
-/** A body that may be left out is validated as null; the document says it in OpenAPI's way. */
+/** An optional body is validated as null; OpenAPI has `required: false` for it. */
 function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Json {
   const { type, ...rest } = route.body as JsonSchema;
   const isOptional = Array.isArray(type) && type.includes('null');
@@ -161,7 +161,7 @@ function operationOf(
     route.method === 'POST'
       ? {
           'Idempotent-Replayed': {
-            description: '`true` when this is the record of an earlier, equal request',
+            description: '`true` if this is the record of an earlier, equal request',
             schema: { type: 'string', enum: ['true'] },
           },
         }

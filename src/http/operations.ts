@@ -3,14 +3,14 @@ import type { Registry } from 'prom-client';
 import type { Database } from '../database/database.ts';
 import { unavailable } from '../kernel/problem.ts';
 
-/** For operators: is the process alive, can it work, how does it fare. */
+/** For operators: liveness, readiness and metrics. */
 export function operationsExtension(options: {
   readonly database: Database;
   readonly registry: Registry;
   isReady(): boolean;
 }): (app: FastifyInstance) => void {
   return (app) => {
-    // The process answers; nothing else is looked at, so that a restart is never asked for in vain.
+    // Checks nothing but the process itself: a restart would not help against anything else.
     app.get('/health/live', async () => ({ status: 'live' }));
     app.get('/health/ready', async () => {
       if (!options.isReady()) throw unavailable('The service is starting or stopping.');

@@ -2,7 +2,7 @@ import { invalidField, Problem, type ProblemSlug, unavailable } from '../kernel/
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
-import { problemFrom } from './problems.ts';
+import { problemFrom, UNAVAILABLE } from './problems.ts';
 import { scopeProblem } from './routes.ts';
 
 /** The first required field is missing; where no field is required, there is an unknown parameter. */
@@ -24,11 +24,11 @@ const COMMON: ProblemExamples = {
   'unsupported-media-type': () => problemFrom({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }),
   'rate-limited': () => {
     const count = LIMITS.clientRequestsMax;
-    const detail = `Client ferry_b4347fb43a4afb2b9f86baf8 has ${count} requests in flight, the most that it may have.`;
+    const detail = `Client ferry_b4347fb43a4afb2b9f86baf8 has ${count} requests in flight, which is the maximum.`;
     return new Problem('rate-limited', detail, { in_flight: count }, 1);
   },
   internal: () => problemFrom(new Error()),
-  unavailable: () => unavailable('The database is away; nothing was done.'),
+  unavailable: () => unavailable(UNAVAILABLE),
 };
 
 /** From the capability of the operation, which has an example of every problem that only its own operations answer. */

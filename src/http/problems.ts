@@ -12,7 +12,7 @@ import {
 import { patternMeaning } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 
-/** RFC 9457 answers, all of them made here. */
+/** Every RFC 9457 response is created here. */
 export function problemBody(problem: Problem, publicUrl: string): Record<string, unknown> {
   return {
     type: `${publicUrl}/problems/${problem.slug}`,
@@ -45,7 +45,7 @@ export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: st
 
 export type ValidationError = NonNullable<FastifyError['validation']>[number];
 
-/** One broken rule of a schema, as a pointer and a clause in plain words. */
+/** One validation error of a schema, as a pointer and a message. */
 function fieldError(error: ValidationError, where: string): FieldError {
   const { keyword, instancePath, params, message } = error as ValidationError & {
     params: Record<string, unknown>;
@@ -94,17 +94,17 @@ function fieldError(error: ValidationError, where: string): FieldError {
   }
 }
 
-/** What is said a second time by another error: the alternatives of a choice, and what is wrong with a key. */
+/** Errors that only repeat another one: the alternatives of a choice, and what is wrong with a key. */
 function isSummed(error: ValidationError): boolean {
   return ['if', 'anyOf', 'oneOf'].includes(error.keyword) || 'propertyName' in error;
 }
 
-/** What the schema of one part of a request says. */
+/** The validation errors of one part of a request. */
 export function shapeErrors(errors: readonly ValidationError[], where: string): FieldError[] {
   return (
     errors
       .slice(0, LIMITS.errorsShownMax * 2)
-      // These only sum up errors that are listed themselves.
+      // Those that only summarise errors in the same list are left out.
       .filter((one) => !isSummed(one) || errors.length === 1)
       .map((one) => fieldError(one, where))
   );
@@ -118,13 +118,17 @@ function withArticle(type: unknown): string {
   return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
 }
 
+/** For callers, who cannot do anything about a database. */
+export const UNAVAILABLE =
+  'The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.';
+
 const BY_FASTIFY_CODE: Record<string, (error: FastifyError) => Problem> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new Problem('payload-too-large', 'The body has more than 256 KiB.'),
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new Problem('payload-too-large', 'The body is larger than 256 KiB.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new Problem('unsupported-media-type', 'The body must be sent as Content-Type: application/json.'),
 };
 
-/** Whatever was thrown, as a problem. What is not ours to show becomes `internal`, without its words. */
+/** Turns anything that was thrown into a problem. Unexpected errors become `internal`, without their message. */
 export function problemFrom(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const fastifyError = error as FastifyError;
@@ -142,20 +146,19 @@ export function problemFrom(error: unknown): Problem {
   }
   if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
-  if (failure === 'unavailable' || failure === 'timeout')
-    return unavailable('The database is away; nothing was done.');
-  return new Problem('internal', 'Something went wrong on our side; the log has it under this X-Request-Id.');
+  if (failure === 'unavailable' || failure === 'timeout') return unavailable(UNAVAILABLE);
+  return new Problem('internal', 'An unexpected error occurred. The log has it under this X-Request-Id.');
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
 
-/** A known path with another method: 405 and what it does know. */
+/** Answers 405 for the methods that a path does not support, and lists those that it does. */
 export function answerMethodNotAllowed(
   app: FastifyInstance,
   methodsByUrl: ReadonlyMap<string, ReadonlySet<string>>,
   publicUrl: () => string,
 ): void {
-  // Copied: the routes added here are seen by whoever fills the map.
+  // A copy: the routes that are added here are added to the map as well.
   for (const [url, known] of Array.from(methodsByUrl)) {
     const missing = METHODS.filter((method) => !known.has(method));
     if (url.includes('*') || missing.length === 0) continue;
@@ -164,12 +167,16 @@ export function answerMethodNotAllowed(
     app.route({
       method: missing,
       url,
-      // Before the body is read: it does not matter what it is.
+      // Before the body is read.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
-        const problem = new Problem('method-not-allowed', `${url} knows ${allow}, not ${request.method}.`, {
-          allow: methods,
-        });
+        const problem = new Problem(
+          'method-not-allowed',
+          `${url} supports ${allow}, not ${request.method}.`,
+          {
+            allow: methods,
+          },
+        );
         return sendProblem(reply, problem, publicUrl());
       },
       handler: () => undefined,

@@ -5,7 +5,7 @@ import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
 import { refuseUnstorable } from './json.ts';
 
-/** What any operation can answer beside its own problems. */
+/** Problems that every operation can answer, in addition to its own. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
   'invalid-request',
   'unauthenticated',
@@ -16,7 +16,7 @@ export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
 ];
 
 export function scopeProblem(required: string, found: readonly string[]): Problem {
-  return new Problem('insufficient-scope', `This operation needs the scope ${required}.`, {
+  return new Problem('insufficient-scope', `This operation requires the scope ${required}.`, {
     required,
     found,
   });
@@ -35,8 +35,8 @@ export function routerPath(path: string): string {
 type QuerySchema = { properties?: Record<string, { type?: string }> };
 
 /**
- * A query is text, and types are never guessed: only where the schema says list or integer is one made of the text.
- * What does not fit is left as it is, for the validation to name.
+ * Query parameters are strings. Only where the schema has a list or an integer is the string converted; types are never
+ * guessed. A value that cannot be converted stays as it is, so that the validation names it.
  */
 export function readQuery(
   query: Record<string, unknown>,
@@ -56,7 +56,7 @@ export function readQuery(
   return read;
 }
 
-/** How many requests of a client are in flight. There is one for each client that has any. */
+/** Requests of one client that are in flight. Only clients that have any are in the map. */
 type InFlight = { count: number; readonly leave: () => void };
 const inFlightByClient = new Map<string, InFlight>();
 
@@ -72,21 +72,21 @@ function newInFlight(clientId: string): InFlight {
   return made;
 }
 
-/** Counts the client's requests in flight; one too many is refused. The count goes down when the answer is out. */
+/** Counts the client's requests in flight and rejects those above the limit. The count goes down with the response. */
 function admit(clientId: string, reply: FastifyReply): void {
-  // Whoever hung up while the token was looked at does not come past here again.
+  // The client disconnected while its token was verified: `close` will not be emitted again.
   if (reply.raw.closed) return;
   const inFlight = inFlightByClient.get(clientId) ?? newInFlight(clientId);
   if (inFlight.count >= LIMITS.clientRequestsMax) {
     throw new Problem(
       'rate-limited',
-      `Client ${clientId} has ${inFlight.count} requests in flight, the most that it may have.`,
+      `Client ${clientId} has ${inFlight.count} requests in flight, which is the maximum.`,
       { in_flight: inFlight.count },
       1,
     );
   }
   inFlight.count += 1;
-  // Comes exactly once, whether the answer went out, the client hung up or the service cut the connection.
+  // Emitted exactly once: after the response, when the client disconnects, or when the service cuts the connection.
   reply.raw.on('close', inFlight.leave);
 }
 
@@ -95,7 +95,7 @@ type Authentication = {
   recall?(authorization: string | undefined, connection: object): Caller | undefined;
 };
 
-/** Aborted when the connection is gone. */
+/** Aborted when the connection closes. */
 function goneController(reply: FastifyReply): AbortController {
   const controller = new AbortController();
   if (reply.raw.closed) controller.abort();
@@ -103,7 +103,7 @@ function goneController(reply: FastifyReply): AbortController {
   return controller;
 }
 
-/** Texts as they come. The token is looked at again all the while: it may expire, its client may be disabled. */
+/** Sends texts as they come. The token is verified again and again: it may expire, its client may be disabled. */
 function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -128,7 +128,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 function createHandler(route: Route, { authenticate }: Authentication) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    // Made only for those who ask: most requests never wait.
+    // Created only when a handler asks for it: most requests never wait.
     let gone: AbortController | undefined;
     const answered = route.handle({
       caller: request.caller!,
@@ -157,10 +157,10 @@ function createHandler(route: Route, { authenticate }: Authentication) {
   };
 }
 
-/** A route where the router has it. */
+/** A route, and its path in the router's form. */
 export type Operation = { readonly route: Route; readonly url: string };
 
-/** Connects an operation: token and scope first, then the shape of the request, then what it does. */
+/** Registers an operation: token and scope are checked first, then the shape of the request, then it is handled. */
 export function registerRoute(app: FastifyInstance, route: Route, authentication: Authentication): void {
   const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     requireScope(caller, route.scope);

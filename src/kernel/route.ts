@@ -2,14 +2,14 @@ import type { Static, TSchema } from 'typebox';
 import type { ProblemSlug } from './problem.ts';
 
 /**
- * An operation as its capability describes it: where it is, who may call it, what goes in and out, and what it does.
- * The HTTP layer turns these into routes, validation and the OpenAPI document; capabilities know nothing of HTTP.
+ * An operation as its capability describes it: its path, who may call it, its request and response, and what it does. The
+ * HTTP layer turns these into routes, validation and the OpenAPI document; capabilities do not depend on HTTP.
  */
 export type Caller = {
   readonly customerId: string;
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
-  /** A third-party integration acts for end users, and must say for whom. */
+  /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';
 };
 
@@ -18,16 +18,16 @@ export type RouteRequest<Body, Query, Params> = {
   readonly body: Body;
   readonly query: Query;
   readonly params: Params;
-  /** Aborted once the caller is gone, or, for a stream, no longer allowed: for whoever waits. */
+  /** For handlers that wait. Aborted when the caller disconnects or, during a stream, is no longer permitted. */
   signal(): AbortSignal;
   /** A header of the request, by its name in lower case. */
   header(name: string): string | undefined;
 };
 
 export type Answer<Body> = {
-  /** Text is JSON already, and sent as it is: from whoever has written it down anyway, or can do so faster. */
+  /** A string is JSON already and is sent as it is, by handlers that have it anyway or can build it faster. */
   readonly body: Body | string;
-  /** The record of an earlier, equal request. */
+  /** The body is the record of an earlier, equal request. */
   readonly replayed?: boolean;
 };
 
@@ -51,27 +51,27 @@ export type Route<
   readonly query?: Query;
   readonly params?: Params;
   readonly response: Response;
-  /** Beyond those that every operation can give. */
+  /** In addition to those that every operation can answer. The capability has an example of each. */
   readonly problems: readonly ProblemSlug[];
-  /** A request that works in the sandbox as it is, for the documentation. */
+  /** A request for the documentation, which works in the sandbox as it is. */
   readonly example?: StaticOf<Body>;
-  /** What it is answered with, for the documentation. A test asks the service, and compares. */
+  /** The answer to it, for the documentation. A test compares it with a real one. */
   readonly answer?: StaticOf<Response>;
   /**
-   * Says what is wrong with a body by itself, beside its shape, by throwing the problem; looks at nothing else, and does
-   * nothing. Asked only where the shape is wrong, so that all faults are named at once: so the body may be anything.
+   * Checks the body by itself beyond its shape, and throws a problem if it is invalid. Without side effects. Called only if
+   * the shape is invalid, so that all errors are reported at once: the body can be anything then.
    */
   examine?(caller: Caller, body: StaticOf<Body>): void;
-  /** The media type, when the answer is not one body but a stream of texts; `response` then says what is in it. */
+  /** The media type, if the answer is a stream of texts; `response` is then the schema of one of them. */
   readonly streams?: string;
-  /** Not there in production. */
+  /** Does not exist in production. */
   readonly sandboxOnly?: boolean;
   handle(
     request: RouteRequest<StaticOf<Body>, StaticOf<Query>, StaticOf<Params>>,
   ): Promise<Answer<StaticOf<Response>>>;
 };
 
-/** Keeps the schemas' types while the route is written down, and forgets them afterwards. */
+/** Checks the handler and the examples against the schemas, and returns a route of the general type. */
 export function route<
   Response extends TSchema,
   Body extends TSchema | undefined = undefined,

@@ -29,13 +29,13 @@ const CryptoArrival = Type.Object(
     address: Type.String({
       minLength: 1,
       maxLength: LIMITS.cryptoTxHashMax,
-      description: 'Where it is sent to',
+      description: 'Destination address',
     }),
     asset: AssetCode('Asset that arrives'),
     amount: Amount('Amount that arrives'),
-    tx_hash: Reference('Transaction; one is made up if it is absent'),
+    tx_hash: Reference('Transaction hash; generated if absent'),
     tx_index: Reference(
-      'Number of the output, without leading zeros (0 if it is absent); where outputs have none, the address that is paid (as if it is absent), or the number of a log',
+      'Number of the output, without leading zeros; 0 if absent. On networks without numbered outputs: the number of a log, or the paid address, which is the default',
     ),
   },
   { ...closed, title: 'SandboxCryptoArrival' },
@@ -44,10 +44,10 @@ const CryptoArrival = Type.Object(
 const FiatArrival = Type.Object(
   {
     fiat_network: fiatNetworkName(NETWORKS),
-    memo_id: Type.String({ minLength: 1, maxLength: 140, description: 'What stands in the memo' }),
-    amount: Amount('USD that arrive'),
-    account: Reference('The account of yours that is paid; "sandbox" if it is absent'),
-    reference: Reference("The bank's reference, unique within the account; one is made up if it is absent"),
+    memo_id: Type.String({ minLength: 1, maxLength: 140, description: 'The memo of the payment' }),
+    amount: Amount('Amount in USD'),
+    account: Reference('The account that is paid; "sandbox" if absent'),
+    reference: Reference("The bank's reference, unique within the account; generated if absent"),
   },
   { ...closed, title: 'SandboxFiatArrival' },
 );
@@ -57,12 +57,16 @@ const ArrivalAnswer = Type.Object(
     transfer: Type.Optional(TransferShape),
     suspense_deposit: Type.Optional(SuspenseDepositShape),
   },
-  { ...closed, title: 'SandboxArrival', description: 'Credited, or kept in suspense' },
+  {
+    ...closed,
+    title: 'SandboxArrival',
+    description: 'The transfer that was credited, or the deposit that is in suspense',
+  },
 );
 
 type Dependencies = { readonly arrivals: Arrivals; readonly assets: Assets; readonly networks: Networks };
 
-/** The deposit may be another customer's: then the answer says that it exists, and nothing about it. */
+/** If the existing deposit belongs to another customer, the answer says only that it exists. */
 function withoutOthers(error: unknown, caller: Caller): unknown {
   if (!(error instanceof Problem) || error.slug !== 'already-exists') return error;
   const { existing, differs } = error.meta as {
@@ -73,7 +77,7 @@ function withoutOthers(error: unknown, caller: Caller): unknown {
   return new Problem('already-exists', error.message, { differs });
 }
 
-/** Undefined after a fault. */
+/** Undefined if it is invalid. */
 function readOutput(
   fields: Fields,
   networks: Networks,
@@ -94,11 +98,11 @@ function readOutput(
   return undefined;
 }
 
-/** Somebody pays in, from outside. */
+/** Simulates payments from outside. */
 export function sandboxArrivalRoutes({ arrivals, assets, networks }: Dependencies): Route[] {
   const arrive = async (caller: Caller, arrived: ArrivedDeposit, sentTo: string) => {
     const owner = await arrivals.ownerOf(arrived);
-    // Simulating is for one's own addresses, and for those that are nobody's.
+    // Only for addresses of the caller, and for those of no customer.
     if (owner !== undefined && owner.customerId !== caller.customerId)
       throw notFound('deposit address', sentTo);
     return (await arrivals.arrive(arrived).catch((error: unknown) => {
@@ -120,7 +124,7 @@ export function sandboxArrivalRoutes({ arrivals, assets, networks }: Dependencie
       operationId: 'simulateCryptoDeposit',
       summary: 'Simulate a payment to a deposit address',
       description:
-        'The same tx_hash and tx_index never credit twice. A payment to an address that is nobody’s is kept in suspense.',
+        'The same tx_hash and tx_index are credited once. A payment to an unknown address is kept in suspense.',
       body: withProperties(CryptoArrival, { crypto_network: cryptoNetworkName(networks) }),
       example: {
         crypto_network: 'BITCOIN',
@@ -156,7 +160,7 @@ export function sandboxArrivalRoutes({ arrivals, assets, networks }: Dependencie
       operationId: 'simulateFiatDeposit',
       summary: 'Simulate a bank payment with a memo',
       description:
-        'The same reference at the same account never credits twice. A payment with an unknown memo is kept in suspense.',
+        'The same reference on the same account is credited once. A payment with an unknown memo is kept in suspense.',
       body: withProperties(FiatArrival, { fiat_network: fiatNetworkName(networks) }),
       example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
       answer: { suspense_deposit: SUSPENSE_DEPOSIT },

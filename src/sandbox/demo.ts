@@ -9,7 +9,7 @@ import { installationValue, keepInstallationValue } from '../database/installati
 import type { Assets } from '../kernel/asset.ts';
 import { whileSeeding } from './store.ts';
 
-/** Demo data, made through the public interface as a user would make it, so that all of it is real. */
+/** Demo data, created through the public API as a user would do it. */
 export type SandboxFile = {
   base_url: string;
   token_url: string;
@@ -47,7 +47,7 @@ type Owner = (typeof CUSTOMERS)[number]['owner'];
 
 type Resource = { id: string };
 
-/** One client of the interface, inside the process. Anything but success ends the seeding. */
+/** Calls the API inside the process. Any error ends the seeding. */
 function clientOf(app: FastifyInstance, token: string) {
   return async (path: string, body: object, accept409 = false): Promise<Resource> => {
     const response = await app.inject({
@@ -109,7 +109,7 @@ async function seedCustomer(
   { name, owner }: (typeof CUSTOMERS)[number],
 ): Promise<SandboxFile['customers'][number]> {
   const customer = await createCustomer(database, { name, integration: 'FIRST_PARTY' }, { mayExist: true });
-  // A start that was killed may have made a client whose secret nobody knows any more: this is another one.
+  // A start that was killed may have created a client whose secret is lost: this creates another one.
   const request = { customer: customer.id, name: 'sandbox', scopes: SCOPE_NAMES };
   const { clientId, clientSecret } = await createClient(database, request);
   const post = clientOf(app, await tokenFor(app, clientId, clientSecret));
@@ -147,22 +147,22 @@ async function seedCustomer(
   };
 }
 
-/** Why the demo data cannot be made with these assets, in one sentence; undefined when it can. */
+/** Why the demo data cannot be created with these assets, as a sentence; undefined if it can. */
 export function demoFault(assets: Assets): string | undefined {
   for (const { asset, crypto_network: network } of FUNDS) {
     const known = assets.find(asset);
     if (known !== undefined && (network === undefined || known.networks[network] !== undefined)) continue;
     const lacking = network === undefined ? asset : `${asset} on ${network}`;
-    return `FERRY_CONFIG: the sandbox's demo data needs the default assets, and ${lacking} is missing: add yours to them.`;
+    return `FERRY_CONFIG: the demo data of the sandbox needs the default assets, and ${lacking} is missing: keep them, and add your own.`;
   }
   return undefined;
 }
 
-/** Whole or not at all, and only for the user who runs the service: it holds secrets. */
+/** Written atomically, and readable only by the user who runs the service: it contains secrets. */
 function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   const path = join(dataDir, 'sandbox.json');
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
-  // The embedded server makes the directory; with a server of its own the sandbox has to.
+  // The embedded server creates the directory; with another server the sandbox has to.
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   writeFileSync(temporary, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, path);
@@ -172,10 +172,10 @@ export async function isSeeded(database: Database): Promise<boolean> {
   return (await installationValue(database, 'sandbox_seeded')) !== undefined;
 }
 
-/** Every start may listen elsewhere; who was seeded stays the same. */
+/** Later starts can have another address; the customers stay the same. */
 function refreshSandboxFile(dataDir: string, addresses: Addresses): void {
   const path = join(dataDir, 'sandbox.json');
-  // The database was seeded by a service with another data directory: only that one knows the secrets.
+  // The database was seeded by a service with another data directory: only that one has the secrets.
   if (!existsSync(path)) return;
   const content = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
   if (content.base_url === addresses.base_url && content.token_url === addresses.token_url) return;
@@ -183,8 +183,8 @@ function refreshSandboxFile(dataDir: string, addresses: Addresses): void {
 }
 
 /**
- * Only at the first start, whatever is killed on the way: everything has a ref_id, the file is written when all is
- * there, and the mark is set last. Later starts only write down where they listen.
+ * Seeds the sandbox once, even if the first starts are killed: everything has a ref_id, the file is written when all of it
+ * exists, and the mark is set last. Later starts only update the address in the file.
  */
 export async function seedSandbox(parts: {
   service: { readonly app: FastifyInstance; url(): string };

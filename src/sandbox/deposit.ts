@@ -10,7 +10,7 @@ import { clearingAccount } from '../transfers/rails.ts';
 import { ownProfileProblem, type TransferTables, transferKey } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 
-/** Value that came in from outside: over a wire, or over a crypto network. */
+/** A deposit over a wire or a crypto network. */
 export type Deposit = {
   readonly profile_id: string;
   readonly asset: string;
@@ -25,7 +25,7 @@ export type DepositTables = Omit<TransferTables, 'actors'> & {
   readonly networks: Networks;
 };
 
-/** The network that it came over, undefined for fiat. One that can only be one need not be named. */
+/** The crypto network of the deposit; undefined for fiat. Optional if the asset is on only one network. */
 function readNetwork(
   fields: Fields,
   deposit: Deposit,
@@ -34,18 +34,19 @@ function readNetwork(
   const { asset, crypto_network: network } = deposit;
   const names = networks.cryptoNetworks.filter((name) => assets.get(asset).networks[name] !== undefined);
   if (names.length === 0) {
-    if (network !== undefined) fields.fault('/crypto_network', `must be absent, ${asset} is on no network`);
+    if (network !== undefined)
+      fields.fault('/crypto_network', `must be absent: ${asset} is not on a crypto network`);
     return undefined;
   }
   if (network === undefined && names.length > 1) {
-    fields.fault('/crypto_network', `is required, ${asset} is on several networks: ${names.join(', ')}`);
+    fields.fault('/crypto_network', `is required: ${asset} is on several networks (${names.join(', ')})`);
   } else if (network !== undefined && !names.includes(network)) {
     fields.fault('/crypto_network', `must be a network of ${asset}: ${names.join(', ')}`);
   }
   return network ?? names[0];
 }
 
-/** Credits a profile of that customer, completed at once and without a fee. */
+/** Credits a profile of that customer. The transfer is COMPLETED at once and has no fee. */
 export function depositCommand(
   customerId: string,
   deposit: Deposit,

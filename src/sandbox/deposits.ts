@@ -33,7 +33,7 @@ export function sandboxDepositRoutes(
       tag: 'Sandbox',
       summary: 'Simulate a deposit',
       description:
-        'Credits a profile as if a wire (USD) or an on-chain payment had arrived. crypto_network is required where the asset is on several networks.',
+        'Credits a profile as if a wire (USD) or an on-chain payment had arrived. `crypto_network` is required if the asset is on several networks.',
       scope: 'sandbox:simulate',
       sandboxOnly: true,
       params: IdParams,

@@ -46,7 +46,7 @@ function createDecision({ writePath, simulated, transfers, withdrawals }: Outcom
     };
     const state = await simulated.decide(rail as RailName, payment, outcome);
     if (state === undefined) {
-      throw new Problem('invalid-state', `The rail has ended the payment of transfer ${id} already.`, {
+      throw new Problem('invalid-state', `The rail has already ended the payment of transfer ${id}.`, {
         status: transfer.status,
       });
     }
@@ -82,7 +82,7 @@ export function sandboxOutcomeRoutes(dependencies: OutcomeDependencies): Route[]
       ...common,
       path: '/v2/sandbox/transfers/{id}/fail',
       operationId: 'simulateTransferFailure',
-      summary: 'Fail a pending withdrawal; all of its total returns',
+      summary: 'Fail a pending withdrawal; the full total is returned',
       answer: FAILED_WITHDRAWAL,
       handle: ({ caller, params }) => decide(caller.customerId, params.id, 'failed'),
     }),

@@ -1,7 +1,7 @@
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 
-/** One node at a time; the others wait, and then find the work done. */
+/** One node at a time. The others wait, and then find the work done. */
 export async function whileSeeding(database: Database, work: () => Promise<void>): Promise<void> {
   const connection = await database.reserve({ patient: true });
   try {
@@ -10,7 +10,7 @@ export async function whileSeeding(database: Database, work: () => Promise<void>
     await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.demoData})`);
     await work();
   } finally {
-    // With the connection goes the lock, and with it its settings.
+    // Closing the connection releases the lock and drops the settings.
     connection.discard();
   }
 }

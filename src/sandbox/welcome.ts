@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { SandboxFile } from './demo.ts';
 
-/** What a newcomer needs: where it is, how to read about it, who to be, and one command that works when pasted. */
+/** For a first user: the address, the documentation, the credentials, and one command that works when pasted. */
 export function welcome(config: Config, url: string): string {
   if (config.mode === 'production') return `Ferry listens on ${url}\n`;
   const path = join(config.dataDir, 'sandbox.json');
@@ -11,9 +11,9 @@ export function welcome(config: Config, url: string): string {
   if (!existsSync(path)) {
     lines.push(
       '',
-      `  The demo credentials were written where this database was first used; ${path} is not there.`,
+      `  The demo credentials are in the data directory that this database was first used with; ${path} does not exist.`,
     );
-    lines.push('  Make new ones with: npx ferry client create --help', '');
+    lines.push('  To create new ones: npx ferry client create --help', '');
     return lines.join('\n');
   }
   const { customers } = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;

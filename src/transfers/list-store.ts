@@ -16,7 +16,7 @@ import {
 const FILTERS = {
   ids: { column: 't.id', type: 'uuid', few: true },
   ref_ids: { column: 't.id', type: 'uuid', few: true },
-  /** Of the groups that are asked for: their ids follow from it. */
+  /** The sides of the requested groups: their ids follow from the id of the group. */
   sides: { column: 't.id', type: 'uuid', few: true },
   crypto_tx_hashes: { column: 't.crypto_tx_hash', type: 'text', few: true },
   account_ids: { column: 't.account_id', type: 'uuid' },
@@ -32,10 +32,10 @@ export type TransferFilters = Wanted<Exclude<FilterName, 'sides'>>;
 const INSIDE = 't.group_id is not null';
 const OUTSIDE = 't.group_id is null';
 
-/** Those inside the service are complete when they are made, and never change. */
+/** Transfers inside the service are always COMPLETED. */
 const hasInside = ({ statuses }: TransferFilters): boolean => statuses?.includes('COMPLETED') ?? true;
 
-/** Pending and failed ones are few, also of a type that has many. */
+/** Pending and failed transfers are few, even of a type that has many transfers. */
 function byKind({ type, statuses, ...others }: TransferFilters): FilterName | undefined {
   const isAlone = Object.values(others).every((values) => values === undefined);
   return isAlone && type !== undefined && statuses !== undefined && !hasInside({ statuses })
@@ -43,7 +43,7 @@ function byKind({ type, statuses, ...others }: TransferFilters): FilterName | un
     : undefined;
 }
 
-/** Of profiles, accounts or identities. */
+/** Transfers of profiles, accounts or identities. */
 function lanesOfParty(own: string, column: string, values: readonly string[], withInside: boolean): Lane[] {
   const each = { type: 'uuid', values } as const;
   const lane = (side: string): Lane => ({ where: `${own} and ${side} and ${column} = one.value`, each });
@@ -51,8 +51,8 @@ function lanesOfParty(own: string, column: string, values: readonly string[], wi
 }
 
 /**
- * Those inside the service have an index for each type: one with the type in its key would cost each of them 2 µs more,
- * and one without it could not find a rare type. All others have one by type and one by status.
+ * Transfers inside the service have an index for each type: one index with the type in its key would cost each of them
+ * 2 µs more, and one without it could not find a rare type. All others have an index by type and one by status.
  */
 function lanesOfKind(
   own: string,
@@ -72,7 +72,7 @@ function lanesOfKind(
     const each = { type: 'text', values: outside } as const;
     return [...lanes, { where: `${own} and ${OUTSIDE} and t.type = one.value`, each }];
   }
-  // A lane for each and not one with each: this is the list without filter, and merging reads each row once.
+  // A lane for each status, not one lane for all: this is the list without a filter, and merging reads each row once.
   const status = (one: string): string => `t.status = ${parameters.add(one)}`;
   return [
     ...lanes,

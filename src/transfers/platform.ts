@@ -28,7 +28,7 @@ export type InsideKind = 'PLATFORM' | 'INTERNAL';
 
 type Request = Static<typeof PlatformTransferRequest>;
 
-/** Cheapest first; who may see what before who may do what. */
+/** The cheapest check first; visibility before permission. */
 export function insideFault(
   kind: InsideKind,
   caller: Caller,
@@ -40,7 +40,7 @@ export function insideFault(
   const from = view.row(tables.profiles, fromId);
   const to = view.row(tables.profiles, toId);
   if (from?.customerId !== caller.customerId) return notFound('profile', fromId);
-  // Anybody's profile can be paid on the platform.
+  // A platform transfer can pay a profile of any customer.
   if (to === undefined || (kind === 'INTERNAL' && to.customerId !== caller.customerId)) {
     return notFound('profile', toId);
   }
@@ -52,11 +52,11 @@ export function insideFault(
   );
 }
 
-/** What can be said about the request without looking at anything else. */
+/** Checks the request by itself, without reading anything else. */
 function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   const fields = createFields(assets);
   if (request.from_profile_id === request.to_profile_id) {
-    fields.fault('/to_profile_id', 'must be another profile than from_profile_id');
+    fields.fault('/to_profile_id', 'must differ from from_profile_id');
   }
   requireForThirdParty(fields, caller, request, ['from_account_id', 'to_account_id']);
   const units = fields.amount('/amount', request.amount, fields.asset('/asset', request.asset));
@@ -64,7 +64,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   return units!;
 }
 
-/** All fields, in their canonical order: most transfers are made here, and need not sort them. */
+/** All fields in canonical order, so that the hot path need not sort them. */
 function keyOf(
   kind: InsideKind,
   caller: Caller,
@@ -94,7 +94,7 @@ function keyOf(
 
 type Sides = { debit: Transfer; credit: Transfer };
 
-/** The credit side is the receiver's: it does not show the sender's ref_id, metadata or identity. */
+/** The credit side belongs to the recipient: it does not show the sender's ref_id, metadata or identity. */
 function sidesOf(
   kind: InsideKind,
   request: Request,
@@ -142,7 +142,7 @@ function sidesOf(
   };
 }
 
-/** Answers with the debit side, as users see it, as JSON. */
+/** Answers with the debit side as JSON, as users see it. */
 export function insideTransferCommand(
   kind: InsideKind,
   caller: Caller,

@@ -8,7 +8,7 @@ import { type IdempotencyKey, type Read, read, type Table, type View } from '../
 import type { ProfileFacts } from '../profiles/profile.ts';
 import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
 
-/** What requests for transfers of every kind have in common. */
+/** Tables that requests for transfers of every kind read and write. */
 export type TransferTables = {
   readonly assets: Assets;
   readonly profiles: Table<ProfileFacts>;
@@ -18,7 +18,7 @@ export type TransferTables = {
 
 export type Operation = 'PLATFORM' | 'INTERNAL' | 'FIAT_WITHDRAWAL' | 'CRYPTO_WITHDRAWAL' | 'DEPOSIT';
 
-/** The operation is part of what is compared. */
+/** The operation is part of the comparison: the same fields sent to another operation are a different request. */
 export function transferKey(
   customerId: string,
   operation: Operation,
@@ -31,7 +31,7 @@ export function transferKey(
   return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: canonical };
 }
 
-/** A third-party integration acts for end users, and must say for whom. */
+/** A third-party integration acts for end users, and must name the end user. */
 export function requireForThirdParty<Name extends string>(
   fields: Fields,
   caller: Caller,
@@ -44,11 +44,11 @@ export function requireForThirdParty<Name extends string>(
   }
 }
 
-/** Where the request names the identity and the account of an end user: `from_` and `to_` in transfers inside. */
+/** The prefix of the fields that name an end user: `from_` and `to_` in transfers inside the service. */
 export type ActorPrefix = '' | 'from_' | 'to_';
 type ActorRequest = { readonly [name in `${ActorPrefix}${'identity_id' | 'account_id'}`]?: string };
 
-/** Names that are put together for each request take 0.1 µs each to find their field. */
+/** A table, because names that are built for each request cost 0.1 µs each. */
 const ACTOR_FIELDS = {
   '': { identity: 'identity_id', account: 'account_id' },
   from_: { identity: 'from_identity_id', account: 'from_account_id' },
@@ -67,7 +67,7 @@ export function actorReads(actors: Table<ActorFacts>, request: ActorRequest, pre
   return actor === undefined ? [] : [read(actors, actorKey(actor))];
 }
 
-/** Named or not: if the request names an end user, it must be one of that customer's. */
+/** If the request names an end user, it must be one of that customer. */
 export function actorProblem(
   view: View,
   actors: Table<ActorFacts>,
@@ -86,7 +86,7 @@ export function disabledProblem(profile: ProfileFacts): Problem | undefined {
   return new Problem('forbidden', `Profile ${profile.id} is disabled.`, { profile_id: profile.id });
 }
 
-/** The profile must be the customer's, and active; another customer's is as if it were not there. */
+/** The profile must belong to the customer and be active; the profile of another customer is reported as not found. */
 export function ownProfileProblem(
   view: View,
   profiles: Table<ProfileFacts>,

@@ -40,8 +40,8 @@ export const TransferShape = Type.Object(
     secondary_status: Type.Optional(
       Type.Object(
         {
-          name: Type.String({ description: 'What the transfer waits for, or why it failed' }),
-          detail: Type.String({ description: 'The same in words' }),
+          name: Type.String({ description: 'What the transfer is waiting for, or how it ended' }),
+          detail: Type.String({ description: 'The same as a sentence' }),
         },
         closed,
       ),
@@ -94,7 +94,7 @@ export const TransferListQuery = listQuery(
     profile_ids: Several(Id('Profile'), 'Transfers of these profiles'),
     account_ids: Several(Id('Account'), 'Transfers for these accounts'),
     identity_ids: Several(Id('Identity'), 'Transfers for these identities'),
-    group_ids: Several(Id('Group'), 'Both sides of transfers inside the service, as far as they are yours'),
+    group_ids: Several(Id('Group'), 'Your sides of the transfers of these groups'),
     type: Several(TransferTypeName, 'Transfers of these types'),
     statuses: Several(TransferStatus, 'Transfers in these states'),
     crypto_tx_hashes: Several(

@@ -16,7 +16,7 @@ export type Transfer = {
   readonly asset: string;
   readonly amountUnits: bigint;
   readonly feeUnits: bigint;
-  /** What the balance changes by, and of which asset: another one only when the transfer converts. */
+  /** The change of the balance, and its asset: another one than `asset` only if the transfer converts. */
   readonly balanceAsset: string;
   readonly balanceUnits: bigint;
   readonly createdAtNs: Instant;
@@ -35,10 +35,10 @@ export type Transfer = {
   readonly notionalValue?: string | null;
   readonly secondaryStatus?: { readonly name: string; readonly detail: string } | null;
   readonly statusDetails?: object | null;
-  /** Kept, never shown. */
+  /** Stored, never shown. */
   readonly beneficiary?: object | null;
   readonly feeId?: string | null;
-  /** Of transfers inside the service: the batch that made them, where their only event is. Written, never read. */
+  /** Of transfers inside the service: the batch that made them, which has their only event. Written, never read. */
   readonly batchId?: string;
 };
 
@@ -48,8 +48,8 @@ export const TRANSFER_STATUSES = ['PENDING', 'COMPLETED', 'FAILED'] as const;
 export type TransferStatus = (typeof TRANSFER_STATUSES)[number];
 
 /**
- * The two sides of a transfer inside the service are named after their group, with another last digit. So they are found
- * without an index, in which every payment would need two entries: 3 of the 50 µs that inserting its rows takes.
+ * The ids of the two sides of a transfer inside the service differ from the id of their group only in the last digit, so
+ * they are found without an index. Its two entries would cost each transfer 3 of the 50 µs that inserting its rows takes.
  */
 export function newGroupId(): string {
   return withLastDigit(newId(), 0);
@@ -61,16 +61,16 @@ export function sideIds(groupId: string): [debitId: string, creditId: string] {
 
 const HEX_DIGITS = '0123456789abcdef';
 
-/** The two last bits. */
+/** Sets the last two bits. */
 function withLastDigit(id: string, bits: number): string {
   const digit = HEX_DIGITS.indexOf(id.charAt(id.length - 1));
   return id.slice(0, -1) + HEX_DIGITS.charAt((digit & 0b1100) | bits);
 }
 
-/** One space of ref_ids for transfers of all kinds. */
+/** Transfers of all kinds share one space of ref_ids. */
 export const TRANSFER_SPACE = 'transfers';
 
-/** Deposits bring in amount - fee, withdrawals cost amount + fee; unsigned, in the transfer's asset. */
+/** Deposits credit amount - fee, withdrawals debit amount + fee; unsigned, in the asset of the transfer. */
 export function totalUnits(transfer: Pick<Transfer, 'direction' | 'amountUnits' | 'feeUnits'>): bigint {
   return transfer.direction === 'DEBIT'
     ? transfer.amountUnits + transfer.feeUnits
@@ -81,7 +81,7 @@ function hasAutoConversion(type: TransferType): boolean {
   return type.startsWith('CRYPTO_') || type.startsWith('PLATFORM_');
 }
 
-/** A field whose text needs no escaping: an id. */
+/** A field whose text needs no escaping, such as an id. */
 function plainField(name: string, text: string | null | undefined): string {
   return text === null || text === undefined ? '' : `,"${name}":"${text}"`;
 }
@@ -91,8 +91,8 @@ function jsonField(name: string, value: string | object | null | undefined): str
 }
 
 /**
- * As users see it, as JSON. Absent fields are left out, never null. Events and answers carry the same text, so it is
- * written once; and written by hand: 1.1 µs instead of 1.9 for an object that is then turned into text.
+ * The transfer as users see it, as JSON. Absent fields are left out, never null. Events and answers carry the same text,
+ * so it is built once, and by hand: 1.1 µs instead of 1.9 with JSON.stringify.
  */
 export function transferText(transfer: Transfer, assets: Assets): string {
   const { asset, type } = transfer;
@@ -126,7 +126,7 @@ export function transferText(transfer: Transfer, assets: Assets): string {
   );
 }
 
-/** The same as an object, for where it is a part of something else. */
+/** The same as an object, to be embedded in another one. */
 export function presentTransfer(transfer: Transfer, assets: Assets): Record<string, unknown> {
   return JSON.parse(transferText(transfer, assets)) as Record<string, unknown>;
 }

@@ -19,11 +19,11 @@ import { firstWork, type Work } from './states.ts';
 
 export type WithdrawalTables = TransferTables & {
   readonly newWork: Table<Work>;
-  /** Is there a way out over that rail? */
+  /** Whether the service has that rail. */
   hasRail(rail: RailName): boolean;
 };
 
-/** What fiat and crypto withdrawals share: who may withdraw, and the hold. */
+/** The fields that fiat and crypto withdrawals share. */
 export type WithdrawalRequest = {
   readonly profile_id: string;
   readonly identity_id?: string;
@@ -49,7 +49,7 @@ export function withdrawalFault(
   );
 }
 
-/** The request as it is compared: `"1.00"` is `"1"`. */
+/** The request in the form in which two are compared: `"1.00"` equals `"1"`. */
 export function normalised<Request extends object>(
   request: Request,
   given: Given,
@@ -60,7 +60,7 @@ export function normalised<Request extends object>(
 
 type Kind = Pick<Transfer, 'type' | 'asset' | 'balanceAsset' | 'balanceUnits' | 'secondaryStatus'>;
 
-/** A withdrawal at its start: accepted, its total held, not yet sent. */
+/** A new withdrawal: accepted, its total on hold, not submitted to a rail. */
 export function pendingWithdrawal(
   id: string,
   caller: Caller,
@@ -89,8 +89,8 @@ export function pendingWithdrawal(
 }
 
 /**
- * What the balance loses is held until the rail has answered, and the work to be done is noted, in the transaction that
- * creates the transfer.
+ * One transaction creates the transfer and its work, and moves the total from `available` to `held`, where it stays until
+ * the withdrawal ends.
  */
 export function hold(
   transfer: Transfer,

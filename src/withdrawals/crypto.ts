@@ -41,7 +41,7 @@ export type CryptoWithdrawalTables = WithdrawalTables & {
 
 type Request = Static<typeof CryptoWithdrawalRequest>;
 
-/** The operator's own stablecoin may be paid for with these, one to one. */
+/** The operator's own stablecoin can be debited as USD, one to one. */
 const USD = 'USD';
 
 function readBalanceAsset(fields: Fields, request: Request, assets: Assets): void {
@@ -55,7 +55,7 @@ function readBalanceAsset(fields: Fields, request: Request, assets: Assets): voi
   }
 }
 
-/** What can be said about the request without looking at anything else. */
+/** Checks the request by itself, without reading anything else. */
 function readRequest(request: Request, rules: DestinationRules): Given {
   const { assets } = rules;
   const fields = createFields(assets);
@@ -73,7 +73,7 @@ function readRequest(request: Request, rules: DestinationRules): Given {
   return given!;
 }
 
-/** The guaranteed fee, or the schedule's; a problem when neither applies. */
+/** The guaranteed fee, or the one of the schedule; a problem if neither applies. */
 function chargeFor(
   caller: Caller,
   request: Request,
@@ -101,7 +101,7 @@ function chargeFor(
   );
 }
 
-/** The total in the asset that is debited: the same worth, never rounded. */
+/** The total in the debited asset: the same value, never rounded. */
 function balanceUnitsOf(
   totalUnits: bigint,
   asset: string,
@@ -122,7 +122,7 @@ function balanceUnitsOf(
   });
 }
 
-/** What is known before the decision. The price is read here and not by the rule, which may run again. */
+/** Known before the decision. The price is read here and not in the rule, which can run more than once. */
 type Order = {
   readonly id: string;
   readonly caller: Caller;
@@ -174,7 +174,7 @@ export function cryptoWithdrawalCommand(
   const { asset, balance_asset: balanceAsset, ...others } = request;
   const given = readRequest(request, tables);
   const order = { id: newId(), caller, request, given, price: tables.prices.find(asset) };
-  // Naming the asset itself as the one to debit says nothing.
+  // A `balance_asset` that equals the asset means the same as none.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };
   return {
     key: transferKey(

@@ -30,10 +30,10 @@ export type FiatWithdrawalTables = WithdrawalTables & {
 
 type Request = Static<typeof FiatWithdrawalRequest>;
 
-/** The only asset that leaves over a bank. */
+/** The only asset of fiat withdrawals. */
 const USD = 'USD';
 
-/** What can be said about the request without looking at anything else. */
+/** Checks the request by itself, without reading anything else. */
 function readRequest(caller: Caller, request: Request, assets: Assets): Given {
   const fields = createFields(assets);
   if (request.asset !== USD) fields.fault('/asset', `must be ${USD}, the only asset of fiat withdrawals`);
@@ -43,7 +43,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): Given {
   return given!;
 }
 
-/** Another customer's is as if it were not there; a deleted or refused one of the caller's own is named. */
+/** The account of another customer is reported as not found; a deleted or rejected one of the caller is named. */
 function fiatAccountFault(
   caller: Caller,
   request: Request,

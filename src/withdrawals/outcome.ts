@@ -23,7 +23,7 @@ export type Ending =
   | {
       readonly kind: 'failed';
       readonly words: Words;
-      /** What the rail said, if it was the rail: the words also say what was returned. */
+      /** The reason that the rail gave, if the rail failed it; `words` also say what was returned. */
       readonly reason?: string;
       readonly statusDetails?: object;
     };
@@ -55,9 +55,9 @@ export type OutcomeTables = {
 
 export type Ended = {
   /**
-   * - `same`: it had ended like that before.
-   * - `contradiction`: it had ended otherwise, or that rail was not asked to pay it. Recorded for an operator.
-   * - `unconfirmed`: a notice does not end it, the rail has to be asked.
+   * - `same`: it had ended in the same way before.
+   * - `contradiction`: it had ended differently, or that rail was not asked to pay it. Recorded for an operator.
+   * - `unconfirmed`: a notice cannot end it; the rail has to be asked.
    * - `stale`: the worker has lost its lease.
    */
   readonly effect: 'ended' | 'same' | 'contradiction' | 'unconfirmed' | 'stale';
@@ -65,8 +65,8 @@ export type Ended = {
 };
 
 /**
- * What was held goes out: the amount to the rail's clearing account, the fee to `fees`. With a conversion the held
- * asset goes to `conversion`, and what was sent comes from there, so that the account shows what was exchanged.
+ * Moves what was held: the amount to the rail's clearing account, the fee to `fees`. With a conversion, the held asset
+ * goes to `conversion` and the sent asset comes from there, so that this account shows what was exchanged.
  */
 export function completionPostings(transfer: Transfer, rail: RailName): Posting[] {
   const { asset, amountUnits, feeUnits, balanceAsset, balanceUnits, profileId } = transfer;
@@ -81,7 +81,7 @@ export function completionPostings(transfer: Transfer, rail: RailName): Posting[
   ];
 }
 
-/** All that was held returns, the fee too. */
+/** Everything that was held returns, including the fee. */
 function returnPostings({ profileId, balanceAsset, balanceUnits }: Transfer): Posting[] {
   const from = { profileId, account: 'held' } as const;
   const to = { profileId, account: 'available' } as const;
@@ -108,7 +108,7 @@ function unchanged(transfer: Transfer, effect: Ended['effect']): Decision<Ended>
   return { accepted: true, causeId: transfer.id, postings: [], writes: [], answer: { effect, transfer } };
 }
 
-/** Nothing is posted; what the rail reported is kept for an operator. */
+/** Posts nothing, and records the report for an operator. */
 function contradict(
   transfer: Transfer,
   { rail, ending }: Report,
@@ -132,25 +132,25 @@ function contradict(
 export type Report = {
   readonly rail: string;
   readonly ending: Ending;
-  /** The work as its worker knows it; absent for reports that do not come from a worker. */
+  /** The version of the work that the worker has seen; absent for reports that do not come from a worker. */
   readonly seenVersion?: bigint;
   /** The rail reported it without being asked. */
   readonly isNotice?: true;
 };
 
-/** What a report about a pending withdrawal does instead of ending it. */
+/** Why a report does not end a pending withdrawal. */
 function obstacle(work: Work, { rail, isNotice }: Report): 'contradiction' | 'unconfirmed' | undefined {
   if (work.rail !== rail) return 'contradiction';
   if (isNotice !== true) return undefined;
-  // Every call of the rail is recorded before it is made: without an attempt there was none.
+  // Every call of the rail is recorded before it is made, so without an attempt there was no call.
   if (work.attempts === 0) return 'contradiction';
-  // With a second request, a notice may be about that one alone: a duplicate that was refused, while the first is paid.
+  // After a second request a notice may be about that one only: a duplicate that was rejected while the first is paid.
   return work.state === 'SUBMITTED' && work.attempts === 1 ? undefined : 'unconfirmed';
 }
 
-/** Ends a withdrawal once: by the first report of a worker, of the rail's notice, or of the user of the sandbox. */
+/** Ends a withdrawal once: by the first report of a worker, of a notice, or of the user of the sandbox. */
 export function endCommand(
-  /** As it was seen: only what never changes is taken from it. */
+  /** Only fields that never change are used. */
   seen: Pick<Transfer, 'id' | 'profileId' | 'balanceAsset'>,
   report: Report,
   tables: OutcomeTables,

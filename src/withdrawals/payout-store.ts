@@ -6,7 +6,7 @@ import type { Table } from '../ledger/command.ts';
 import type { Contradiction } from './outcome.ts';
 import type { RentPaid } from './transitions.ts';
 
-/** Recorded once: the same contradiction reported again changes nothing. */
+/** The same contradiction is recorded once, however often it is reported. */
 export const contradictions: Table<Contradiction> = {
   name: 'rail_contradictions',
   write: (tx, rows) =>
@@ -27,7 +27,7 @@ export const contradictions: Table<Contradiction> = {
 
 export type ListedContradiction = Contradiction & { readonly id: string; readonly createdAtNs: bigint };
 
-/** One page, of all customers: for operators. */
+/** One page of the contradictions of all customers: for operators. */
 export function listContradictions(database: Queryable, page: Page): Promise<Found<ListedContradiction>> {
   const table = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c)`;
   const columns = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
@@ -43,8 +43,8 @@ function keyParts(key: string): { day: number; destination: string } {
 }
 
 /**
- * What was paid for a destination on a day. Looking at it makes the row and locks it, so that two nodes never both
- * find room for the last one.
+ * Rent paid for a destination on a day. Reading creates the row and locks it, so that two nodes cannot both use the last
+ * of the limit.
  */
 export const rents: Table<RentPaid> = {
   name: 'rent_paid',

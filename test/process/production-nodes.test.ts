@@ -92,7 +92,7 @@ describe('three nodes that start together on an empty database of the operator',
     for (const node of nodes) {
       const warnings = logOf(node).filter(({ level }) => level === 40);
       expect(warnings.map(({ msg }) => msg)).toEqual([
-        expect.stringMatching(/^there are no rails: .*docs\/operations\.md$/),
+        expect.stringMatching(/^no rails are configured: .*docs\/operations\.md$/),
         expect.stringMatching(/^FERRY_SECRET_KEY is not set: webhooks .*docs\/operations\.md$/),
       ]);
     }
@@ -246,7 +246,7 @@ describe('a sandbox on a server of its own', () => {
     // The next one elsewhere finds the demo data, not the file with its secrets, and says so.
     const elsewhere = await startFerry({ ...env, FERRY_DATA_DIR: join(parent, 'elsewhere') });
     expect(elsewhere.output()).toContain(
-      'The demo credentials were written where this database was first used',
+      'The demo credentials are in the data directory that this database was first used with',
     );
     expect((await elsewhere.end('SIGTERM')).code).toBe(0);
     await test.drop();

@@ -186,7 +186,7 @@ describe('a bad environment', () => {
       code: 1,
       stdout: '',
       stderr:
-        "FERRY_CONFIG: the sandbox's demo data needs the default assets, and BTC on BITCOIN is missing: add yours to them.\n",
+        'FERRY_CONFIG: the demo data of the sandbox needs the default assets, and BTC on BITCOIN is missing: keep them, and add your own.\n',
       started: false,
     });
   });
