@@ -11,7 +11,7 @@ import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assets } from '../support/ledger.ts';
-import { emit } from './support.ts';
+import { emit, until } from './support.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -51,8 +51,8 @@ async function startNode(isWoken = true) {
 }
 type Node = Awaited<ReturnType<typeof startNode>>;
 
-/** Reads all that is there, again and again, until told to stop; then once more. */
-async function followFeed(node: Node, customerId: string, isOver: () => boolean) {
+/** Reads the feed until it has so many events, and then once more: there must be no other ones. */
+async function followFeed(node: Node, customerId: string, count: number) {
   const seen: { writer: number; count: number; place: Place }[] = [];
   let after = START;
   for (let last = false; ; ) {
@@ -63,9 +63,8 @@ async function followFeed(node: Node, customerId: string, isOver: () => boolean)
       after = page.next;
     } while (page.hasMore);
     if (last) return seen;
-    last = isOver();
-    if (last) await new Promise((done) => setTimeout(done, 600));
-    else await node.news.wait(customerId, 100, new AbortController().signal);
+    last = seen.length >= count;
+    await node.news.wait(customerId, 100, new AbortController().signal);
   }
 }
 
@@ -78,8 +77,7 @@ describe.each([
     const customerId = newId();
     const others = [newId(), newId()];
     const perWriter = 60;
-    let isOver = false;
-    const readers = nodes.map((node) => followFeed(node, customerId, () => isOver));
+    const readers = nodes.map((node) => followFeed(node, customerId, 64 * perWriter * 2));
     await Promise.all(
       Array.from({ length: 64 }, async (_writer, writer) => {
         const { writePath } = nodes[writer % count]!;
@@ -95,7 +93,6 @@ describe.each([
         }
       }),
     );
-    isOver = true;
     for (const seen of await Promise.all(readers)) {
       expect(seen).toHaveLength(64 * perWriter * 2);
       expect(new Set(seen.map((one) => `${one.writer}/${one.count}`)).size).toBe(seen.length);
@@ -122,14 +119,14 @@ it('an event whose transaction commits late comes after those that were read alr
     [batchId, customerId, packText(packLine(1, 'transfer.test.completed', newId(), 1n, '{}'))],
   );
   await node.writePath.submit(emit(customerId, [{}, {}]));
-  await new Promise((done) => setTimeout(done, 500));
-  const page = await readFeed(node.database, customerId, {}, START, { limit: 10, scanMax: 100 });
+  const read = (after: Place) => readFeed(node.database, customerId, {}, after, { limit: 10, scanMax: 100 });
+  await until('the others are visible', async () => (await read(START)).events.length > 0);
+  const page = await read(START);
   expect(page.events).toHaveLength(2);
   await late.query('commit');
   late.release();
-  await new Promise((done) => setTimeout(done, 500));
-  const next = await readFeed(node.database, customerId, {}, page.next, { limit: 10, scanMax: 100 });
-  expect(next.events.map((one) => one.id)).toEqual([eventId(batchId, 1)]);
+  await until('the late one is visible', async () => (await read(page.next)).events.length > 0);
+  expect((await read(page.next)).events.map((one) => one.id)).toEqual([eventId(batchId, 1)]);
   await node.stop();
 });
 

@@ -141,7 +141,8 @@ describe('a long poll', () => {
     setTimeout(() => void transfer(), 200);
     const { body } = await waiting;
     expect(body.items.length).toBeGreaterThan(0);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    // Before the wait was over.
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 
   it('sleeps through what does not fit its filter, and answers with an empty page when the time is over', async () => {
@@ -220,7 +221,7 @@ async function authorization(of: TestCustomer): Promise<Record<string, string>> 
 }
 
 describe('the stream', () => {
-  it('sends events as they happen, and goes on after Last-Event-ID with nothing missing or twice', async () => {
+  it('sends events as they happen, and continues after Last-Event-ID with nothing missing or duplicated', async () => {
     const token = await authorization(customer);
     await end();
     const stream = await openStream(token);
@@ -284,8 +285,8 @@ describe('the stream', () => {
       [leaving.id],
     );
     await disableClient(service.database, client!.id);
-    await until('it has ended', () => stream.isEnded(), 15_000);
-  }, 20_000);
+    await until('it has ended', () => stream.isEnded());
+  });
 
   it('ends when the service stops, and so does a long poll', async () => {
     const second = await startTestService();
@@ -297,7 +298,8 @@ describe('the stream', () => {
     await new Promise((done) => setTimeout(done, 200));
     const started = performance.now();
     await second.stop();
-    expect(performance.now() - started).toBeLessThan(15_000);
+    // Before the long poll was over.
+    expect(performance.now() - started).toBeLessThan(29_000);
     expect((await waiting).body.items).toEqual([]);
     expect(await reading).toMatch(/^retry: /);
   });

@@ -12,7 +12,6 @@ import { createWorld, engineTables, type LegText, type Node, type World } from '
 
 /** A profile that an operator disables: nothing is affirmed with it, and nothing settles until it is enabled again. */
 const DELIVER: LegText = 'deliver 10 USD';
-const PATIENT_MS = 30_000;
 
 let world: World;
 let second: Node;
@@ -38,7 +37,7 @@ async function openWindows(many: readonly Settlement[]): Promise<void> {
 
 /** It has come to rest, and is as it was: tried at most, and not settled. */
 async function expectWaiting(many: readonly Settlement[]): Promise<void> {
-  await world.quiet(PATIENT_MS);
+  await world.quiet();
   expect(await world.statuses(many)).toEqual(many.map(() => 'AFFIRMED'));
   for (const one of many) {
     expect(await world.secondary(one)).toEqual({
@@ -65,7 +64,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     expect(await world.eventsOf(one)).toEqual(['pending', 'pending']);
     await world.setProfile(choose(profiles), 'enabled');
     await world.affirm(one);
-    await world.until('SETTLED', [one], PATIENT_MS);
+    await world.until('SETTLED', [one]);
   });
 
   it('a pending one can be cancelled', async () => {
@@ -79,7 +78,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
   it('one that waits for funds does not settle when they come, and does once it is enabled', async () => {
     const profiles = await pair(0n);
     const one = await world.agree(...profiles, [DELIVER]);
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     expect((await world.secondary(one))!.name).toBe('AWAITING_FUNDS');
     await world.setProfile(choose(profiles), 'disabled');
     // Said at once, before it is tried again.
@@ -88,7 +87,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     await expectWaiting([one]);
     expect(await world.available(profiles[0], 'USD')).toBe(1_000n);
     await world.setProfile(choose(profiles), 'enabled');
-    await world.until('SETTLED', [one], PATIENT_MS);
+    await world.until('SETTLED', [one]);
     expect(await world.eventsOf(one)).toEqual([
       'pending',
       'pending',
@@ -106,10 +105,10 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     await openWindows([one]);
     await expectWaiting([one]);
     await world.setProfile(choose(profiles), 'enabled');
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     expect((await world.secondary(one))!.name).toBe('AWAITING_FUNDS');
     await world.fund(profiles[0], 'USD', 600n);
-    await world.until('SETTLED', [one], PATIENT_MS);
+    await world.until('SETTLED', [one]);
   });
 
   it('one expires at the end of its window, and stays so', async () => {
@@ -117,9 +116,9 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     const one = await world.agree(...profiles, [DELIVER], { endMs: 3_000 });
     await world.setProfile(choose(profiles), 'disabled');
     await world.fund(profiles[0], 'USD', 1_000n);
-    await world.until('EXPIRED', [one], PATIENT_MS);
+    await world.until('EXPIRED', [one]);
     await world.setProfile(choose(profiles), 'enabled');
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     expect(await world.statuses([one])).toEqual(['EXPIRED']);
     expect(await world.available(profiles[0], 'USD')).toBe(1_000n);
   });
@@ -131,7 +130,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     await openWindows([one]);
     await expectWaiting([one]);
     await world.setProfile(choose(profiles), 'enabled');
-    await world.until('SETTLED', [one], PATIENT_MS);
+    await world.until('SETTLED', [one]);
   });
 });
 
@@ -145,7 +144,7 @@ it('where both are disabled, both have to be enabled', async () => {
   await world.setProfile(source, 'enabled');
   await expectWaiting([one]);
   await world.setProfile(target, 'enabled');
-  await world.until('SETTLED', [one], PATIENT_MS);
+  await world.until('SETTLED', [one]);
 });
 
 describe('sets that only net together', () => {
@@ -156,13 +155,13 @@ describe('sets that only net together', () => {
       ring.push(await world.propose(source, profiles[(index + 1) % 4]!, [DELIVER]));
     }
     for (const one of ring.slice(0, 3)) await world.affirm(one);
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     await world.setProfile(profiles[1]!, 'disabled');
     await world.affirm(ring[3]!);
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     expect(await world.statuses(ring)).toEqual(Array(4).fill('AFFIRMED'));
     await world.setProfile(profiles[1]!, 'enabled');
-    await world.until('SETTLED', ring, PATIENT_MS);
+    await world.until('SETTLED', ring);
   });
 
   it('settle without it where they net without it', async () => {
@@ -173,7 +172,7 @@ describe('sets that only net together', () => {
     await world.setProfile(c, 'disabled');
     await world.affirm(there);
     await world.affirm(back);
-    await world.until('SETTLED', [there, back], PATIENT_MS);
+    await world.until('SETTLED', [there, back]);
     expect(await world.statuses([blocked])).toEqual(['AFFIRMED']);
     await world.setProfile(c, 'enabled');
   });
@@ -187,7 +186,7 @@ it('hundreds that wait for a disabled profile keep nobody busy, and nobody from 
   for (const one of await Promise.all(later)) blocked.push(await world.affirm(one));
   await world.setProfile(hub, 'disabled');
   await openWindows(blocked);
-  await world.quiet(PATIENT_MS);
+  await world.quiet();
   const updates = async (): Promise<bigint> => {
     const [row] = await world.database.query<{ count: bigint }>(
       `select sum(updated_at_ns) as count from settlement_transactions where target_profile_id = $1`,
@@ -200,11 +199,11 @@ it('hundreds that wait for a disabled profile keep nobody busy, and nobody from 
   const there = await world.agree(poor, rich, ['deliver 2000 USD']);
   const back = await world.agree(rich, poor, ['deliver 1999 USD']);
   await world.fund(poor, 'USD', 100n);
-  await world.until('SETTLED', [there, back], PATIENT_MS);
+  await world.until('SETTLED', [there, back]);
   await sleep(500);
   expect(await updates()).toBe(before);
   await world.setProfile(hub, 'enabled');
-  await world.until('SETTLED', blocked, PATIENT_MS);
+  await world.until('SETTLED', blocked);
 });
 
 describe('races', () => {
@@ -233,16 +232,14 @@ describe('races', () => {
     expect(seen.get(source)!.status).toBe('DISABLED');
     const enabling = other.setProfile(source, 'enabled');
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect
-      .poll(() => other.database.query(waiting), { timeout: PATIENT_MS, interval: 5 })
-      .toHaveLength(1);
+    await expect.poll(() => other.database.query(waiting), { timeout: 30_000, interval: 5 }).toHaveLength(1);
     await settlements.write!(recording, [{ ...one, secondaryStatus: AWAITING_PARTY }], newId());
     await recording.query('commit');
     recording.release();
     await enabling;
     expect(await secondaryOf(other, one)).toBeUndefined();
     other.addNode();
-    await other.until('SETTLED', [one], PATIENT_MS);
+    await other.until('SETTLED', [one]);
     await other.end();
   });
 
@@ -274,13 +271,13 @@ describe('races', () => {
     await world.setProfile(target, 'disabled');
     const atOnce = await world.available(target, 'USD');
     await affirmed;
-    await world.quiet(PATIENT_MS);
+    await world.quiet();
     await sleep(300);
     expect(await world.available(target, 'USD')).toBe(atOnce);
     await world.setProfile(target, 'enabled');
     const open = (await world.statuses(proposed)).map((status, index) => [status, proposed[index]!] as const);
     for (const [status, one] of open) if (status === 'PENDING') await world.affirm(one);
-    await world.until('SETTLED', proposed, PATIENT_MS);
+    await world.until('SETTLED', proposed);
     expect(await world.available(target, 'USD')).toBe(6_000n);
   });
 
@@ -304,7 +301,7 @@ describe('races', () => {
         await sleep(Math.random() * 15);
       }
       await flip;
-      await world.until('SETTLED', many, PATIENT_MS);
+      await world.until('SETTLED', many);
     }
   }, 120_000);
 });

@@ -156,18 +156,19 @@ describe('settling', () => {
 });
 
 describe('windows', () => {
-  it('settles nothing before the start, all of it from then on', async () => {
+  it('settles nothing before the start, and everything from then on', async () => {
     const [source, target] = [await world.profile({ USD: 1_000n }), await world.profile()];
-    const one = await world.agree(source, target, [DELIVER], { startMs: 600 });
+    const later = await world.agree(source, target, [DELIVER], { startMs: 3_600_000 });
+    await world.quiet();
     await sleep(300);
-    expect(await world.statuses([one])).toEqual(['AFFIRMED']);
+    expect(await world.statuses([later])).toEqual(['AFFIRMED']);
+    const one = await world.moveWindow(later, { startMs: 200 });
     await world.until('SETTLED', [one]);
     const [entry] = await world.database.query<{ at_ns: bigint }>(
       'select at_ns from entries where cause_id = $1',
       [one.id],
     );
     expect(entry!.at_ns).toBeGreaterThanOrEqual(one.windowStartNs);
-    expect(entry!.at_ns).toBeLessThan(one.windowStartNs + 500n * NS_PER_MS);
   });
 
   it('expires what is not settled by the end, affirmed or not, with an event to each party', async () => {
@@ -186,15 +187,16 @@ describe('windows', () => {
 
   it('never settles at or after the end, however close the funds come to it', async () => {
     const many: Settlement[] = [];
+    const funding: Promise<void>[] = [];
     for (let index = 0; index < 20; index += 1) {
       const [source, target] = [await world.profile(), await world.profile()];
-      // Long enough to be affirmed in time, also on a busy machine.
-      const one = await world.agree(source, target, [DELIVER], { endMs: 1_500 });
+      const one = await world.agree(source, target, [DELIVER], { endMs: 500 });
       many.push(one);
       const inMs = Number(one.windowEndNs / NS_PER_MS) - Date.now() + (index - 10);
-      setTimeout(() => void world.fund(source, 'USD', 1_000n), Math.max(0, inMs));
+      funding.push(sleep(Math.max(0, inMs)).then(() => world.fund(source, 'USD', 1_000n)));
     }
-    await sleep(1_700);
+    await Promise.all(funding);
+    await sleep(50);
     await world.quiet();
     for (const [index, status] of (await world.statuses(many)).entries()) {
       const one = many[index]!;
@@ -287,40 +289,36 @@ describe('gridlock', () => {
   });
 });
 
-describe('the time from what makes it possible to the settlement', () => {
-  it('is below 100 ms for an affirmation, a credit on either profile, and a window that opens', async () => {
-    const times: Record<string, number[]> = {
-      affirmation: [],
-      'credit of the source': [],
-      'credit of the target': [],
-      window: [],
-    };
-    for (let round = 0; round < 5; round += 1) {
-      const [rich, poor, other] = [
-        await world.profile({ USD: 1_000n }),
-        await world.profile(),
-        await world.profile(),
-      ];
-      const proposed = await world.propose(rich, other, [DELIVER]);
-      await world.affirm(proposed);
-      times.affirmation!.push(await world.until('SETTLED', [proposed]));
-      const source = await world.agree(poor, other, [DELIVER]);
-      await world.quiet();
-      await world.fund(poor, 'USD', 1_000n);
-      times['credit of the source']!.push(await world.until('SETTLED', [source]));
-      const target = await world.agree(poor, rich, ['receive 1 BTC']);
-      await world.quiet();
-      await world.fund(rich, 'BTC', 10n ** 8n);
-      times['credit of the target']!.push(await world.until('SETTLED', [target]));
-      await world.fund(rich, 'USD', 1_000n);
-      const later = await world.agree(rich, other, [DELIVER], { startMs: 300 });
-      await sleep(Number(later.windowStartNs / NS_PER_MS) - Date.now());
-      times.window!.push(await world.until('SETTLED', [later]));
+describe('without a poll', () => {
+  it('an affirmation, a credit on either profile and a window that opens soon let a transaction settle', async () => {
+    const other = await createWorld({ leaderless: true });
+    const [rich, poor, third] = [
+      await other.profile({ USD: 2_000n }),
+      await other.profile(),
+      await other.profile(),
+    ];
+    await other.until('SETTLED', [await other.agree(rich, third, [DELIVER])]);
+    const source = await other.agree(poor, third, [DELIVER]);
+    await other.quiet();
+    await other.fund(poor, 'USD', 1_000n);
+    await other.until('SETTLED', [source]);
+    const target = await other.agree(poor, rich, ['receive 1 BTC']);
+    await other.quiet();
+    await other.fund(rich, 'BTC', 10n ** 8n);
+    await other.until('SETTLED', [target]);
+    await other.until('SETTLED', [await other.agree(rich, third, [DELIVER], { startMs: 150 })]);
+    await other.end();
+  });
+
+  it('an affirmation on a second node lets a transaction settle there', async () => {
+    const other = await createWorld({ leaderless: true });
+    const second = other.addNode();
+    const [source, target] = [await other.profile({ USD: 2_000n }), await other.profile()];
+    for (const window of [{}, { startMs: 150 }]) {
+      const one = await other.propose(source, target, [DELIVER], window);
+      await other.affirm(one, second);
+      await other.until('SETTLED', [one]);
     }
-    const medians = Object.entries(times).map(
-      ([what, all]) => [what, all.toSorted((a, b) => a - b)[2]!] as const,
-    );
-    console.log(`settled after ${medians.map(([what, ms]) => `${ms.toFixed(0)} ms (${what})`).join(', ')}`);
-    for (const [, ms] of medians) expect(ms).toBeLessThan(100);
+    await other.end();
   });
 });

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { untilRunningEnded } from '../../src/cli/running-store.ts';
 import { setProfile } from '../../src/cli/statuses.ts';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
+import { CLOCK_NS } from '../../src/database/clock.ts';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
@@ -27,10 +29,14 @@ import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
 import { rightNow } from '../support/wall-clock.ts';
 
+/** On a busy machine everything takes longer; a test ends as soon as it can. */
+const PATIENCE_MS = 60_000;
+vi.setConfig({ testTimeout: 2 * PATIENCE_MS });
+
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
 export const engineTables = { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable };
 
-/** One node as the service assembles it, without HTTP: a pool, a write path, and the engine that it wakes. */
+/** One node as the service assembles it, without HTTP: a pool, a write path, and the settlement worker that it wakes. */
 export type Node = {
   readonly database: Database;
   readonly path: WritePath;
@@ -40,7 +46,7 @@ export type Node = {
   stop(): Promise<void>;
 };
 
-/** With `deaf` the engine never starts: affirmations and credits of this node wake nobody, as if it died after them. */
+/** With `deaf` the worker never starts: affirmations and credits on this node wake nothing, as if it died after them. */
 export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false } = {}): Node {
   const database = connectDatabase(address);
   const troubles: string[] = [];
@@ -85,6 +91,7 @@ export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false
 
 /** A leg as `deliver 10 USD` or `receive 0.5 BTC`. */
 export type LegText = `${'deliver' | 'receive'} ${string} ${string}`;
+/** Relative to now. Without a start the window is open, without an end it ends in a day. */
 export type Window = { startMs?: number; endMs?: number };
 
 export type World = {
@@ -97,7 +104,9 @@ export type World = {
   propose(source: string, target: string, legs: readonly LegText[], window?: Window): Promise<Settlement>;
   affirm(settlement: Settlement, on?: Node): Promise<Settlement>;
   cancel(settlement: Settlement, on?: Node): Promise<Settlement>;
-  /** Proposed and affirmed. */
+  /** Sets the window of an existing transaction, so that no request has to arrive before its end. */
+  moveWindow(settlement: Settlement, window: Window): Promise<Settlement>;
+  /** Proposed and affirmed; an end is set afterwards, so that the affirmation is in time on any machine. */
   agree(source: string, target: string, legs: readonly LegText[], window?: Window): Promise<Settlement>;
   fund(profileId: string, asset: string, units: bigint, on?: Node): Promise<void>;
   available(profileId: string, asset: string): Promise<bigint>;
@@ -107,17 +116,20 @@ export type World = {
   /** As a party reads it now. */
   secondary(settlement: Settlement): Promise<{ name: string; detail: string } | undefined>;
   eventsOf(settlement: { id: string }): Promise<string[]>;
-  /** Waits until each has its status, and says how long that took; fails after a while. */
-  until(status: string, many: readonly { id: string }[], withinMs?: number): Promise<number>;
+  /** Waits until each has its status. */
+  until(status: string, many: readonly { id: string }[]): Promise<void>;
   /** Waits until the engine has nothing left to do. */
-  quiet(withinMs?: number): Promise<void>;
-  /** Ends with a clean audit, no trouble in any write path, and no deadlock. */
+  quiet(): Promise<void>;
+  /** Stops all nodes, and checks: a clean audit, no trouble in any write path, and no deadlock. */
   end(): Promise<void>;
 };
 
-export async function createWorld(): Promise<World> {
+/** With `leaderless` no node can lead, so nothing is found by polling: only wake-ups let transactions settle. */
+export async function createWorld({ leaderless = false } = {}): Promise<World> {
   const test = await createTestDatabase();
   const { database, address } = test;
+  const lead = leaderless ? await database.reserve() : undefined;
+  await lead?.query('select pg_advisory_lock($1)', [ADVISORY_LOCKS.settlementLead]);
   const customers = new Map<string, string>();
   const clock = await createServerClock(database, () => undefined);
   const node = startNode(address, clock);
@@ -129,17 +141,13 @@ export async function createWorld(): Promise<World> {
     integration: 'FIRST_PARTY',
   });
 
-  async function until(
-    condition: () => Promise<boolean>,
-    withinMs: number,
-    what: () => string,
-  ): Promise<number> {
+  async function until(condition: () => Promise<boolean>, what: () => string): Promise<void> {
     const started = performance.now();
     while (!(await condition())) {
-      if (performance.now() - started > withinMs) throw new Error(`not within ${withinMs} ms: ${what()}`);
+      if (performance.now() - started > PATIENCE_MS)
+        throw new Error(`not within ${PATIENCE_MS} ms: ${what()}`);
       await sleep(2);
     }
-    return performance.now() - started;
   }
 
   const world: World = {
@@ -164,8 +172,10 @@ export async function createWorld(): Promise<World> {
       return id;
     },
     async propose(source, target, legs, { startMs, endMs } = {}) {
-      const at = (ms: number | undefined, name: string) =>
-        ms === undefined ? {} : { [name]: new Date(rightNow() + ms).toISOString() };
+      const start =
+        startMs === undefined
+          ? {}
+          : { settlement_window_start: new Date(rightNow() + startMs).toISOString() };
       const request = {
         source_profile_id: source,
         target_profile_id: target,
@@ -173,11 +183,21 @@ export async function createWorld(): Promise<World> {
           const [direction, amount, asset] = leg.split(' ') as [string, string, string];
           return { direction: direction.toUpperCase() as 'DELIVER' | 'RECEIVE', amount, asset };
         }),
-        ...at(startMs, 'settlement_window_start'),
-        ...at(endMs, 'settlement_window_end'),
+        ...start,
       };
       const outcome = await node.path.submit(createSettlementCommand(callerOf(source), request, tables));
-      return (outcome as { answer: Settlement }).answer;
+      const { answer } = outcome as { answer: Settlement };
+      return endMs === undefined ? answer : world.moveWindow(answer, { endMs });
+    },
+    async moveWindow(settlement, { startMs, endMs }) {
+      const [row] = await database.query<Pick<Settlement, 'windowStartNs' | 'windowEndNs'>>(
+        `update settlement_transactions
+         set window_start_ns = coalesce(${CLOCK_NS} + $2::bigint * 1000000, window_start_ns),
+             window_end_ns = coalesce(${CLOCK_NS} + $3::bigint * 1000000, window_end_ns)
+         where id = $1 returning window_start_ns as "windowStartNs", window_end_ns as "windowEndNs"`,
+        [settlement.id, startMs ?? null, endMs ?? null],
+      );
+      return { ...settlement, ...row! };
     },
     async affirm(settlement, on = node) {
       const caller = callerOf(settlement.targetProfileId);
@@ -191,8 +211,9 @@ export async function createWorld(): Promise<World> {
       const outcome = await on.path.submit(moveSettlementCommand(caller, 'cancel', settlement, tables));
       return (outcome as { answer: Settlement }).answer;
     },
-    async agree(source, target, legs, window) {
-      return world.affirm(await world.propose(source, target, legs, window));
+    async agree(source, target, legs, { endMs, ...window } = {}) {
+      const affirmed = await world.affirm(await world.propose(source, target, legs, window));
+      return endMs === undefined ? affirmed : world.moveWindow(affirmed, { endMs });
     },
     async fund(profileId, asset, units, on = node) {
       await on.path.submit(fund(profileId, asset, units));
@@ -220,15 +241,15 @@ export async function createWorld(): Promise<World> {
     async eventsOf({ id }) {
       return (await eventsOf(database, id)).map((row) => row.type.replace('settlement.transaction.', ''));
     },
-    until: (status, many, withinMs = 5_000) => {
+    until: (status, many) => {
       let seen: string[] = [];
       const condition = async (): Promise<boolean> => {
         seen = await world.statuses(many);
         return seen.every((one) => one === status);
       };
-      return until(condition, withinMs, () => `${status}, but ${seen.join(', ')}`);
+      return until(condition, () => `${status}, but ${seen.join(', ')}`);
     },
-    async quiet(withinMs = 10_000) {
+    async quiet() {
       const condition = async (): Promise<boolean> => {
         const now = BigInt(rightNow()) * NS_PER_MS;
         const [row] = await database.query<{ open: bigint }>(
@@ -241,10 +262,12 @@ export async function createWorld(): Promise<World> {
         );
         return row!.open === 0n;
       };
-      await until(condition, withinMs, () => 'the engine is quiet');
+      await until(condition, () => 'the engine is quiet');
     },
     async end() {
       for (const one of nodes) await one.stop();
+      await lead?.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
+      lead?.release();
       expect(await auditLines(database)).toEqual([]);
       const [row] = await database.query<{ deadlocks: bigint }>(
         'select deadlocks from pg_stat_database where datname = current_database()',

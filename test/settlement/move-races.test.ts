@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
-import { eventsOf } from '../../test/support/events.ts';
-import { assets, problemOf, startNode, type TestNode } from '../../test/support/ledger.ts';
-import { newId } from '../kernel/id.ts';
-import type { Caller } from '../kernel/route.ts';
-import { profileTable } from '../profiles/store.ts';
-import { createSettlementCommand, moveSettlementCommand } from './commands.ts';
-import { findSettlement, newSettlements, settlements } from './store.ts';
-import type { Settlement } from './transaction.ts';
+import { newId } from '../../src/kernel/id.ts';
+import type { Caller } from '../../src/kernel/route.ts';
+import { profileTable } from '../../src/profiles/store.ts';
+import { createSettlementCommand, moveSettlementCommand } from '../../src/settlement/commands.ts';
+import { findSettlement, newSettlements, settlements } from '../../src/settlement/store.ts';
+import type { Settlement } from '../../src/settlement/transaction.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventsOf } from '../support/events.ts';
+import { assets, problemOf, startNode, type TestNode } from '../support/ledger.ts';
 
 // Two nodes: each with a pool and a write path of its own, on one database.
 let test: TestDatabase;
@@ -124,11 +124,8 @@ it('a move waits for a row that another session holds, and then sees what became
   await holder.query('begin');
   await holder.query('select from settlement_transactions where id = $1 for update', [one!.id]);
   const waiting = submit(nodes[1], 'affirm', one!);
-  const early = await Promise.race([
-    waiting.then(() => 'moved'),
-    new Promise((resolve) => setTimeout(resolve, 200, 'waits')),
-  ]);
-  expect(early).toBe('waits');
+  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(() => test.database.query(blocked), { timeout: 30_000, interval: 5 }).toHaveLength(1);
   await holder.query(`update settlement_transactions set status = 'CANCELLED' where id = $1`, [one!.id]);
   await holder.commit();
   holder.release();
