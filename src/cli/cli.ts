@@ -9,7 +9,7 @@ import { VERSION } from '../version.ts';
 import { CommandError, type CommandLine, UsageError } from './command-line.ts';
 import { COMMANDS, variables } from './commands.ts';
 
-/** The `ferry` command. Exit codes: 0 done, 1 failed or violations found, 2 called wrongly. */
+/** The `ferry` command. Exit codes: 0 success, 1 failure or violations found, 2 wrong usage. */
 
 function overview(): string {
   const width = Math.max(...COMMANDS.map((command) => command.name.length)) + 2;
@@ -37,8 +37,8 @@ function helpFor(command: CommandLine): string {
   lines.push('', 'Options:');
   for (const [name, { help, value }] of options)
     lines.push(`  ${`--${name}${value ? ` <${value}>` : ''}`.padEnd(34)}${help}`);
-  if (command.json) lines.push(`  ${'--json'.padEnd(34)}print JSON, for machines`);
-  lines.push(`  ${'--help'.padEnd(34)}print this`, '');
+  if (command.json) lines.push(`  ${'--json'.padEnd(34)}print JSON`);
+  lines.push(`  ${'--help'.padEnd(34)}print this help`, '');
   return lines.join('\n');
 }
 
@@ -71,17 +71,19 @@ function parse(command: CommandLine, rest: readonly string[]) {
       allowPositionals: true,
     });
   } catch (error) {
-    // Its first sentence says what is wrong; the others explain how arguments are parsed.
+    // Its first sentence says what is wrong; the rest explains how arguments are parsed.
     const [sentence] = (error as Error).message.split(/\.?(?:\s*\n|\s+(?=To )|$)/);
     const [, unknown] = /^Unknown option '(-[^']+)'/.exec(sentence!) ?? [];
     const variable = unknown === undefined ? undefined : variableLike(unknown);
     throw new UsageError(
-      variable === undefined ? `${sentence}.` : `${sentence}: set the variable ${variable}.`,
+      variable === undefined
+        ? `${sentence}.`
+        : `${sentence}. Set the environment variable ${variable} instead.`,
     );
   }
 }
 
-/** The nearest help to what was called: of the command, of its group, or of all. */
+/** The most specific help: of the command, of its group, or the overview. */
 function helpNear(words: readonly string[]): string {
   const [first = ''] = words;
   const group = COMMANDS.some((command) => command.name.startsWith(`${first} `)) ? first : undefined;
@@ -106,7 +108,7 @@ async function run(words: readonly string[]): Promise<number> {
       process.stdout.write(group.map(helpFor).join('\n'));
       return words[1] === undefined ? 2 : 0;
     }
-    throw new UsageError(`There is no command "${words.slice(0, 2).join(' ')}".`);
+    throw new UsageError(`Unknown command "${words.slice(0, 2).join(' ')}".`);
   }
   const { values, positionals } = parse(found.command, found.rest);
   if (values.help === true) {

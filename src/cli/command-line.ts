@@ -4,12 +4,12 @@ import { type Config, checkDataDir } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openForTool } from '../database/open.ts';
 
-/** What all commands are made of. */
+/** What all commands share. */
 
-/** A command was called wrongly. */
+/** Wrong usage of a command. */
 export class UsageError extends Error {}
 
-/** It was called well, and cannot do it. */
+/** Correct usage of a command that cannot be carried out. */
 export class CommandError extends Error {}
 
 export type Invocation = {
@@ -18,7 +18,7 @@ export type Invocation = {
   readonly positionals: readonly string[];
   readonly json: boolean;
   print(text: string): void;
-  /** For people only: goes to standard error. */
+  /** Progress for people, on standard error. */
   progress(text: string): void;
 };
 
@@ -32,20 +32,20 @@ export type CommandLine = {
   run(invocation: Invocation): Promise<number>;
 };
 
-/** Looking into a new, empty database would hide that the directory is mistyped. */
+/** Without this check, a mistyped directory would get a new, empty database. */
 export function requireDatabase({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || existsSync(join(dataDir, 'postgres', 'PG_VERSION'))) return;
   throw new CommandError(
-    `There is no database in ${dataDir}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
+    `No database found in ${dataDir}: set FERRY_DATA_DIR or DATABASE_URL as for your service.`,
   );
 }
 
-/** For a command that may be the first one ever. */
+/** For a command that may run before the service was ever started. */
 export function prepareDataDir({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl === undefined) checkDataDir(dataDir);
 }
 
-/** With a database whose schema this release knows, which is closed again whatever happens. */
+/** Runs the work with a database whose schema this release supports, and closes it afterwards. */
 export async function withDatabase<T>(
   { config }: Invocation,
   work: (database: Database) => Promise<T>,
@@ -68,7 +68,7 @@ export function text(invocation: Invocation, name: string): string {
 }
 
 export function noArguments({ positionals }: Invocation): void {
-  if (positionals.length > 0) throw new UsageError(`"${positionals[0]}" is not expected here.`);
+  if (positionals.length > 0) throw new UsageError(`Unexpected argument "${positionals[0]}".`);
 }
 
 export function table(rows: readonly (readonly string[])[]): string {
@@ -81,6 +81,11 @@ export function table(rows: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n');
+}
+
+/** "1 entry", "2 entries". */
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${count} ${Number(count) === 1 ? one : many}`;
 }
 
 export const show = (invocation: Invocation, data: unknown, lines: string): void =>

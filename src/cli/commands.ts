@@ -9,6 +9,7 @@ import type { SandboxFile } from '../sandbox/demo.ts';
 import {
   CommandError,
   type CommandLine,
+  counted,
   type Invocation,
   noArguments,
   prepareDataDir,
@@ -27,7 +28,7 @@ export function variables(): string {
     .join('\n');
 }
 
-/** The first customer's, and who the counterparty is. Ids and secrets never need quoting. */
+/** The values of the first customer and of its counterparty. Ids and secrets never need escaping. */
 function shellVariables({ base_url, customers }: SandboxFile): string {
   const [customer, counterparty] = customers;
   const values = {
@@ -50,7 +51,7 @@ function shellVariables({ base_url, customers }: SandboxFile): string {
 
 function showPlan(invocation: Invocation, pending: readonly Migration[]): void {
   const lines = pending.map(
-    ({ name, online }) => `${name}  ${online ? 'online' : 'stops the nodes that run'}`,
+    ({ name, online }) => `${name}  ${online ? 'online' : 'running nodes stop using the database'}`,
   );
   show(
     invocation,
@@ -69,10 +70,10 @@ export const COMMANDS: readonly CommandLine[] = [
     name: 'serve',
     summary: 'run the service until Ctrl-C or SIGTERM',
     usage: 'serve',
-    details: `All settings are variables of the environment: PORT=9090 ferry serve\n\n${variables()}`,
+    details: `All settings are environment variables, for example: PORT=9090 ferry serve\n\n${variables()}`,
     async run(invocation) {
       noArguments(invocation);
-      // Only here: the other commands need no HTTP server, and start in a third of the time without it.
+      // Imported here, because the other commands need no HTTP server and start in a third of the time without it.
       const { serve } = await import('../serve.ts');
       await serve(invocation.config, (line) => invocation.print(line));
       return 0;
@@ -88,7 +89,7 @@ export const COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       const path = join(invocation.config.dataDir, 'sandbox.json');
       if (!existsSync(path))
-        throw new CommandError(`${path} is not there: start the sandbox first, with npm start.`);
+        throw new CommandError(`${path} does not exist: start the sandbox first, with npm start.`);
       const sandbox = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
       show(invocation, sandbox, shellVariables(sandbox));
       return 0;
@@ -96,14 +97,14 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   {
     name: 'migrate',
-    summary: 'bring the database schema up to date',
+    summary: 'apply pending migrations of the database schema',
     usage: 'migrate [--plan] [--json]',
     details: [
-      'An online migration leaves the nodes of the older release running. For any other one they stop using the',
-      'database: they answer 503 until nodes of the new release replace them. The connections of a node that does not',
-      `stop within ${LIMITS.migrationGraceMs / 1_000} seconds are ended. Each migration is one transaction.`,
+      'Nodes of the older release keep running during an online migration. For any other migration they stop using',
+      'the database and answer 503 until nodes of the new release replace them. The connections of a node that does',
+      `not stop within ${LIMITS.migrationGraceMs / 1_000} seconds are terminated. Each migration is one transaction.`,
     ].join('\n'),
-    options: { plan: { help: 'print what would be applied, and apply nothing' } },
+    options: { plan: { help: 'print the pending migrations without applying them' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);
@@ -119,12 +120,12 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   {
     name: 'verify',
-    summary: 'prove the ledger from its entries',
+    summary: 'verify the ledger against its entries',
     usage: 'verify [--json]',
     details: [
-      'Checks, in one snapshot and while the service runs: every posting balances; every running balance follows',
-      'from the one before; every stored balance equals its entries; value is conserved; held equals the pending',
-      'withdrawals. Exit code 1 and one line for each violation.',
+      'Checks, on one snapshot while the service runs: every posting balances; every running balance follows from',
+      'the one before; every stored balance equals the sum of its entries; value is conserved; held balances equal',
+      'the pending withdrawals. Prints one line for each violation, and exits with 1 if there is any.',
     ].join('\n'),
     json: true,
     async run(invocation) {
@@ -133,13 +134,13 @@ export const COMMANDS: readonly CommandLine[] = [
         invocation.progress('Reading every entry of the ledger …');
         const report = await audit(database, invocation.config.assets);
         const { violations, truncated, entryCount, accountCount } = report;
-        const summary = `${entryCount} entries on ${accountCount} balances`;
+        const summary = `${counted(entryCount, 'entry', 'entries')} across ${counted(accountCount, 'balance')}`;
         const lines =
           violations.length === 0
             ? `The ledger is sound: ${summary}, no violations.`
             : [
                 ...violations.map(({ rule, line }) => `${rule}: ${line}`),
-                `${violations.length}${truncated ? ' or more' : ''} violation${violations.length === 1 ? '' : 's'} in ${summary}.`,
+                `${truncated ? 'At least ' : ''}${counted(violations.length, 'violation')} in ${summary}.`,
               ].join('\n');
         show(
           invocation,

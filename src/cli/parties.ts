@@ -23,7 +23,7 @@ function scopesIn(production: boolean, scopes: readonly string[]): string[] {
   return scopes.filter((scope) => !(production && isSimulation(scope)));
 }
 
-/** Who may use the service: customers, their clients, and the key that signs their tokens. */
+/** Customers, their API clients, and the key that signs access tokens. */
 export const PARTY_COMMANDS: readonly CommandLine[] = [
   {
     name: 'customer create',
@@ -73,17 +73,17 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
   },
   {
     name: 'client create',
-    summary: 'create an API client of a customer, and show its secret once',
+    summary: 'create an API client for a customer and print its secret once',
     usage: 'client create --customer <id or name> --name <name> [--scope <scope> …] [--json]',
     details: (production) =>
       [
-        'Without --scope the client may do everything but operator:review, which sees all customers. Scopes:',
+        'Without --scope the client gets every scope except operator:review, which covers all customers. Scopes:',
         ...scopesIn(production, SCOPE_NAMES),
       ].join('\n  '),
     options: {
-      customer: { value: 'id or name', help: 'whose client' },
-      name: { value: 'name', help: 'what it is for' },
-      scope: { value: 'scope', multiple: true, help: 'a scope that it may ask for; repeat for several' },
+      customer: { value: 'id or name', help: 'the customer that the client belongs to' },
+      name: { value: 'name', help: 'label of the client' },
+      scope: { value: 'scope', multiple: true, help: 'a scope that the client may request; can be repeated' },
     },
     json: true,
     async run(invocation) {
@@ -93,9 +93,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       const scopes = (invocation.options.scope as string[] | undefined) ?? offered;
       const simulated = scopes.find((scope) => production && isSimulation(scope));
       if (simulated !== undefined) {
-        throw new CommandError(
-          `The scope "${simulated}" is only for the sandbox: production simulates nothing.`,
-        );
+        throw new CommandError(`The scope "${simulated}" exists in the sandbox only.`);
       }
       const [customer, name] = [text(invocation, 'customer'), text(invocation, 'name')];
       return withDatabase(invocation, async (database) => {
@@ -104,7 +102,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
         const lines = [
           `client_id      ${made.clientId}`,
           `client_secret  ${made.clientSecret}`,
-          'The secret is not shown again.',
+          'Store the secret now: it is not shown again.',
         ];
         show(invocation, data, lines.join('\n'));
         return 0;
@@ -115,7 +113,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
     name: 'client list',
     summary: 'list the API clients',
     usage: 'client list [--customer <id or name>] [--json]',
-    options: { customer: { value: 'id or name', help: 'only those of this customer' } },
+    options: { customer: { value: 'id or name', help: 'only the clients of this customer' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);
@@ -148,7 +146,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
     json: true,
     async run(invocation) {
       const [clientId, extra] = invocation.positionals;
-      if (clientId === undefined || extra !== undefined) throw new UsageError('Name one client_id.');
+      if (clientId === undefined || extra !== undefined) throw new UsageError('Expected one client_id.');
       return withDatabase(invocation, async (database) => {
         await disableClient(database, clientId);
         show(invocation, { client_id: clientId, disabled: true }, `Disabled ${clientId}.`);
@@ -158,11 +156,11 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
   },
   {
     name: 'key rotate',
-    summary: 'make a new key for signing tokens; live tokens stay valid',
+    summary: 'create a new key for signing tokens; existing tokens stay valid',
     usage: 'key rotate [--distrust-old] [--json]',
     options: {
       'distrust-old': {
-        help: 'for when a key has leaked: within 10 seconds no live token is valid any more',
+        help: 'for a leaked key: existing tokens become invalid within 10 seconds',
       },
     },
     json: true,
@@ -171,7 +169,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       return withDatabase(invocation, async (database) => {
         const distrustOld = invocation.options['distrust-old'] === true;
         const { kid } = await rotateKey(database, { distrustOld });
-        show(invocation, { kid }, `Tokens are signed with the new key ${kid} from now on.`);
+        show(invocation, { kid }, `New tokens are signed with the key ${kid}.`);
         return 0;
       });
     },

@@ -1,13 +1,13 @@
 import { formatInstant } from '../kernel/instant.ts';
 import { type AheadReport, entriesAhead, repairInstants } from '../ledger/repair.ts';
-import { type CommandLine, noArguments, show, withDatabase } from './command-line.ts';
+import { type CommandLine, counted, noArguments, show, withDatabase } from './command-line.ts';
 
 function sentence({ entryCount, balanceCount, lastNs, nowNs }: AheadReport, isApplied: boolean): string {
   if (lastNs === null) return `Nothing is ahead of the clock (${formatInstant(nowNs)}).`;
-  const what = `${entryCount} ${entryCount === 1 ? 'entry' : 'entries'} across ${balanceCount} balance${balanceCount === 1 ? '' : 's'}`;
+  const what = `${counted(entryCount, 'entry', 'entries')} across ${counted(balanceCount, 'balance')}`;
   const where = `ahead of the clock (${formatInstant(nowNs)}), the last one at ${formatInstant(lastNs)}`;
   if (isApplied) return `Moved to the present: ${what} that were ${where}.`;
-  return `${what} are ${where}.\nIf the clock is right now, repeat the command with --yes.`;
+  return `${what} are ${where}.\nIf the clock is correct now, repeat the command with --yes.`;
 }
 
 export const REPAIR_COMMANDS: readonly CommandLine[] = [
@@ -16,12 +16,12 @@ export const REPAIR_COMMANDS: readonly CommandLine[] = [
     summary: 'move entries that a wrong clock put into the future back to the present',
     usage: 'repair-instants [--yes] [--json]',
     details: [
-      'Entries are ordered by their instants. After the database had a clock that was ahead, the entries of that time lie',
-      'in the future, and later entries of the same balances follow them there. Amounts, order and running balances do not',
-      'change; records such as transfers keep the times that they show. Writes wait while the command runs.',
-      'First make sure that the clock of the database is right. Without --yes the command only prints what it would do.',
+      'Entries are ordered by their timestamps. If the clock of the database was ahead, the entries of that time lie in the',
+      'future, and so do later entries of the same balances. Amounts, order and running balances do not change; records',
+      'such as transfers keep the times that they show. Writes wait while the command runs.',
+      'First make sure that the clock of the database is correct. Without --yes the command only prints what it would do.',
     ].join('\n'),
-    options: { yes: { help: 'the clock is right now: repair' } },
+    options: { yes: { help: 'confirm that the clock is correct, and repair' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);

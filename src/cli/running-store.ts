@@ -5,15 +5,15 @@ import { LIMITS } from '../limits.ts';
 const POLL_MS = 5;
 
 /**
- * True once every transaction that was writing at the time of the call has ended, false when one takes too long. Batches
- * are writers before they look at anything: those that saw what was there before a change are over then, and all others
- * see the change. So whoever changed something can say that it is in force.
+ * True once every transaction that was writing at the time of the call has ended; false if one takes too long. A batch
+ * gets its transaction id before it reads anything. So when this returns true, every batch that did not see a change made
+ * before the call has ended, and the change is in force.
  */
 export async function untilRunningEnded(
   database: Queryable,
   waitMs: number = LIMITS.statusWaitMs,
 ): Promise<boolean> {
-  // An id of its own: all that were given out before are below it. (A snapshot ends above the last one that is over.)
+  // A new transaction id, which is above all that were assigned before. (A snapshot ends above the last one that ended.)
   const [now] = await database.query<{ next: string }>('select pg_current_xact_id()::text as next');
   const deadline = performance.now() + waitMs;
   while (performance.now() < deadline) {

@@ -6,10 +6,10 @@ import { retryWaitingForParty } from '../settlement/engine-store.ts';
 import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
 import { untilRunningEnded } from './running-store.ts';
 
-/** Who may take part in transfers: an operator can stop a profile or an identity, and let it go on. */
+/** Commands that disable a profile or an identity, and enable it again. */
 type Subject = {
   readonly noun: 'profile' | 'identity';
-  /** What a disabled one cannot do. */
+  /** What disabling it means. */
   readonly meaning: string;
   /** False when there is none with that id. */
   set(database: Database, id: string, enabled: boolean): Promise<boolean>;
@@ -18,10 +18,10 @@ type Subject = {
 const PROFILE: Subject = {
   noun: 'profile',
   meaning: [
-    'A disabled profile takes part in nothing new: no transfers and withdrawals from or to it, no settlement',
-    'transactions and affirmations, no new ways to deposit. Deposits that arrive for it are kept in suspense.',
-    'Settlement transactions that are affirmed wait: they settle once the profile is enabled, or expire at the end',
-    'of their window. Withdrawals that are pending are paid.',
+    'A disabled profile cannot start anything new: no transfers or withdrawals from or to it, no settlement transactions',
+    'or affirmations, no new deposit addresses or instructions. Deposits that arrive for it are kept in suspense.',
+    'Affirmed settlement transactions wait: they settle once the profile is enabled, or expire at the end of their',
+    'window. Pending withdrawals are paid.',
   ].join('\n'),
   set: setProfile,
 };
@@ -54,7 +54,7 @@ function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLi
     json: true,
     async run(invocation) {
       const [id, extra] = invocation.positionals;
-      if (id === undefined || extra !== undefined) throw new UsageError(`Name one ${noun}_id.`);
+      if (id === undefined || extra !== undefined) throw new UsageError(`Expected one ${noun}_id.`);
       return withDatabase(invocation, async (database) => {
         if (!isId(id) || !(await set(database, id, enabled))) {
           throw new CommandError(`There is no ${noun} with the id "${id}".`);
@@ -66,7 +66,7 @@ function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLi
           { [`${noun}_id`]: id, disabled: !enabled, in_force: inForce },
           inForce
             ? done
-            : `${done} A transaction that began before is still running, and may not know of it.`,
+            : `${done} A transaction that began earlier is still running and may not see the change.`,
         );
         return 0;
       });

@@ -10,33 +10,33 @@ import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 
-/** The only reader of the environment. A bad value ends the start with one sentence that names the variable. */
+/** Read from the environment, here and nowhere else. A bad value is refused with one sentence that names the variable. */
 export type Config = {
   readonly mode: 'sandbox' | 'production';
   readonly host: string;
   readonly port: number;
-  /** Absent: the embedded server, in the data directory. */
+  /** Absent: the embedded server in the data directory. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
   /** Absent: the address that the service listens on. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
-  /** Seals the secrets of webhook endpoints. Absent: the sandbox makes one, production has no webhooks. */
+  /** Encrypts the secrets of webhook endpoints. Absent: the sandbox creates one, production has no webhooks. */
   readonly secretKey: Buffer | undefined;
   /** The register of networks that the rest was read with. */
   readonly networks: Networks;
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
-  /** Whether this node brings withdrawals further; one that does not only answers requests. */
+  /** Whether this node processes withdrawals and the notices of rails. */
   readonly workers: boolean;
-  /** How much faster than outside time passes for the sandbox's rails. */
+  /** How many times faster than real time the sandbox's rails run. */
   readonly sandboxSpeed: number;
-  /** Rent that one destination on SOLANA may cost in a day. */
+  /** Limit per day on the rent that is paid for one destination on SOLANA. */
   readonly rentLamportsPerDayMax: bigint;
-  /** Tokens of this issuer are accepted instead of our own. */
+  /** Tokens of this issuer are accepted in place of our own. */
   readonly externalIssuer: ExternalIssuer | undefined;
-  /** The process belongs to an `npx` or `npm start`, and ends with it. */
+  /** The process was started by `npx` or `npm start`, and ends with it. */
   readonly startedByNpm: boolean;
 };
 
@@ -45,33 +45,33 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export class ConfigError extends Error {}
 
-/** Every variable, for those who ask the command line; docs/operations.md has more to say about each. */
+/** Every variable, for the help of the command line. docs/operations.md describes them in full. */
 export const VARIABLES = {
-  PORT: 'port to listen on; 8080, 0 takes a free one',
-  HOST: 'address to listen on; 127.0.0.1',
-  FERRY_MODE: 'sandbox (unless set) or production',
-  DATABASE_URL: 'your PostgreSQL; without it an embedded one, which only the sandbox has',
-  FERRY_DATA_DIR: 'where the embedded database and sandbox.json are',
-  FERRY_PUBLIC_URL: 'the address that clients use; required in production',
-  FERRY_CONFIG: 'a JSON file with assets, fees, prices, an external token issuer',
-  FERRY_WORKERS: 'on (unless set), or off: leave withdrawals to other nodes',
-  FERRY_SANDBOX_SPEED: "how much faster than outside the sandbox's rails are; 600",
-  FERRY_SECRET_KEY: '32 bytes in base64 that seal webhook secrets; production has no webhooks without',
+  PORT: 'port to listen on (default 8080; 0 picks a free one)',
+  HOST: 'address to listen on (default 127.0.0.1)',
+  FERRY_MODE: 'sandbox (default) or production',
+  DATABASE_URL: 'your PostgreSQL; without it, the sandbox runs an embedded one',
+  FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
+  FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
+  FERRY_CONFIG: 'JSON file with assets, fees, prices and an external token issuer',
+  FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
+  FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
+  FERRY_SECRET_KEY: '32 bytes in base64 that encrypt webhook secrets; production has no webhooks without it',
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
 } as const satisfies Record<string, string>;
 
-/** The variable that somebody meant who gave it as an option: --port, --data-dir. */
+/** The variable that corresponds to an option such as --port or --data-dir. */
 export function variableLike(option: string): string | undefined {
   const name = option.replace(/^-+/, '').replaceAll('-', '_').toUpperCase();
   return Object.keys(VARIABLES).find((variable) => variable === name || variable === `FERRY_${name}`);
 }
 
-/** For help, which is given whatever else is wrong. */
+/** For the help texts, which must work even if the configuration is wrong. */
 export const isProduction = (env: Environment): boolean => env.FERRY_MODE === 'production';
 
 /**
- * Makes what is missing of the data directory as far as its first level: the rest can be made then. Node's own way to
- * make a whole path never ends where a directory is there and says that it is not, as /proc does.
+ * Creates the first missing directory of the path; the rest can be created below it later. The recursive mkdir of Node
+ * loops endlessly under directories such as /proc, which report that they do not exist.
  */
 export function checkDataDir(dataDir: string): void {
   let missing = dataDir;
@@ -81,10 +81,10 @@ export function checkDataDir(dataDir: string): void {
     mkdirSync(missing, { mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Another process was faster.
+    // Another process created it first.
     if (code === 'EEXIST') return;
     throw new ConfigError(
-      `FERRY_DATA_DIR ${dataDir} cannot be made (${code}): set it to a directory that the user running Ferry may write to.`,
+      `FERRY_DATA_DIR ${dataDir} cannot be created (${code}): set it to a directory that the user running Ferry may write to.`,
     );
   }
 }
@@ -115,7 +115,7 @@ function readPort(env: Environment): number {
 
 function readSpeed(env: Environment): number {
   const text = env.FERRY_SANDBOX_SPEED;
-  // A minute outside is a tenth of a second: three confirmations of BITCOIN take three seconds.
+  // A minute of real time takes a tenth of a second: three confirmations on BITCOIN take three seconds.
   if (text === undefined || text === '') return 600;
   const speed = /^[0-9]{1,7}$/.test(text) ? Number(text) : 0;
   if (speed < 1) throw new ConfigError(`FERRY_SANDBOX_SPEED must be a whole number from 1, not "${text}".`);
@@ -136,7 +136,7 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   if (text === undefined || text === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !protocols.includes(url.protocol)) {
-    // The value is not repeated: a database URL holds a password.
+    // The message does not repeat the value, because a database URL contains a password.
     throw new ConfigError(
       `${name} must be a URL that starts with ${protocols.map((one) => `${one}//`).join(' or ')}.`,
     );
@@ -144,7 +144,7 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   return text.replace(/\/+$/, '');
 }
 
-/** Ten token accounts. A destination that costs more closes them and keeps the rent. */
+/** The rent of ten token accounts. A destination that costs more per day closes the accounts and keeps the rent. */
 const RENT_LAMPORTS_PER_DAY_MAX = 20_392_800n;
 
 const SECRET_KEY_BYTES = 32;
@@ -153,29 +153,29 @@ function readSecretKey(env: Environment): Buffer | undefined {
   const text = env.FERRY_SECRET_KEY;
   if (text === undefined || text === '') return undefined;
   const key = Buffer.from(text, 'base64');
-  // The decoder skips what it does not know; and the value itself is not repeated.
+  // The decoder ignores invalid characters, so compare. The message does not repeat the value, which is secret.
   if (key.length !== SECRET_KEY_BYTES || key.toString('base64') !== text) {
     throw new ConfigError(
-      `FERRY_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes in base64, as "openssl rand -base64 32" makes them.`,
+      `FERRY_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes in base64, as printed by "openssl rand -base64 32".`,
     );
   }
   return key;
 }
 
-/** What FERRY_CONFIG names; without it, what changes nothing. */
+/** The content of the file that FERRY_CONFIG names; without a file, an empty object. */
 function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
   if (path === undefined || path === '') return {};
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    // The parser quotes what it stumbled over, with its line breaks.
+    // The parser quotes the text around the error, including line breaks.
     const reason = (error as Error).message.replace(/\s+/g, ' ');
     throw new ConfigError(`FERRY_CONFIG must name a readable JSON file: ${reason}.`);
   }
 }
 
-/** What the file's parts complain about, as one sentence. */
+/** Turns an error about the file into one sentence. */
 function fromFile<Value>(create: () => Value): Value {
   try {
     return create();
@@ -186,13 +186,13 @@ function fromFile<Value>(create: () => Value): Value {
 
 function readPrices({ prices }: ConfigFile, mode: Config['mode'], assets: Assets): PriceSource {
   if (prices === undefined) return createPriceTable(mode === 'sandbox' ? SANDBOX_PRICES : {});
-  // A price of something that is not there is a typo, and then the asset that was meant has none.
+  // A price for an unknown asset is a typo, which would leave the intended asset without a price.
   const unknown = Object.keys(prices).find((code) => assets.find(code) === undefined);
   if (unknown !== undefined) throw new Error(`prices.${unknown} must name a configured asset`);
   return createPriceTable(prices);
 }
 
-/** Started as `npm start`, `npx ferry` or `npx node`. Whoever daemonizes Ferry with another tool of npx is not meant. */
+/** Started as `npm start`, `npx ferry` or `npx node`, but not by a process manager that was started with npx. */
 function isStartedByNpm({
   npm_lifecycle_event: event,
   npm_lifecycle_script: script = '',
@@ -225,7 +225,7 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     databaseUrl,
     dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),
     publicUrl,
-    // A newcomer sees the welcome, not its log; an operator sees the log.
+    // The sandbox prints a welcome instead of its log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
     secretKey: readSecretKey(env),
     networks,

@@ -84,18 +84,21 @@ it('says its version', async () => {
 
 describe('a wrong call', () => {
   it.each([
-    [['frob'], 'There is no command "frob". Try: ferry --help'],
-    [['customer', 'frob'], 'There is no command "customer frob". Try: ferry customer --help'],
-    [['--frob'], 'There is no command "--frob". Try: ferry --help'],
+    [['frob'], 'Unknown command "frob". Try: ferry --help'],
+    [['customer', 'frob'], 'Unknown command "customer frob". Try: ferry customer --help'],
+    [['--frob'], 'Unknown command "--frob". Try: ferry --help'],
     [['verify', '--frob'], "Unknown option '--frob'. Try: ferry verify --help"],
     [['serve', '--json'], "Unknown option '--json'. Try: ferry serve --help"],
-    [['serve', '--port', '1'], "Unknown option '--port': set the variable PORT. Try: ferry serve --help"],
+    [
+      ['serve', '--port', '1'],
+      "Unknown option '--port'. Set the environment variable PORT instead. Try: ferry serve --help",
+    ],
     [
       ['customer', 'list', '--data-dir=x'],
-      "Unknown option '--data-dir': set the variable FERRY_DATA_DIR. Try: ferry customer list --help",
+      "Unknown option '--data-dir'. Set the environment variable FERRY_DATA_DIR instead. Try: ferry customer list --help",
     ],
-    [['serve', 'now'], '"now" is not expected here. Try: ferry serve --help'],
-    [['customer', 'list', 'all'], '"all" is not expected here. Try: ferry customer list --help'],
+    [['serve', 'now'], 'Unexpected argument "now". Try: ferry serve --help'],
+    [['customer', 'list', 'all'], 'Unexpected argument "all". Try: ferry customer list --help'],
     [['customer', 'create'], '--name is required. Try: ferry customer create --help'],
     [
       ['customer', 'create', '--name'],
@@ -107,10 +110,10 @@ describe('a wrong call', () => {
     ],
     [['customer', 'create', '--name', ''], '--name is required. Try: ferry customer create --help'],
     [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
-    [['client', 'disable'], 'Name one client_id. Try: ferry client disable --help'],
-    [['client', 'disable', 'one', 'two'], 'Name one client_id. Try: ferry client disable --help'],
-    [['profile', 'disable'], 'Name one profile_id. Try: ferry profile disable --help'],
-    [['identity', 'enable', 'one', 'two'], 'Name one identity_id. Try: ferry identity enable --help'],
+    [['client', 'disable'], 'Expected one client_id. Try: ferry client disable --help'],
+    [['client', 'disable', 'one', 'two'], 'Expected one client_id. Try: ferry client disable --help'],
+    [['profile', 'disable'], 'Expected one profile_id. Try: ferry profile disable --help'],
+    [['identity', 'enable', 'one', 'two'], 'Expected one identity_id. Try: ferry identity enable --help'],
   ])(
     'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
     async (args, sentence) => {
@@ -122,7 +125,7 @@ describe('a wrong call', () => {
   it('of demo, before there is a sandbox, says what to do', async () => {
     expectSentence(await ferry('demo'), {
       code: 1,
-      sentence: `${dataDir}/sandbox.json is not there: start the sandbox first, with npm start.`,
+      sentence: `${dataDir}/sandbox.json does not exist: start the sandbox first, with npm start.`,
     });
   });
 });
@@ -141,12 +144,12 @@ describe('where there is no database', () => {
   ])('ferry %j says so and makes none', async (args) => {
     expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
       code: 1,
-      sentence: `There is no database in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL to where your service has it.`,
+      sentence: `No database found in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL as for your service.`,
     });
     expect(existsSync(mistyped)).toBe(false);
   });
 
-  // Making a directory there answers that its parent is not there; trying again and again would never end.
+  // mkdir fails there because the parent does not exist, although it does; a loop that creates parents would not end.
   it
     .runIf(process.platform === 'linux')
     .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
@@ -155,7 +158,7 @@ describe('where there is no database', () => {
       expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
         code: 1,
         sentence:
-          'FERRY_DATA_DIR /proc/x/y cannot be made (ENOENT): set it to a directory that the user running Ferry may write to.',
+          'FERRY_DATA_DIR /proc/x/y cannot be created (ENOENT): set it to a directory that the user running Ferry may write to.',
       });
     },
   );

@@ -110,7 +110,7 @@ describe('three nodes that start together on an empty database of the operator',
     expect(await runFerry([...asked, '--scope', 'sandbox:simulate'], env)).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'The scope "sandbox:simulate" is only for the sandbox: production simulates nothing.\n',
+      stderr: 'The scope "sandbox:simulate" exists in the sandbox only.\n',
     });
   });
 
@@ -165,14 +165,14 @@ describe('three nodes that start together on an empty database of the operator',
     ]);
     const demo = await runFerry(['demo'], env);
     expect(demo).toMatchObject({ code: 1, stdout: '' });
-    expect(demo.stderr).toMatch(/sandbox\.json is not there/);
+    expect(demo.stderr).toMatch(/sandbox\.json does not exist/);
   });
 
   it('can be verified from the command line', async () => {
     const { code, stdout } = await runFerry(['verify'], env);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'The ledger is sound: 0 entries on 0 balances, no violations.\n',
+      stdout: 'The ledger is sound: 0 entries across 0 balances, no violations.\n',
     });
   });
 

@@ -286,7 +286,7 @@ describe('a command of a newer release', () => {
     const plan = await runFerry(['migrate', '--plan', '--json'], over);
     expect(JSON.parse(plan.stdout)).toEqual({ pending: [{ name, online }] });
     expect((await runFerry(['migrate', '--plan'], over)).stdout).toBe(
-      `Would apply:\n${name}  ${online ? 'online' : 'stops the nodes that run'}\n`,
+      `Would apply:\n${name}  ${online ? 'online' : 'running nodes stop using the database'}\n`,
     );
     expect(await versions()).toBe(known - 1);
 
