@@ -25,6 +25,6 @@ export const RAIL_CONTRADICTION = {
   rail: 'BITCOIN',
   reported: 'COMPLETED',
   recorded: 'FAILED',
-  detail: 'BITCOIN confirmed the payment 3 times.',
+  detail: '3 confirmations on BITCOIN.',
   created_at: EXAMPLE_AT,
 } as const;
