@@ -37,7 +37,7 @@ it('stopping waits for the turn in progress, begins no other one, and ends a fir
   await entered.promise;
   const stopping = loop.stop();
   expect(loop.isRunning()).toBe(false);
-  expect(await Promise.race([stopping.then(() => 'stopped'), 'waits'])).toBe('waits');
+  expect(await Promise.race([stopping.then(() => 'stopped'), Promise.resolve('waits')])).toBe('waits');
   gate.resolve(0);
   await stopping;
 });

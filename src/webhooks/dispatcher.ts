@@ -70,13 +70,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let isFailing = false;
   let closed: Promise<void> | undefined;
 
-  function start(token: string, claim: Claim): void {
-    const runner = startRunner(forRunners, { ...claim, token });
-    runners.set(claim.endpointId, runner);
+  function start(token: string, claimed: Claim): void {
+    const { endpointId, customerId } = claimed;
+    const runner = startRunner(forRunners, { ...claimed, token });
+    runners.set(endpointId, runner);
     void runner.ended.then(() => {
-      runners.delete(claim.endpointId);
+      runners.delete(endpointId);
       // Events may have come while the lease was being released.
-      wake([claim.customerId]);
+      wake([customerId]);
     });
   }
 
@@ -159,7 +160,7 @@ function createWanted(pollMs: number) {
     take(isWoken: boolean): string[] | undefined {
       // Wake-ups in quick succession must not keep it from looking at everything that is due.
       const isAll = wanted === 'all' || !isWoken || performance.now() - lookedAtAllMs >= pollMs;
-      const taken = isAll ? undefined : [...wanted];
+      const taken = isAll ? undefined : Array.from(wanted);
       if (isAll) lookedAtAllMs = performance.now();
       wanted = new Set();
       return taken;

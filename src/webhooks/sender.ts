@@ -107,13 +107,13 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
   }
   return {
     allowedAddresses,
-    lookup(host, options, callback) {
+    lookup(host, options, done) {
       allowedAddresses(host).then(
         (found) => {
-          if (options.all === true) callback(null, found);
-          else callback(null, found[0]!.address, found[0]!.family);
+          if (options.all === true) done(null, found);
+          else done(null, found[0]!.address, found[0]!.family);
         },
-        (error: NodeJS.ErrnoException) => callback(error, ''),
+        (error: NodeJS.ErrnoException) => done(error, ''),
       );
     },
     watch(request) {
