@@ -10,6 +10,6 @@ export const WEBHOOK_PROBLEMS: ProblemExamples = {
   'already-exists': (route) => refIdTaken(route, 'url'),
   'invalid-state': ({ operationId }) =>
     operationId === 'replayWebhookDelivery'
-      ? new Problem('invalid-state', 'The delivery is still being tried.', { status: 'PENDING' })
+      ? new Problem('invalid-state', 'The delivery is still pending.', { status: 'PENDING' })
       : unreadableSecret(),
 };
