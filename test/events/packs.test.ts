@@ -186,7 +186,7 @@ describe('a batch with more events than ids have room for', () => {
 
   it('is refused when one command has them, and says why', async () => {
     const customerId = newId();
-    await expect(path.submit(emit(customerId, many(65_536)))).rejects.toThrow('a batch with 65536 events');
+    await expect(path.submit(emit(customerId, many(65_536)))).rejects.toThrow('a batch has 65536 events');
     await path.submit(emit(customerId, many(65_535)));
     expect(await countOf(customerId)).toBe(65_535n);
   });

@@ -126,7 +126,7 @@ describe('a FERRY_SECRET_KEY that did not seal the secrets of the database', () 
         expect(answer.status).toBe(409);
         expect(answer.body).toMatchObject({
           type: expect.stringMatching(/\/invalid-state$/),
-          detail: expect.stringContaining('rotate'),
+          detail: expect.stringContaining('Rotate the secret'),
           meta: { status: 'SECRET_UNREADABLE' },
         });
       }
