@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  environment,
   type Finished,
   isRunning,
   makeDataDir,
+  nodeEnvironment,
   removeDataDir,
   runFerry,
   serverPid,
@@ -50,7 +50,7 @@ describe("on the machine's own node", () => {
     output: () => string;
   } {
     const child = spawn(node, [FERRY, ...args], {
-      env: environment(env),
+      env: nodeEnvironment(env),
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     children.push(child);
@@ -121,7 +121,7 @@ describe('the end of ferry serve', () => {
   });
 
   it('may come while it starts: nothing is left behind', async () => {
-    const child = spawn(process.execPath, [FERRY, 'serve'], { env: environment(env), stdio: 'ignore' });
+    const child = spawn(process.execPath, [FERRY, 'serve'], { env: nodeEnvironment(env), stdio: 'ignore' });
     const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
     await expect.poll(() => serverPid(dataDir), { interval: 1 }).toBeDefined();
     child.kill('SIGTERM');

@@ -8,11 +8,11 @@ import { LIMITS } from '../../src/limits.ts';
 import { refuseConnections } from '../support/closed-socket.ts';
 import { createTestDatabase } from '../support/database.ts';
 import {
-  environment,
   type FerryProcess,
   isRunning,
   logOf,
   makeDataDir,
+  nodeEnvironment,
   removeDataDir,
   sandboxOf,
   serverPid,
@@ -31,7 +31,7 @@ function start(command: string, args: readonly string[], env: Record<string, str
   const { HOME = '' } = process.env;
   const child = spawn(command, args, {
     cwd: ROOT,
-    env: environment({ HOME, LOG_LEVEL: 'info', ...env }),
+    env: nodeEnvironment({ HOME, LOG_LEVEL: 'info', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

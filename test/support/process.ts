@@ -25,9 +25,14 @@ export function makeDataDir(): string {
 }
 
 /** Nothing of this process's own environment but the search path, and any free port. */
-export function environment(env: Record<string, string>): Record<string, string> {
+function environment(env: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
-  return { PATH, PORT: '0', NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...env };
+  return { PATH, PORT: '0', ...env };
+}
+
+/** The same for a process that serves until it is stopped. */
+export function nodeEnvironment(env: Record<string, string>): Record<string, string> {
+  return { ...environment(env), NODE_OPTIONS: `--import=${PATIENT_NODE}` };
 }
 
 /** A command that ends by itself. */
@@ -45,7 +50,7 @@ export async function startFerry(
   command: readonly string[] = [FERRY, 'serve'],
 ): Promise<FerryProcess> {
   const child = spawn(process.execPath, command, {
-    env: environment(env),
+    env: nodeEnvironment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
