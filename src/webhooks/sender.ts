@@ -107,13 +107,13 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
   }
   return {
     allowedAddresses,
-    lookup(host, options, done) {
+    lookup(host, options, tell) {
       allowedAddresses(host).then(
         (found) => {
-          if (options.all === true) done(null, found);
-          else done(null, found[0]!.address, found[0]!.family);
+          if (options.all === true) tell(null, found);
+          else tell(null, found[0]!.address, found[0]!.family);
         },
-        (error: NodeJS.ErrnoException) => done(error, ''),
+        (error: NodeJS.ErrnoException) => tell(error, ''),
       );
     },
     watch(request) {
