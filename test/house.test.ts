@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -281,6 +281,35 @@ describe('an installation without development dependencies', () => {
       needed.push(...more.filter((one) => !needed.includes(one)));
     }
     expect(needed.filter((name) => packages[`node_modules/${name}`]?.dev === true)).toEqual([]);
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  const text = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8');
+
+  it('names every folder and every file directly under src', () => {
+    const map = /^src\/\n((?: {2}.*\n)+)/m.exec(text)![1]!;
+    const entries = [...map.matchAll(/^ {2}(\S+)/gm)].map((match) => match[1]!);
+    const files = sources.map(({ path }) => path).filter((path) => folderOf(path) === '');
+    expect(entries.sort()).toEqual([...folders.map((folder) => `${folder}/`), ...files].sort());
+  });
+
+  it('names only files that exist', () => {
+    const named = [...text.matchAll(/`(src\/[\w./-]+\.ts)`/g)].map((match) => match[1]!);
+    expect(named.length).toBeGreaterThan(30);
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  });
+
+  it('walks on: no walk comes back to a file that it has left', () => {
+    const walks = text
+      .slice(text.indexOf('## Walks'), text.indexOf('## The ledger'))
+      .split('\n### ')
+      .slice(1);
+    expect(walks).toHaveLength(3);
+    for (const walk of walks) {
+      const passed = [...walk.matchAll(/`(src\/[\w./-]+\.ts)`/g)].map((match) => match[1]!);
+      expect(passed.filter((path, index) => passed.indexOf(path) !== index)).toEqual([]);
+    }
   });
 });
 

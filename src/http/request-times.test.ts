@@ -8,7 +8,7 @@ it('request times are shown exactly as the library would show them', async () =>
   const library = new Registry();
   const histogram = new Histogram({
     name: 'ferry_http_request_seconds',
-    help: 'Time to answer, by route, method and status',
+    help: 'Duration of requests, by route, method and status',
     labelNames: ['route', 'method', 'status'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers: [library],

@@ -33,6 +33,10 @@ import {
 type Shown = Static<typeof DeliveryShape>;
 const present = (row: DeliveryWithEvent): Shown => presentDelivery(row) as Shown;
 
+export function stillPending(): Problem {
+  return new Problem('invalid-state', 'The delivery is still pending.', { status: 'PENDING' });
+}
+
 export function deliveryRoutes(dependencies: WebhookDependencies): Route[] {
   return [...listRoutes(dependencies), ...replayRoutes(dependencies), testRoute(dependencies)];
 }
@@ -100,9 +104,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const delivery = await findDelivery(database, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
-        if (delivery.status === 'PENDING') {
-          throw new Problem('invalid-state', 'The delivery is still pending.', { status: 'PENDING' });
-        }
+        if (delivery.status === 'PENDING') throw stillPending();
         const id = await replayDelivery(database, delivery.id);
         changed(caller.customerId);
         return { body: present((await findDelivery(database, endpoint, id))!) };

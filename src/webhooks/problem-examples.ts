@@ -1,7 +1,8 @@
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
+import { notFound } from '../kernel/problem.ts';
 import { type ProblemExamples, refIdTaken } from '../kernel/problem-examples.ts';
 import { tooManyEndpoints } from './commands.ts';
+import { stillPending } from './delivery-routes.ts';
 import { switchedOff, unreadableSecret } from './routes.ts';
 
 export const WEBHOOK_PROBLEMS: ProblemExamples = {
@@ -9,7 +10,5 @@ export const WEBHOOK_PROBLEMS: ProblemExamples = {
   'not-found': () => notFound('webhook', EXAMPLE_IDS.webhook),
   'already-exists': (route) => refIdTaken(route, 'url'),
   'invalid-state': ({ operationId }) =>
-    operationId === 'replayWebhookDelivery'
-      ? new Problem('invalid-state', 'The delivery is still pending.', { status: 'PENDING' })
-      : unreadableSecret(),
+    operationId === 'replayWebhookDelivery' ? stillPending() : unreadableSecret(),
 };

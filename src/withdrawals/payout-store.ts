@@ -30,11 +30,11 @@ export type ListedContradiction = Contradiction & { readonly id: string; readonl
 /** One page of the contradictions of all customers: for operators. */
 export function listContradictions(database: Queryable, page: Page): Promise<Found<ListedContradiction>> {
   const table = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c)`;
-  const selected = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
+  const shown = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
     c.detail, c.at_ns as "atNs"`;
   const parameters = createParameters();
   const lanes = [{ where: 'true' }];
-  return selectPage(database, page, { table, alias: 'c', columns: selected, parameters, lanes, filters: [] });
+  return selectPage(database, page, { table, alias: 'c', columns: shown, parameters, lanes, filters: [] });
 }
 
 function keyParts(key: string): { day: number; destination: string } {
