@@ -56,14 +56,14 @@ function checkVersion(site: Site): void {
   const file = join(site.clusterDir, 'PG_VERSION');
   if (!existsSync(file)) {
     throw new EmbeddedError(
-      `The directory ${site.clusterDir} holds files but no PostgreSQL database: move it away, ` +
+      `The directory ${site.clusterDir} contains files but no PostgreSQL database: move it away, ` +
         'or set FERRY_DATA_DIR to another directory.',
     );
   }
   const version = readFileSync(file, 'utf8').trim();
   if (version !== site.binaries.majorVersion) {
     throw new EmbeddedError(
-      `The database in ${site.clusterDir} was made by PostgreSQL ${version} and this is PostgreSQL ` +
+      `The database in ${site.clusterDir} was created by PostgreSQL ${version}, but this is PostgreSQL ` +
         `${site.binaries.majorVersion}: move it over with pg_dump, or set FERRY_DATA_DIR to another directory.`,
     );
   }
