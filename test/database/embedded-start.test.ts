@@ -96,14 +96,14 @@ describe('refusing', () => {
     const dataDir = makeDir();
     mkdirSync(join(dataDir, 'postgres'));
     writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '17\n');
-    await expect(start(dataDir)).rejects.toThrow(/was made by PostgreSQL 17 and this is PostgreSQL 18/);
+    await expect(start(dataDir)).rejects.toThrow(/was created by PostgreSQL 17, but this is PostgreSQL 18/);
   });
 
   test('a directory with something else in it is refused', async () => {
     const dataDir = makeDir();
     mkdirSync(join(dataDir, 'postgres'));
     writeFileSync(join(dataDir, 'postgres', 'holiday.jpg'), '');
-    await expect(start(dataDir)).rejects.toThrow(/holds files but no PostgreSQL database/);
+    await expect(start(dataDir)).rejects.toThrow(/contains files but no PostgreSQL database/);
   });
 
   test('a setting that PostgreSQL does not know fails with its own words', async () => {
