@@ -175,7 +175,7 @@ describe('whether npm started the process, and ends it', () => {
     ['npx node start.ts', 'npx', "'node'", true],
     ['a tool of npx that starts daemons', 'npx', "'pm2' start", false],
     ['a script that starts the service and ends', 'deploy', 'sh deploy.sh', false],
-  ])('is told from the variables of npm: %s', (_title, event, script, expected) => {
+  ])('is recognised by the variables of npm: %s', (_title, event, script, expected) => {
     const env = { npm_lifecycle_event: event, npm_lifecycle_script: script };
     expect(readConfig(env).startedByNpm).toBe(expected);
     expect(readConfig({}).startedByNpm).toBe(false);

@@ -53,8 +53,8 @@ function refuseNumericArray(): never {
 export const PLANNER = '-c enable_seqscan=off -c jit=off';
 
 /**
- * Statements of the write path have one good plan each, whatever their arrays hold. Making it anew for every batch
- * costs the server 330 µs, more than all the rows of a lone transfer. Pages of lists depend on their values.
+ * Statements of the write path have one good plan each, whatever their arrays hold. Planning them for every batch costs
+ * the server 330 µs, more than all the rows of a single transfer. Plans for pages of lists depend on their values.
  */
 export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
@@ -75,7 +75,7 @@ export function destroy(client: pg.ClientBase): void {
   (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
 }
 
-/** Nobody waits for ever for a server that accepts a connection and then says nothing. */
+/** Bounded: a server may accept a connection and then never answer. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
   const ask = async (text: string): Promise<object[]> => {
     const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };

@@ -25,7 +25,7 @@ export type Reached = { readonly address: DatabaseAddress; leave(): Promise<void
 const DATABASE = 'ferry';
 /** A service that was just killed may hold the lock until the server has noticed. */
 const OWNER_WAIT_MS = 3_000;
-/** Times the server is started anew because its last user of before was just stopping it. */
+/** How often the server is started again because its previous user was just stopping it. */
 const JOIN_ATTEMPTS_MAX = 5;
 
 /** Connections that change no row of the ledger, and so hold no schema lock: they migrate, or hold other locks. */

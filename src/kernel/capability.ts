@@ -32,5 +32,5 @@ export type Capability = {
 
 /** Operations of several capabilities stand in this group. */
 export const OPERATOR_TAG = {
-  Operator: 'For whoever runs the service: across all customers.',
+  Operator: 'For the operator of the service: across all customers.',
 } as const;

@@ -1,6 +1,6 @@
 /**
- * Tells others in the same process that something happened. A signal is a hint and never carries state: whoever misses
- * one finds the same facts in the database. It lets a part of the service be built before those that listen to it.
+ * Tells others in the same process that something happened. A signal is a hint and never carries state: a listener
+ * that misses one finds the same facts in the database. It lets a part of the service be built before those that listen to it.
  */
 export type Signal<Value> = {
   send(value: Value): void;
