@@ -19,7 +19,7 @@ function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): 
  * Deposits that arrived, by the keys of `keysOf`. If two nodes find that a deposit is new, the unique indexes let one of
  * them write it; the other one retries and finds it.
  */
-export const arrivals: Table<ArrivalRecord> = {
+export const arrivalRecords: Table<ArrivalRecord> = {
   name: 'arrivals',
   /** Only the part of the union whose parameters are not null finds rows. Each part has its own index. */
   async load(tx, keys) {

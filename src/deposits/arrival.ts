@@ -24,7 +24,7 @@ import { clearingAccount } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
-import type { DepositOwner } from './way.ts';
+import type { DepositOwner } from './target.ts';
 
 /** A deposit that could not be credited; an operator has to look. */
 export type SuspenseDeposit = {
@@ -51,7 +51,7 @@ export type ArrivalTables = {
   readonly profiles: Table<ProfileFacts>;
   readonly newTransfers: Table<Transfer>;
   readonly suspenseDeposits: Table<SuspenseDeposit>;
-  readonly arrivals: Table<ArrivalRecord>;
+  readonly arrivalRecords: Table<ArrivalRecord>;
 };
 
 export type Arrival =
@@ -66,7 +66,7 @@ export type Taken =
 /** What the ledger needs of a deposit. */
 type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
-function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
+function originFields(arrived: ArrivedDeposit, price: string | undefined) {
   if (!('txHash' in arrived)) return { memo: arrived.memoId };
   return {
     cryptoNetwork: arrived.rail,
@@ -112,7 +112,7 @@ function depositOf(
 /** The row that makes a deposit arrive once. It is written under both keys, so that later commands of the batch find it. */
 function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
   const record = recordOf(arrived, became);
-  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivals, key, record));
+  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivalRecords, key, record));
 }
 
 function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTables): Decision<Taken> {
@@ -181,9 +181,9 @@ function unbookable({ asset, amountUnits }: Value, assets: Assets): string | und
  */
 function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): ArrivalRecord | undefined {
   const { own, whole } = keysOf(arrived);
-  const same = view.row(tables.arrivals, own);
+  const same = view.row(tables.arrivalRecords, own);
   if (same !== undefined || whole === undefined) return same;
-  const all = view.row(tables.arrivals, whole);
+  const all = view.row(tables.arrivalRecords, whole);
   return all?.output === null ? all : undefined;
 }
 
@@ -208,7 +208,7 @@ export function arrivalCommand(
   return {
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: [
-      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivals, key)),
+      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivalRecords, key)),
       ...(owner === undefined ? [] : [read(profiles, owner.profileId)]),
     ],
     decide(view) {
@@ -227,7 +227,7 @@ export function arrivalCommand(
       }
       const transfer = {
         ...depositOf(id, type, arrived, owner, feeUnits, view.recordedAt),
-        ...wayFields(arrived, price),
+        ...originFields(arrived, price),
       };
       return credit(transfer, arrived, tables);
     },

@@ -2,7 +2,7 @@ import { type FieldError, invalidRequest } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import { normalisedMemo } from './way.ts';
+import { normalisedMemo } from './target.ts';
 
 /** The identity of a deposit. The table `arrivals` has one row for each deposit. */
 

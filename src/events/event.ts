@@ -1,13 +1,13 @@
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
 /** The place of an event in the feed: the position of its group, and its line in the group. */
-export type Place = { readonly position: bigint; readonly line: number };
+export type FeedPlace = { readonly position: bigint; readonly line: number };
 
 /** After every event of a position. */
 export const LINE_MAX = 2_147_483_647;
-export const FEED_START: Place = { position: 0n, line: LINE_MAX };
+export const FEED_START: FeedPlace = { position: 0n, line: LINE_MAX };
 
-export function isAfter(one: Place, other: Place): boolean {
+export function isAfter(one: FeedPlace, other: FeedPlace): boolean {
   return one.position > other.position || (one.position === other.position && one.line > other.line);
 }
 
@@ -37,7 +37,7 @@ export type StoredEvent = {
 };
 
 /** An event with its place in the feed. */
-export type FeedEvent = Place & StoredEvent;
+export type FeedEvent = FeedPlace & StoredEvent;
 
 /** As users see it in answers, streams and webhooks, as JSON. The resource is stored as JSON; the rest needs no escaping. */
 export function eventText(event: StoredEvent): string {

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { FEED_START, type FeedEvent, isAfter, LINE_MAX, type Place } from './event.ts';
+import { FEED_START, type FeedEvent, type FeedPlace, isAfter, LINE_MAX } from './event.ts';
 import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.ts';
 import { findEvents, named, nextGroups, type Portion, type Sought } from './group-store.ts';
 import { unpackEvents } from './pack.ts';
@@ -60,7 +60,7 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
 }
 
 /** A place such that no event up to it is as late as `at`. */
-export async function placeBefore(database: Queryable, at: Instant): Promise<Place> {
+export async function placeBefore(database: Queryable, at: Instant): Promise<FeedPlace> {
   const [row] = await database.query<{ position: bigint }>(
     'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',
     [at],
@@ -80,7 +80,7 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
 export type FeedPage = {
   readonly events: readonly FeedEvent[];
   /** Everything up to here was read. */
-  readonly next: Place;
+  readonly next: FeedPlace;
   readonly hasMore: boolean;
 };
 
@@ -103,7 +103,7 @@ async function searchFeed(
   database: Queryable,
   customerId: string,
   filter: Sought,
-  start: Place,
+  start: FeedPlace,
   { limit, scanMax }: Bounds,
 ): Promise<FeedPage> {
   const isFound = filter.ids !== undefined || filter.resourceIds !== undefined;
@@ -137,7 +137,7 @@ async function searchFeed(
   }
 }
 
-function placeOf({ position, line }: Place): Place {
+function placeOf({ position, line }: FeedPlace): FeedPlace {
   return { position, line };
 }
 
@@ -149,7 +149,7 @@ export async function readFeed(
   database: Queryable,
   customerId: string,
   filter: FeedFilter,
-  start: Place,
+  start: FeedPlace,
   bounds: Bounds,
 ): Promise<FeedPage> {
   let after = start;

@@ -3,7 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import { createParameters, type Parameters } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { batchOf, eventId, lineOf, type Place, type StoredEvent } from './event.ts';
+import { batchOf, eventId, type FeedPlace, lineOf, type StoredEvent } from './event.ts';
 import { type FeedFilter, lowerBounds } from './filter.ts';
 import { type PackedEvent, unpackEvents } from './pack.ts';
 import { likePattern } from './types.ts';
@@ -59,7 +59,7 @@ export function nextGroups(
   database: Queryable,
   customerId: string,
   filter: Sought,
-  after: Place,
+  after: FeedPlace,
   { groupsMax, linesMax }: Portion,
 ): Promise<ReadGroup[]> {
   const parameters = createParameters([customerId, after.position, after.line]);

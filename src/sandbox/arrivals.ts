@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Arrivals } from '../deposits/arrivals.ts';
 import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { SuspenseDepositShape } from '../deposits/schema.ts';
-import { kindOfNetwork } from '../deposits/way.ts';
+import { kindOfNetwork } from '../deposits/target.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';

@@ -48,7 +48,7 @@ export function createJournal(
 ): RailJournal & { plan(notices: readonly TimedNotice[]): Promise<void> } {
   return {
     plan: (notices) => plan(database, notices),
-    arrive: (request, now, notices) =>
+    receive: (request, now, notices) =>
       database.transaction(async (tx) => {
         const [entry] = await tx.query<JournalEntry>(
           `insert into sandbox_payments as p (rail, key, asset, amount_units, destination, behaviour, requests,

@@ -28,7 +28,7 @@ export type TimedNotice = { readonly dueAtNs: Instant; readonly notice: Notice }
 
 export type RailJournal = {
   /** Records a request. The first one creates the entry and plans its notices; later ones are only counted. */
-  arrive(request: JournalRequest, now: Instant, notices: readonly TimedNotice[]): Promise<JournalEntry>;
+  receive(request: JournalRequest, now: Instant, notices: readonly TimedNotice[]): Promise<JournalEntry>;
   /** Counts a request that was lost or not accepted. Returns the count, including this request. */
   turnAway(request: JournalRequest): Promise<number>;
   find(rail: RailName, key: string): Promise<JournalEntry | undefined>;

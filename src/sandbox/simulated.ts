@@ -158,7 +158,7 @@ function createSimulatedRail(facts: RailFacts, { journal, now, speed }: World, r
         return { kind: 'failed', meaning: 'retry', reason: `The ${name} rail is unavailable.` };
       }
       const at = now();
-      const entry = await journal.arrive(request, at, plannedNotices(facts, request, at, speed));
+      const entry = await journal.receive(request, at, plannedNotices(facts, request, at, speed));
       if (behaviour === 'timeout' && entry.requests === 1) return silence(signal);
       const state = stateOf(facts, entry, at, speed);
       if (state.kind === 'failed') return { kind: 'failed', meaning: 'final', reason: state.reason };

@@ -16,12 +16,12 @@ export type TransferTables = {
   readonly newTransfers: Table<Transfer>;
 };
 
-export type Operation = 'PLATFORM' | 'INTERNAL' | 'FIAT_WITHDRAWAL' | 'CRYPTO_WITHDRAWAL' | 'DEPOSIT';
+export type TransferOperation = 'PLATFORM' | 'INTERNAL' | 'FIAT_WITHDRAWAL' | 'CRYPTO_WITHDRAWAL' | 'DEPOSIT';
 
 /** The operation is part of the comparison: the same fields sent to another operation are a different request. */
 export function transferKey(
   customerId: string,
-  operation: Operation,
+  operation: TransferOperation,
   resourceId: string,
   request: { readonly ref_id?: string; readonly [name: string]: unknown },
 ): IdempotencyKey | undefined {

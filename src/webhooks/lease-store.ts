@@ -2,7 +2,7 @@ import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import { eventText, type FeedEvent, isAfter, type Place } from '../events/event.ts';
+import { eventText, type FeedEvent, type FeedPlace, isAfter } from '../events/event.ts';
 import { readFeed } from '../events/feed-store.ts';
 import { newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
@@ -137,7 +137,7 @@ export async function pendingDeliveries(database: Queryable, endpointId: string)
   }));
 }
 
-type Cursor = Place & {
+type Cursor = FeedPlace & {
   generation: bigint;
   replayFromNs: bigint | null;
   replayUntilPosition: bigint | null;
@@ -168,7 +168,8 @@ export function fanOut(
       cursor.replayUntilPosition === null
         ? undefined
         : { position: cursor.replayUntilPosition, line: cursor.replayUntilLine! };
-    const isReplayed = (event: Place): boolean => replayUntil !== undefined && !isAfter(event, replayUntil);
+    const isReplayed = (event: FeedPlace): boolean =>
+      replayUntil !== undefined && !isAfter(event, replayUntil);
     const wanted = page.events.filter((event) => !isReplayed(event) || event.atNs >= cursor.replayFromNs!);
     const ids = wanted.map(newId);
     await Promise.all([
@@ -196,7 +197,7 @@ async function insertDeliveries(
   endpoint: Endpoint,
   events: readonly FeedEvent[],
   ids: readonly string[],
-  isReplayed: (event: Place) => boolean,
+  isReplayed: (event: FeedPlace) => boolean,
   nowMs: number,
 ): Promise<void> {
   if (events.length === 0) return;

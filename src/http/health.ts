@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { unavailable } from '../kernel/problem.ts';
 
 /** For operators: liveness, readiness and metrics. */
-export function operationsExtension(options: {
+export function healthExtension(options: {
   readonly database: Database;
   readonly registry: Registry;
   isReady(): boolean;
