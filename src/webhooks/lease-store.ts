@@ -13,10 +13,10 @@ import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
 
 /**
- * Which node delivers to which endpoint. Only the node that has the lease delivers, so keeping the order needs no locks.
- * When the node dies, the lease runs out, and another node continues from what is recorded. Leases use the database's
- * clock, retries the clock that is passed in. A stored time further in the future than any delay allows was written by a
- * clock that was ahead, before the database failed over or its clock was set back: it is ignored.
+ * Which node delivers to which endpoint. Only the node that has the lease delivers, so deliveries stay in order without
+ * locks. If the node crashes, the lease expires, and another node continues from what is recorded. Leases use the
+ * database's clock, retries the clock that is passed in. A stored time that is further in the future than any delay allows
+ * was written by a clock that was ahead, before the database failed over or its clock was corrected: it is ignored.
  */
 const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
@@ -146,7 +146,7 @@ type Cursor = FeedPlace & {
 
 export type FanOut = { readonly deliveries: readonly Delivery[]; readonly hasMore: boolean };
 
-/** Takes the next events of the feed for an endpoint: inserts deliveries and advances its place, in one transaction. */
+/** Takes the next events of the feed for an endpoint: inserts deliveries and advances its place in one transaction. */
 export function fanOut(
   database: Database,
   endpoint: Endpoint,
