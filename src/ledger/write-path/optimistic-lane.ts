@@ -12,8 +12,8 @@ import type { WritePathObserver } from './observer.ts';
 import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
 
 /**
- * The lane for commands that may be decided on cached balances, which the transaction then confirms. All of them go over
- * one connection, so that each batch comes after those that it was decided on.
+ * The lane for commands that may be decided on cached balances, which the transaction then confirms. All batches use one
+ * connection, so that each is executed after those whose effects it is based on.
  *
  *             first command            connected
  *   CLOSED ───────────────────> OPENING ────────> OPEN
@@ -21,8 +21,9 @@ import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
  *     │  └──── refused ────────────┘                │
  *     └──── idle, or the connection is lost; and nothing is in flight
  *
- * What cannot be decided here goes to the pessimistic lane: one command, if the cache lacks something or it would be refused;
- * a batch, if it failed; and after a failure everything for a while, since nodes that share balances fail every time.
+ * The pessimistic lane gets what cannot be decided here: a single command, if the cache lacks something or the command would
+ * be refused; a batch that failed; and after a failure all commands for a while, because nodes that share balances would
+ * fail every time.
  */
 export type OptimisticLane = {
   /** False while commands have to take the pessimistic lane. */
@@ -57,7 +58,7 @@ type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; reado
 
 const BACK_OFF = { firstMs: LIMITS.optimisticBackOffMs, maxMs: LIMITS.optimisticBackOffMaxMs };
 
-/** Where there are several callers, those that just got their answers are given a moment to come back. */
+/** After a large batch, waits briefly, so that callers that just got their answers can submit their next commands. */
 function createGathering(resume: () => void): {
   landed(count: number): void;
   idleMs(): number;
@@ -106,7 +107,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
       setTimeout(closeIfIdle, LIMITS.optimisticIdleMs).unref();
     } catch {
       modes.become({ name: 'CLOSED' });
-      // The pessimistic lane meets the same error, and reports it.
+      // The pessimistic lane gets the same error, and reports it.
       passOn(queue.splice(0));
     }
     pump.now();
@@ -119,7 +120,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     modes.become({ name: 'CLOSED' });
   }
 
-  /** Others may need the connection; and one that is idle for long may be lost without anybody knowing. */
+  /** Others may need the connection, and a connection that is idle for long may be lost unnoticed. */
   function closeIfIdle(): void {
     if (!modes.is('OPEN')) return;
     const isIdle = flights.inFlight() === 0 && queue.length === 0;
@@ -162,7 +163,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     flights.land();
     gathering.landed(batch.length);
     failures = 0;
-    // The next batch first: hundreds of answers take milliseconds, in which the database would have nothing to do.
+    // The next batch first: hundreds of answers take milliseconds, during which the database would be idle.
     pump.now();
     const verdicts = flight.verdicts.filter((verdict) => verdict !== undefined);
     answerAll(batch, verdicts, observer);
