@@ -3,7 +3,7 @@ import { formatInstant, type Instant } from '../kernel/instant.ts';
 /** The place of an event in the feed: the position of its group, and its line in the group. */
 export type FeedPlace = { readonly position: bigint; readonly line: number };
 
-/** After every event of a position. */
+/** Greater than every line: a place with it is after all events of its position. */
 export const LINE_MAX = 2_147_483_647;
 export const FEED_START: FeedPlace = { position: 0n, line: LINE_MAX };
 
@@ -13,7 +13,7 @@ export function isAfter(one: FeedPlace, other: FeedPlace): boolean {
 
 /**
  * The id of an event is that of the batch that wrote it, with the line in the last four digits. Lines are counted through
- * the whole batch, across customers. So an event is found through its batch, and needs no index of its own.
+ * the whole batch, across customers. So an event is found through its batch, without a separate index.
  */
 export function eventId(batchId: string, line: number): string {
   return batchId.slice(0, -4) + line.toString(16).padStart(4, '0');

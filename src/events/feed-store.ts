@@ -15,10 +15,10 @@ export async function feedHead(database: Queryable): Promise<{ position: bigint;
 }
 
 /**
- * Gives committed groups their positions, in the order in which they were written: a command that changes a resource again
+ * Assigns positions to committed groups, in the order in which they were written: a command that changes a resource again
  * runs after the previous change was committed, so the events of each resource are in order. The row lock lets one node do
- * this at a time. The second statement reads the groups only when the lock is held, so it sees everything that the node
- * before it saw. Returns how many groups got a position, and the new end of the feed.
+ * this at a time. The second statement reads the groups only when the lock is held, so it sees everything that the
+ * previous node saw. Returns how many groups got a position, and the new end of the feed.
  */
 export async function sequence(
   database: Database,
@@ -59,7 +59,7 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
   );
 }
 
-/** A place such that no event up to it is as late as `at`. */
+/** A place before which all events are earlier than `at`. */
 export async function placeBefore(database: Queryable, at: Instant): Promise<FeedPlace> {
   const [row] = await database.query<{ position: bigint }>(
     'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',
@@ -87,9 +87,9 @@ export type FeedPage = {
 type Bounds = { readonly limit: number; readonly scanMax: number };
 
 /**
- * How much to read next. Without a filter every event matches: as many as the page still needs. With a filter, steps that
- * grow: a filter that most events match costs little, and one that hardly any match takes few statements. What is found by
- * ids is read completely.
+ * How much to read next. Without a filter every event matches: as many as the page still needs. With a filter, in growing
+ * steps: a filter that most events match reads few, and one that few events match takes few statements. Groups that are
+ * found by ids are read completely.
  */
 function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: number, left: number): Portion {
   const groupsMax = LIMITS.eventReadGroupsMax;
@@ -143,7 +143,7 @@ function placeOf({ position, line }: FeedPlace): FeedPlace {
 
 /**
  * The next events of a customer. Whatever the filter, a page reads a bounded number of events, rounded up to whole groups:
- * if few of them match, the page is short, and `next` is where to continue. What is found by ids needs no bound.
+ * if few of them match, the page is short, and `next` is where to continue. Lookups by ids need no bound.
  */
 export async function readFeed(
   database: Queryable,

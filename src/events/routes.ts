@@ -135,7 +135,7 @@ function streamRoute(dependencies: EventDependencies): Route {
     tag: 'Events',
     summary: 'Follow the event feed as server-sent events',
     description:
-      'Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses nothing. Starts with events from now on, or after `page_cursor`. Ends when the access token expires.',
+      'Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses no events. Starts with new events, or after `page_cursor`. Ends when the access token expires.',
     scope: 'events:read_event',
     query: EventStreamQuery,
     response: EventShape,

@@ -15,8 +15,8 @@ export type FeedReading = {
 };
 
 /**
- * The next page; if there is nothing yet, the events that come within the time. The wait begins before the feed is read, so
- * that no event in between is missed.
+ * The next page; if there are no events yet, those that come within `waitMs`. The wait begins before the feed is read, so
+ * that no event is missed in between.
  */
 export async function readOrWait(
   { database, news, customerId, filter, signal }: FeedReading,

@@ -35,7 +35,7 @@ function isUrgent(group: readonly Settlement[], now: Instant): boolean {
 export function createSubmitter(dependencies: SubmitterDependencies): SubmitGroups {
   const { database, writePath, clock, setAside } = dependencies;
 
-  /** A command that is refused or throws is split, so that one transaction cannot hold up others. */
+  /** A command that is refused or throws is split, so that one transaction cannot block others. */
   async function submit(many: readonly Settlement[], commandOf: CommandOf): Promise<Settlement[]> {
     try {
       const outcome = await writePath.submit(commandOf(many));
