@@ -10,7 +10,7 @@ const COLUMNS = `a.rail, a.account, a.transaction, a.output_number as output, a.
 const OF_TRANSACTION = `select ${COLUMNS} from arrivals a
   where a.rail = wanted.rail and a.transaction = wanted.transaction`;
 
-/** All nodes write in the same order, so that they never deadlock. */
+/** All nodes write in the same order, so that they do not deadlock. */
 function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): string {
   return [transaction, rail, output, account, asset].join(' ');
 }

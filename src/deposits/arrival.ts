@@ -26,7 +26,7 @@ import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
 import type { DepositOwner } from './target.ts';
 
-/** A deposit that could not be credited; an operator has to look. */
+/** A deposit that could not be credited; an operator has to investigate. */
 export type SuspenseDeposit = {
   readonly id: string;
   readonly rail: string;
@@ -63,7 +63,7 @@ export type Taken =
   | { readonly arrival: Arrival; readonly known?: undefined }
   | { readonly known: ArrivalRecord; readonly arrival?: undefined };
 
-/** What the ledger needs of a deposit. */
+/** The fields of a deposit that the ledger needs. */
 type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
 function originFields(arrived: ArrivedDeposit, price: string | undefined) {
@@ -109,7 +109,7 @@ function depositOf(
   };
 }
 
-/** The row that makes a deposit arrive once. It is written under both keys, so that later commands of the batch find it. */
+/** The row that ensures that a deposit is credited once. Written under both keys, so that later commands of the batch find it. */
 function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
   const record = recordOf(arrived, became);
   return Object.values(keysOf(arrived)).map((key) => write(tables.arrivalRecords, key, record));
@@ -168,7 +168,7 @@ function suspend(
   };
 }
 
-/** Why the ledger cannot post the deposit. It is then kept without postings until an operator has solved that. */
+/** Why the ledger cannot post the deposit. It is then recorded without postings, until an operator has solved the problem. */
 function unbookable({ asset, amountUnits }: Value, assets: Assets): string | undefined {
   if (assets.find(asset) === undefined) return `The asset "${asset}" is not configured. Nothing was posted.`;
   if (amountUnits <= UNITS_MAX) return undefined;
@@ -188,8 +188,8 @@ function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): Ar
 }
 
 /**
- * Value that arrived cannot be refused: it is credited to its profile, or kept in suspense. This happens once for each
- * deposit, however often and on however many nodes the rail reports it.
+ * A deposit that has arrived cannot be refused: it is credited to its profile, or kept in suspense. This happens once for
+ * each deposit, however often the rail reports it, and on however many nodes.
  */
 export function arrivalCommand(
   /** Canonical, from `readArrived`. */

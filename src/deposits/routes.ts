@@ -42,7 +42,7 @@ export type DepositDependencies = Omit<TargetTables, 'newAddresses' | 'newInstru
   ArrivalTables & { readonly database: Database; readonly writePath: WritePath; readonly rails: Rails };
 
 const TAG = 'Deposits';
-/** Without I, L, O and U, which people read as 1, 1, 0 and V. */
+/** Without I, L, O and U, which are easily confused with 1, 1, 0 and V. */
 const MEMO_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 function newMemoId(): string {

@@ -149,7 +149,7 @@ export async function findInstructions(database: Queryable, customerId: string, 
 const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
   s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
 
-/** The row is locked when it is loaded, so that only one of two operators credits it. */
+/** Loading locks the row, so that only one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
   name: 'suspense_deposits',
   async load(tx, ids) {

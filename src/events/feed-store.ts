@@ -59,7 +59,7 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
   );
 }
 
-/** A place before which all events are earlier than `at`. */
+/** A place such that all events up to it are earlier than `at`. */
 export async function placeBefore(database: Queryable, at: Instant): Promise<FeedPlace> {
   const [row] = await database.query<{ position: bigint }>(
     'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',

@@ -10,7 +10,7 @@ export function healthExtension(options: {
   isReady(): boolean;
 }): (app: FastifyInstance) => void {
   return (app) => {
-    // Checks nothing but the process itself: a restart would not help against anything else.
+    // Checks only the process itself: a restart would not solve any other problem.
     app.get('/health/live', async () => ({ status: 'live' }));
     app.get('/health/ready', async () => {
       if (!options.isReady()) throw unavailable('The service is starting or stopping.');

@@ -6,7 +6,7 @@ import { idleConnections } from './connections.ts';
 /** Listens on an address and serves the app that is attached to it, until it is stopped. */
 export type HttpServer = Worker & {
   attach(app: FastifyInstance): void;
-  /** Base URL, without a slash at the end. The port is known for certain only once the server listens. */
+  /** Base URL, without a slash at the end. The port is final only once the server listens. */
   url(): string;
 };
 

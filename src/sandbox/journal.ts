@@ -3,8 +3,8 @@ import type { Notice, RailName } from '../rails/rail.ts';
 import type { Behaviour } from './steering.ts';
 
 /**
- * The payments that the simulated rails were asked for. Like a bank's records, the journal survives restarts and all nodes
- * share it. Rails do not know where it is stored.
+ * The payments that were submitted to the simulated rails. Like a bank's records, the journal survives restarts, and all
+ * nodes share it. The rails do not depend on how it is stored.
  */
 export type JournalRequest = {
   readonly rail: RailName;

@@ -29,7 +29,7 @@ export type InsideKind = 'PLATFORM' | 'INTERNAL';
 type Request = Static<typeof PlatformTransferRequest>;
 
 /** The cheapest check first; visibility before permission. */
-export function insideFault(
+function insideFault(
   kind: InsideKind,
   caller: Caller,
   request: Request,
@@ -64,7 +64,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   return units!;
 }
 
-/** All fields in canonical order, so that the hot path need not sort them. */
+/** The fields are written in canonical order, so that the hot path does not sort them. */
 function keyOf(
   kind: InsideKind,
   caller: Caller,
