@@ -108,13 +108,13 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
   }
   return {
     allowedAddresses,
-    lookup(host, options, done) {
+    lookup(host, options, answer) {
       allowedAddresses(host).then(
         (found) => {
-          if (options.all === true) done(null, found);
-          else done(null, found[0]!.address, found[0]!.family);
+          if (options.all === true) answer(null, found);
+          else answer(null, found[0]!.address, found[0]!.family);
         },
-        (error: NodeJS.ErrnoException) => done(error, ''),
+        (error: NodeJS.ErrnoException) => answer(error, ''),
       );
     },
     watch(request) {

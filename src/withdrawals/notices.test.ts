@@ -36,7 +36,7 @@ it.each([
     trouble: () => undefined,
     failed: () => undefined,
   } as unknown as Parameters<typeof createNoticeWorker>[0]);
-  worker.start();
+  await worker.start();
   await vi.waitFor(() => expect(taken).toEqual([DEPOSIT, DEPOSIT]), { timeout: 10_000 });
   void worker.stop();
 });
