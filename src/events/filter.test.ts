@@ -18,7 +18,7 @@ describe('an event matches a filter', () => {
     ['transfer', false],
     ['transfer.*.pending', false],
     ['transfer.wire_withdrawal', false],
-    // Neither a dot nor an underscore stands for anything but itself.
+    // A dot and an underscore match only themselves.
     ['transfer_wire_withdrawal_failed', false],
     ['transfer.wire.withdrawal.failed', false],
   ])('of the type %s: %s', (type, expected) => {

@@ -33,7 +33,7 @@ export function createEventCatalogue(declared: readonly EventFamily[]): EventCat
   };
 }
 
-/** A filter as a pattern: `*` stands for any text, everything else for itself. */
+/** A filter as a regular expression: `*` matches any text, everything else only itself. */
 export function typePattern(filter: string): RegExp {
   return new RegExp(`^${filter.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
 }

@@ -29,7 +29,7 @@ export function createHttpServer({ host, port }: { host: string; port: number })
     async stop() {
       if (attached === undefined) return;
       const { app, connections } = attached;
-      // Requests in flight are finished, within a bound: a client that sends slowly is cut off.
+      // Requests in flight are finished, within a time limit: slow clients are disconnected.
       const cut = setTimeout(() => app.server.closeAllConnections(), LIMITS.requestsFinishMs);
       await connections.closeDuring(app.close());
       clearTimeout(cut);

@@ -55,7 +55,7 @@ function readTime(fields: Fields, pointer: string, text: string | undefined): In
   return instant;
 }
 
-/** Validates what depends only on the request, and not on the clock. */
+/** Validates what depends only on the request, not on the clock. */
 function readRequest(request: Request, assets: Assets): ReadRequest {
   const fields = createFields(assets);
   if (request.source_profile_id === request.target_profile_id) {

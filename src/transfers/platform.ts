@@ -52,7 +52,7 @@ function insideFault(
   );
 }
 
-/** Checks the request by itself, without reading anything else. */
+/** Validates what depends only on the request. */
 function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   const fields = createFields(assets);
   if (request.from_profile_id === request.to_profile_id) {

@@ -35,7 +35,7 @@ export type InFlightDependencies = {
   /** The database's clock, which retries go by. */
   nowMs(): number;
   random(): number;
-  /** The service has stopped waiting for attempts: one that ends now was cut off by the service, so it is not recorded. */
+  /** The service no longer waits for attempts: one that ends now was aborted by the service, so it is not recorded. */
   isAbandoned(): boolean;
   readonly concurrency: number;
 };

@@ -19,7 +19,7 @@ export type SenderOptions = {
   readonly timeoutMs?: number;
 };
 
-/** The result of one request. With a status, the receiver has answered, even if the rest of the answer was cut off. */
+/** The result of one request. With a status, the receiver has answered, even if the rest of the answer is missing. */
 export type SendResult = {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;

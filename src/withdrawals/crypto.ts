@@ -55,7 +55,7 @@ function readBalanceAsset(fields: Fields, request: Request, assets: Assets): voi
   }
 }
 
-/** Checks the request by itself, without reading anything else. */
+/** Validates what depends only on the request. */
 function readRequest(request: Request, rules: DestinationRules): Given {
   const { assets } = rules;
   const fields = createFields(assets);

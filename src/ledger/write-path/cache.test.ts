@@ -49,7 +49,7 @@ describe('the cache of a node', () => {
     expect(cache.balance('p', 'USD')).toMatchObject({ available: 1n });
   });
 
-  it('has the time of the answer with the least delay, and follows a clock that was set back within a second', () => {
+  it('has the time of the answer with the least delay, and after a second that of a clock that was set back', () => {
     let counter = 0n;
     const cache = createCache(() => counter);
     expect(cache.now()).toBeUndefined();

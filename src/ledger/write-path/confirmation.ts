@@ -11,7 +11,7 @@ import { timelineOfPrimary, writeMarker } from '../store.ts';
 export type Confirmation = {
   /** Resolves with the timeline of the primary that has confirmed everything committed before the call. */
   confirm(): Promise<string>;
-  /** The standby has not confirmed for so long that new commits would wait in vain. */
+  /** The standby has not confirmed for so long that new commits would not be confirmed either. */
   isOverdue(): boolean;
 };
 

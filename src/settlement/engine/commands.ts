@@ -154,8 +154,8 @@ export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTab
 }
 
 /**
- * From now on these wait: their records say so, and the balances that they debit are stored. No event, since their status
- * does not change.
+ * Records that these transactions wait, and the balances that they debit. There is no event, because their status does not
+ * change.
  */
 export function awaitFundsCommand(
   many: readonly Settlement[],

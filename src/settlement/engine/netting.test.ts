@@ -51,7 +51,7 @@ describe('first in, first out', () => {
     expect(steps).toEqual([['brings'], ['old']]);
   });
 
-  it('looks at what all legs of a transaction do together', () => {
+  it('nets all legs of a transaction', () => {
     const swap = payment('swap', 'a>b 10', 'b>a 4', 'b>a 1 BTC');
     expect(choose([swap], has({ 'a/USD': 6, 'b/BTC': 1 })).steps).toEqual([['swap']]);
     expect(choose([swap], has({ 'a/USD': 5, 'b/BTC': 1 })).steps).toEqual([]);

@@ -58,7 +58,7 @@ export function createSubmitter(dependencies: SubmitterDependencies): SubmitGrou
     }
   }
 
-  /** Bulk work leaves room for other commands: a pause after each of its own, unless a window ends soon. */
+  /** Bulk work pauses after each command, so that other commands are not delayed, unless a window ends soon. */
   return async (groups, commandOf) => {
     const done: Settlement[] = [];
     let tookMs = 0;
