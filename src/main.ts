@@ -9,8 +9,8 @@ import { createServerClock } from './database/server-clock.ts';
 import { createApp } from './http/app.ts';
 import { registerBacklogs } from './http/backlogs.ts';
 import { documentationExtension } from './http/documentation.ts';
+import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
-import { operationsExtension } from './http/operations.ts';
 import { createHttpServer } from './http/server.ts';
 import { createSignal } from './kernel/signal.ts';
 import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
@@ -85,7 +85,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     recall: auth.recall,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
-      operationsExtension({ database, registry: metrics.registry, isReady: () => isReady }),
+      healthExtension({ database, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
       documentationExtension({
         capabilities,

@@ -171,7 +171,7 @@ describe('one place for each kind of thing', () => {
   it('SQL stands only in stores, the ledger and the database folder', () => {
     const withSql = sources.filter((file) => /\b(query|script)(<[^(]*>)?\(\s*[`']/.test(file.text));
     const allowed = (path: string): boolean =>
-      isStore(path) || ['ledger', 'database'].includes(folderOf(path)) || path === 'http/operations.ts';
+      isStore(path) || ['ledger', 'database'].includes(folderOf(path)) || path === 'http/health.ts';
     expect(withSql.map((file) => file.path).filter((path) => !allowed(path))).toEqual([]);
   });
 

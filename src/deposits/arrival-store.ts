@@ -10,7 +10,7 @@ const COLUMNS = `a.rail, a.account, a.transaction, a.output_number as output, a.
 const OF_TRANSACTION = `select ${COLUMNS} from arrivals a
   where a.rail = wanted.rail and a.transaction = wanted.transaction`;
 
-/** All nodes write in the same order, so that they never deadlock. */
+/** All nodes write in the same order, so that they do not deadlock. */
 function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): string {
   return [transaction, rail, output, account, asset].join(' ');
 }
@@ -19,7 +19,7 @@ function orderOf({ transaction, rail, output, account, asset }: ArrivalRecord): 
  * Deposits that arrived, by the keys of `keysOf`. If two nodes find that a deposit is new, the unique indexes let one of
  * them write it; the other one retries and finds it.
  */
-export const arrivals: Table<ArrivalRecord> = {
+export const arrivalRecords: Table<ArrivalRecord> = {
   name: 'arrivals',
   /** Only the part of the union whose parameters are not null finds rows. Each part has its own index. */
   async load(tx, keys) {

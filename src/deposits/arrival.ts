@@ -24,9 +24,9 @@ import { clearingAccount } from '../transfers/rails.ts';
 import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
-import type { DepositOwner } from './way.ts';
+import type { DepositOwner } from './target.ts';
 
-/** A deposit that could not be credited; an operator has to look. */
+/** A deposit that could not be credited; an operator has to investigate. */
 export type SuspenseDeposit = {
   readonly id: string;
   readonly rail: string;
@@ -51,7 +51,7 @@ export type ArrivalTables = {
   readonly profiles: Table<ProfileFacts>;
   readonly newTransfers: Table<Transfer>;
   readonly suspenseDeposits: Table<SuspenseDeposit>;
-  readonly arrivals: Table<ArrivalRecord>;
+  readonly arrivalRecords: Table<ArrivalRecord>;
 };
 
 export type Arrival =
@@ -63,10 +63,10 @@ export type Taken =
   | { readonly arrival: Arrival; readonly known?: undefined }
   | { readonly known: ArrivalRecord; readonly arrival?: undefined };
 
-/** What the ledger needs of a deposit. */
+/** The fields of a deposit that the ledger needs. */
 type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
-function wayFields(arrived: ArrivedDeposit, price: string | undefined) {
+function originFields(arrived: ArrivedDeposit, price: string | undefined) {
   if (!('txHash' in arrived)) return { memo: arrived.memoId };
   return {
     cryptoNetwork: arrived.rail,
@@ -109,10 +109,10 @@ function depositOf(
   };
 }
 
-/** The row that makes a deposit arrive once. It is written under both keys, so that later commands of the batch find it. */
+/** The row that ensures that a deposit is credited once. Written under both keys, so that later commands of the batch find it. */
 function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
   const record = recordOf(arrived, became);
-  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivals, key, record));
+  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivalRecords, key, record));
 }
 
 function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTables): Decision<Taken> {
@@ -168,7 +168,7 @@ function suspend(
   };
 }
 
-/** Why the ledger cannot post the deposit. It is then kept without postings until an operator has solved that. */
+/** Why the ledger cannot post the deposit. It is then recorded without postings, until an operator has solved the problem. */
 function unbookable({ asset, amountUnits }: Value, assets: Assets): string | undefined {
   if (assets.find(asset) === undefined) return `The asset "${asset}" is not configured. Nothing was posted.`;
   if (amountUnits <= UNITS_MAX) return undefined;
@@ -181,15 +181,15 @@ function unbookable({ asset, amountUnits }: Value, assets: Assets): string | und
  */
 function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): ArrivalRecord | undefined {
   const { own, whole } = keysOf(arrived);
-  const same = view.row(tables.arrivals, own);
+  const same = view.row(tables.arrivalRecords, own);
   if (same !== undefined || whole === undefined) return same;
-  const all = view.row(tables.arrivals, whole);
+  const all = view.row(tables.arrivalRecords, whole);
   return all?.output === null ? all : undefined;
 }
 
 /**
- * Value that arrived cannot be refused: it is credited to its profile, or kept in suspense. This happens once for each
- * deposit, however often and on however many nodes the rail reports it.
+ * A deposit that has arrived cannot be refused: it is credited to its profile, or kept in suspense. This happens once for
+ * each deposit, however often the rail reports it, and on however many nodes.
  */
 export function arrivalCommand(
   /** Canonical, from `readArrived`. */
@@ -208,7 +208,7 @@ export function arrivalCommand(
   return {
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: [
-      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivals, key)),
+      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivalRecords, key)),
       ...(owner === undefined ? [] : [read(profiles, owner.profileId)]),
     ],
     decide(view) {
@@ -227,7 +227,7 @@ export function arrivalCommand(
       }
       const transfer = {
         ...depositOf(id, type, arrived, owner, feeUnits, view.recordedAt),
-        ...wayFields(arrived, price),
+        ...originFields(arrived, price),
       };
       return credit(transfer, arrived, tables);
     },

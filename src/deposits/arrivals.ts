@@ -7,7 +7,7 @@ import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
 import { type Arrival, type ArrivalTables, arrivalCommand, presentSuspense } from './arrival.ts';
 import { type ArrivalRecord, differences, readArrived, referenceOf } from './identity.ts';
 import { findSuspense, ownerOf } from './store.ts';
-import type { DepositOwner } from './way.ts';
+import type { DepositOwner } from './target.ts';
 
 export type Arrivals = {
   ownerOf(arrived: ArrivedDeposit): Promise<DepositOwner | undefined>;

@@ -1,13 +1,13 @@
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { arrivals as arrivalTable } from './arrival-store.ts';
+import { arrivalRecords } from './arrival-store.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { suspenseBacklog } from './backlog-store.ts';
 import { DEPOSIT_PROBLEMS } from './problem-examples.ts';
 import { type DepositDependencies, depositRoutes } from './routes.ts';
 import { suspenseDeposits } from './store.ts';
 
-type Dependencies = Omit<DepositDependencies, 'suspenseDeposits' | 'arrivals'> & {
+type Dependencies = Omit<DepositDependencies, 'suspenseDeposits' | 'arrivalRecords'> & {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
 };
 
@@ -20,7 +20,7 @@ export type Deposits = Capability & {
 /** Deposits: addresses and memos to pay to, and what arrives there. */
 export function createDeposits(dependencies: Dependencies): Deposits {
   const { database, writePath, transferById } = dependencies;
-  const tables = { ...dependencies, suspenseDeposits, arrivals: arrivalTable };
+  const tables = { ...dependencies, suspenseDeposits, arrivalRecords };
   return {
     name: 'deposits',
     routes: depositRoutes(tables),

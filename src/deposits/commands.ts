@@ -11,14 +11,19 @@ import {
   type TransferTables,
 } from '../transfers/request.ts';
 import type { depositAddressRequest, depositInstructionsRequest } from './schema.ts';
-import { type DepositAddress, type DepositInstructions, type DepositOwner, kindOfNetwork } from './way.ts';
+import {
+  type DepositAddress,
+  type DepositInstructions,
+  type DepositTarget,
+  kindOfNetwork,
+} from './target.ts';
 
-export type WayTables = Pick<TransferTables, 'assets' | 'profiles' | 'actors'> & {
+export type TargetTables = Pick<TransferTables, 'assets' | 'profiles' | 'actors'> & {
   readonly newAddresses: Table<DepositAddress>;
   readonly newInstructions: Table<DepositInstructions>;
 };
 
-type WayRequest = {
+type TargetRequest = {
   readonly profile_id: string;
   readonly ref_id?: string;
   readonly identity_id?: string;
@@ -26,20 +31,18 @@ type WayRequest = {
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-type Way = DepositOwner & { id: string; refId: string | null; createdAtNs: bigint };
-
-/** Addresses and memos are created alike: for an active profile of the caller, once for each ref_id. */
-function wayCommand<Row extends Way>(
+/** Addresses and memos are created in the same way: for an active profile of the caller, once for each ref_id. */
+function targetCommand<Row extends DepositTarget>(
   caller: Caller,
-  request: WayRequest,
-  target: { id: string; space: string; table: Table<Row>; complete(way: Way): Row },
-  tables: WayTables,
+  request: TargetRequest,
+  kind: { id: string; space: string; table: Table<Row>; complete(target: DepositTarget): Row },
+  tables: TargetTables,
 ): Command<Row> {
   const { customerId } = caller;
   const fields = createFields(tables.assets);
   requireForThirdParty(fields, caller, request, ['identity_id', 'account_id']);
   fields.check();
-  const { id, space, table } = target;
+  const { id, space, table } = kind;
   const { ref_id: refId } = request;
   const canonical = canonicalRequest(request);
   return {
@@ -51,7 +54,7 @@ function wayCommand<Row extends Way>(
         ownProfileProblem(view, tables.profiles, request.profile_id, customerId) ??
         actorProblem(view, tables.actors, request, '', customerId);
       if (fault !== undefined) return refuse(fault);
-      const row = target.complete({
+      const row = kind.complete({
         id,
         customerId,
         profileId: request.profile_id,
@@ -70,24 +73,34 @@ export function depositAddressCommand(
   caller: Caller,
   request: Static<ReturnType<typeof depositAddressRequest>>,
   made: { readonly id: string; readonly address: string },
-  tables: WayTables,
+  tables: TargetTables,
 ): Command<DepositAddress> {
   const { crypto_network: cryptoNetwork } = request;
   const { id, address } = made;
-  const complete = (way: Way): DepositAddress => ({ ...way, cryptoNetwork, address });
-  const target = { id, space: 'deposit_addresses', table: tables.newAddresses, complete };
-  return wayCommand(caller, request, target, tables);
+  const complete = (target: DepositTarget): DepositAddress => ({ ...target, cryptoNetwork, address });
+  const addressKind = { id, space: 'deposit_addresses', table: tables.newAddresses, complete };
+  return targetCommand(caller, request, addressKind, tables);
 }
 
 export function depositInstructionsCommand(
   caller: Caller,
   request: Static<ReturnType<typeof depositInstructionsRequest>>,
   made: { readonly id: string; readonly memoId: string; readonly instructions: object },
-  tables: WayTables,
+  tables: TargetTables,
 ): Command<DepositInstructions> {
   const { id, memoId, instructions } = made;
   const kind = kindOfNetwork(request.fiat_network);
-  const complete = (way: Way): DepositInstructions => ({ ...way, kind, memoId, instructions });
-  const target = { id, space: 'fiat_deposit_instructions', table: tables.newInstructions, complete };
-  return wayCommand(caller, request, target, tables);
+  const complete = (target: DepositTarget): DepositInstructions => ({
+    ...target,
+    kind,
+    memoId,
+    instructions,
+  });
+  const instructionsKind = {
+    id,
+    space: 'fiat_deposit_instructions',
+    table: tables.newInstructions,
+    complete,
+  };
+  return targetCommand(caller, request, instructionsKind, tables);
 }

@@ -2,15 +2,15 @@ import { type FieldError, invalidRequest } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import { normalisedMemo } from './way.ts';
+import { normalisedMemo } from './target.ts';
 
 /** The identity of a deposit. The table `arrivals` has one row for each deposit. */
 
-type OnChain = Extract<ArrivedDeposit, { txHash: string }>;
-type ByBank = Extract<ArrivedDeposit, { reference: string }>;
+type ChainDeposit = Extract<ArrivedDeposit, { txHash: string }>;
+type BankDeposit = Extract<ArrivedDeposit, { reference: string }>;
 type Fault = (name: string, message: string) => void;
 
-/** A deposit that arrived, and the transfer or suspense deposit that was made of it. */
+/** A deposit that arrived, and the transfer or suspense deposit that it became. */
 export type ArrivalRecord = {
   readonly rail: string;
   /** The address on a chain, the operator's own bank account; null for a bank deposit that was recorded without one. */
@@ -31,7 +31,7 @@ const CONTROL = /\p{Cc}/u;
 /** Values may have any type, because adapters need not be written in TypeScript. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** A text that identifies a deposit. One that is too long or cannot be stored is refused, never truncated. */
+/** A text that identifies a deposit. If it is too long or cannot be stored, it is refused, never truncated. */
 function readText(value: unknown, name: string, fault: Fault): string {
   const text = textOf(value).trim();
   if (text === '' || text.length > LIMITS.depositTextMax || CONTROL.test(text)) {
@@ -40,7 +40,7 @@ function readText(value: unknown, name: string, fault: Fault): string {
   return text;
 }
 
-function readOutput({ rail, output }: OnChain, networks: Networks, fault: Fault): number | null {
+function readOutput({ rail, output }: ChainDeposit, networks: Networks, fault: Fault): number | null {
   const max = LIMITS.outputNumberMax;
   const isNumbered = networks.numbersOutputs(rail);
   if (output === null && !isNumbered) return null;
@@ -51,7 +51,7 @@ function readOutput({ rail, output }: OnChain, networks: Networks, fault: Fault)
   return output;
 }
 
-function readOnChain(reported: OnChain, networks: Networks, fault: Fault): OnChain {
+function readOnChain(reported: ChainDeposit, networks: Networks, fault: Fault): ChainDeposit {
   const { rail } = reported;
   const txHash = readText(reported.txHash, 'tx_hash', fault);
   const address = readText(reported.address, 'address', fault);
@@ -67,14 +67,14 @@ function readOnChain(reported: OnChain, networks: Networks, fault: Fault): OnCha
   };
 }
 
-function readByBank(reported: ByBank, networks: Networks, fault: Fault): ByBank {
+function readByBank(reported: BankDeposit, networks: Networks, fault: Fault): BankDeposit {
   if (!networks.isFiatKind(reported.rail)) fault('rail', `must be one of ${networks.fiatKinds.join(', ')}`);
   return {
     ...reported,
     // Banks write account numbers with or without blanks between groups of digits.
     account: readText(textOf(reported.account).replaceAll(/\s/g, ''), 'account', fault),
     reference: readText(reported.reference, 'reference', fault),
-    // The payer wrote the memo, so it must not prevent the deposit. PostgreSQL cannot store a zero character, nothing else.
+    // The payer wrote the memo, so it must not prevent the deposit. Only NUL is removed, which PostgreSQL cannot store.
     memoId: textOf(reported.memoId).replaceAll('\0', ''),
   };
 }
@@ -94,13 +94,13 @@ export function readArrived(reported: ArrivedDeposit, networks: Networks): Arriv
   return { ...arrived, asset };
 }
 
-/** For people: the output on the chain, or the bank's reference. */
+/** As operators and users see it: the output on the chain, or the bank's reference. */
 export function referenceOf(arrived: ArrivedDeposit): string {
   return 'txHash' in arrived ? `${arrived.txHash}:${outputText(arrived)}` : arrived.reference;
 }
 
 /** As transfers show it: the number of the output, or the address that was paid. */
-export function outputText({ output, address }: OnChain): string {
+export function outputText({ output, address }: ChainDeposit): string {
   return output === null ? address : String(output);
 }
 

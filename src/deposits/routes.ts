@@ -11,7 +11,7 @@ import type { Rails } from '../rails/rail.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
 import { type ArrivalTables, creditSuspenseCommand, presentSuspense } from './arrival.ts';
-import { depositAddressCommand, depositInstructionsCommand, type WayTables } from './commands.ts';
+import { depositAddressCommand, depositInstructionsCommand, type TargetTables } from './commands.ts';
 import { CREDITED_DEPOSIT, DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
 import {
   CreditSuspenseRequest,
@@ -36,20 +36,20 @@ import {
   newAddresses,
   newInstructions,
 } from './store.ts';
-import { kindOfNetwork, presentDepositAddress, presentInstructions } from './way.ts';
+import { kindOfNetwork, presentDepositAddress, presentInstructions } from './target.ts';
 
-export type DepositDependencies = Omit<WayTables, 'newAddresses' | 'newInstructions'> &
+export type DepositDependencies = Omit<TargetTables, 'newAddresses' | 'newInstructions'> &
   ArrivalTables & { readonly database: Database; readonly writePath: WritePath; readonly rails: Rails };
 
 const TAG = 'Deposits';
-/** Without I, L, O and U, which people read as 1, 1, 0 and V. */
+/** Without I, L, O and U, which are easily confused with 1, 1, 0 and V. */
 const MEMO_ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 function newMemoId(): string {
   return Array.from({ length: 12 }, () => MEMO_ALPHABET[randomInt(MEMO_ALPHABET.length)]).join('');
 }
 
-function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
+function addressRoutes(dependencies: DepositDependencies, tables: TargetTables): Route[] {
   const { database, writePath, rails, networks } = dependencies;
   return [
     route({
@@ -109,7 +109,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: WayTables): Ro
   ];
 }
 
-function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables): Route[] {
+function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTables): Route[] {
   const { database, writePath, rails, networks } = dependencies;
   return [
     route({
@@ -141,7 +141,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
         return createOnce(writePath, {
           command: depositInstructionsCommand(caller, body, made, tables),
           load: (existing) => findInstructions(database, caller.customerId, existing),
-          present: (way) => presentInstructions(way) as never,
+          present: (target) => presentInstructions(target) as never,
         });
       },
     }),
@@ -159,7 +159,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: WayTables
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-instructions');
         const rows = await listInstructions(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, (way) => presentInstructions(way) as never) };
+        return { body: pageOf(rows, page, (target) => presentInstructions(target) as never) };
       },
     }),
   ];
@@ -213,7 +213,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
 }
 
 export function depositRoutes(dependencies: DepositDependencies): Route[] {
-  const tables: WayTables = { ...dependencies, newAddresses, newInstructions };
+  const tables: TargetTables = { ...dependencies, newAddresses, newInstructions };
   return [
     ...addressRoutes(dependencies, tables),
     ...instructionsRoutes(dependencies, tables),

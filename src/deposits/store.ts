@@ -8,16 +8,20 @@ import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import type { SuspenseDeposit } from './arrival.ts';
-import { type DepositAddress, type DepositInstructions, type DepositOwner, normalisedMemo } from './way.ts';
+import {
+  type DepositAddress,
+  type DepositInstructions,
+  type DepositOwner,
+  type DepositTarget,
+  normalisedMemo,
+} from './target.ts';
 
 const OWNER = `w.id, w.customer_id as "customerId", w.profile_id as "profileId", w.ref_id as "refId",
   w.identity_id as "identityId", w.account_id as "accountId", w.metadata, w.created_at_ns as "createdAtNs"`;
 const ADDRESS = `${OWNER}, w.crypto_network as "cryptoNetwork", w.address`;
 const INSTRUCTIONS = `${OWNER}, w.kind, w.memo_id as "memoId", w.instructions`;
 
-type Way = DepositAddress | DepositInstructions;
-
-function ownerColumns(rows: readonly Way[]): string[] {
+function ownerColumns(rows: readonly DepositTarget[]): string[] {
   return columns(rows, {
     id: 'uuid',
     customerId: 'uuid',
@@ -87,13 +91,13 @@ const FILTERS = {
   crypto_networks: { column: 'w.crypto_network', type: 'text' },
 } as const;
 type FilterName = keyof typeof FILTERS;
-export type WayFilters = Wanted<FilterName>;
+export type TargetFilters = Wanted<FilterName>;
 
-async function listWays<Row extends object>(
+async function listTargets<Row extends object>(
   database: Queryable,
   source: { readonly table: string; readonly columns: string },
   customerId: string,
-  filters: WayFilters,
+  filters: TargetFilters,
   page: Page,
 ): Promise<Found<Row>> {
   const { ref_ids: refIds } = filters;
@@ -111,14 +115,19 @@ async function listWays<Row extends object>(
   });
 }
 
-export function listAddresses(database: Queryable, customerId: string, filters: WayFilters, page: Page) {
+export function listAddresses(database: Queryable, customerId: string, filters: TargetFilters, page: Page) {
   const source = { table: 'deposit_addresses', columns: ADDRESS };
-  return listWays<DepositAddress>(database, source, customerId, filters, page);
+  return listTargets<DepositAddress>(database, source, customerId, filters, page);
 }
 
-export function listInstructions(database: Queryable, customerId: string, filters: WayFilters, page: Page) {
+export function listInstructions(
+  database: Queryable,
+  customerId: string,
+  filters: TargetFilters,
+  page: Page,
+) {
   const source = { table: 'fiat_deposit_instructions', columns: INSTRUCTIONS };
-  return listWays<DepositInstructions>(database, source, customerId, filters, page);
+  return listTargets<DepositInstructions>(database, source, customerId, filters, page);
 }
 
 export async function findAddress(database: Queryable, customerId: string, id: string) {
@@ -140,7 +149,7 @@ export async function findInstructions(database: Queryable, customerId: string, 
 const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
   s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
 
-/** The row is locked when it is loaded, so that only one of two operators credits it. */
+/** Loading locks the row, so that only one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
   name: 'suspense_deposits',
   async load(tx, ids) {

@@ -13,7 +13,7 @@ import { createEventCatalogue } from './types.ts';
 type Dependencies = Pick<EventDependencies, 'batchesOf' | 'example'> & {
   readonly database: Database;
   readonly log: Pick<Logger, 'warn'>;
-  /** What all capabilities have declared. */
+  /** The event types of all capabilities. */
   readonly eventTypes: readonly EventFamily[];
   /** Something was committed on this node. */
   readonly committed: Signal<unknown>;
@@ -32,11 +32,11 @@ export function createEvents(dependencies: Dependencies): Capability {
   return {
     name: 'events',
     routes: eventRoutes({ ...dependencies, news, catalogue }),
-    tags: { Events: 'Every change of state, as a feed that can be followed.' },
+    tags: { Events: 'Every change of state, as an ordered feed.' },
     problemExamples: { 'not-found': (route) => answeredNotFound(route, 'event') },
     workers: [
       { name: 'event order', stage: 'core', start: sequencer.start, stop: sequencer.stop },
-      // Requests that wait for events would keep their connections open.
+      // Ends requests that wait for events: they would keep their connections open.
       { name: 'event readers', stage: 'edge', start: () => undefined, stop: news.close },
     ],
     backlogs: [feedBacklog(database)],

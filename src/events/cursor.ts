@@ -1,13 +1,13 @@
-import { LINE_MAX, type Place } from './event.ts';
+import { type FeedPlace, LINE_MAX } from './event.ts';
 
 const CURSOR = /^feed ([0-9]{1,18}) ([0-9]{1,10})$/;
 
 /** Places never change, so a cursor never expires. Opaque to users: only cursors that the service wrote are accepted. */
-export function writeCursor({ position, line }: Place): string {
+export function writeCursor({ position, line }: FeedPlace): string {
   return Buffer.from(`feed ${position} ${line}`).toString('base64url');
 }
 
-export function readCursor(text: string): Place | undefined {
+export function readCursor(text: string): FeedPlace | undefined {
   const plain = Buffer.from(text, 'base64url').toString('utf8');
   if (Buffer.from(plain).toString('base64url') !== text) return undefined;
   const match = CURSOR.exec(plain);

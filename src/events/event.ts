@@ -1,19 +1,19 @@
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
 /** The place of an event in the feed: the position of its group, and its line in the group. */
-export type Place = { readonly position: bigint; readonly line: number };
+export type FeedPlace = { readonly position: bigint; readonly line: number };
 
-/** After every event of a position. */
+/** Greater than every line: a place with it is after all events of its position. */
 export const LINE_MAX = 2_147_483_647;
-export const FEED_START: Place = { position: 0n, line: LINE_MAX };
+export const FEED_START: FeedPlace = { position: 0n, line: LINE_MAX };
 
-export function isAfter(one: Place, other: Place): boolean {
+export function isAfter(one: FeedPlace, other: FeedPlace): boolean {
   return one.position > other.position || (one.position === other.position && one.line > other.line);
 }
 
 /**
  * The id of an event is that of the batch that wrote it, with the line in the last four digits. Lines are counted through
- * the whole batch, across customers. So an event is found through its batch, and needs no index of its own.
+ * the whole batch, across customers. So an event is found through its batch, without a separate index.
  */
 export function eventId(batchId: string, line: number): string {
   return batchId.slice(0, -4) + line.toString(16).padStart(4, '0');
@@ -37,7 +37,7 @@ export type StoredEvent = {
 };
 
 /** An event with its place in the feed. */
-export type FeedEvent = Place & StoredEvent;
+export type FeedEvent = FeedPlace & StoredEvent;
 
 /** As users see it in answers, streams and webhooks, as JSON. The resource is stored as JSON; the rest needs no escaping. */
 export function eventText(event: StoredEvent): string {

@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { FEED_START, type FeedEvent, isAfter, LINE_MAX, type Place } from './event.ts';
+import { FEED_START, type FeedEvent, type FeedPlace, isAfter, LINE_MAX } from './event.ts';
 import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.ts';
 import { findEvents, named, nextGroups, type Portion, type Sought } from './group-store.ts';
 import { unpackEvents } from './pack.ts';
@@ -15,10 +15,10 @@ export async function feedHead(database: Queryable): Promise<{ position: bigint;
 }
 
 /**
- * Gives committed groups their positions, in the order in which they were written: a command that changes a resource again
+ * Assigns positions to committed groups, in the order in which they were written: a command that changes a resource again
  * runs after the previous change was committed, so the events of each resource are in order. The row lock lets one node do
- * this at a time. The second statement reads the groups only when the lock is held, so it sees everything that the node
- * before it saw. Returns how many groups got a position, and the new end of the feed.
+ * this at a time. The second statement reads the groups only when the lock is held, so it sees everything that the
+ * previous node saw. Returns how many groups got a position, and the new end of the feed.
  */
 export async function sequence(
   database: Database,
@@ -59,8 +59,8 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
   );
 }
 
-/** A place such that no event up to it is as late as `at`. */
-export async function placeBefore(database: Queryable, at: Instant): Promise<Place> {
+/** A place such that all events up to it are earlier than `at`. */
+export async function placeBefore(database: Queryable, at: Instant): Promise<FeedPlace> {
   const [row] = await database.query<{ position: bigint }>(
     'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',
     [at],
@@ -80,16 +80,16 @@ export async function customersBetween(database: Queryable, after: bigint, to: b
 export type FeedPage = {
   readonly events: readonly FeedEvent[];
   /** Everything up to here was read. */
-  readonly next: Place;
+  readonly next: FeedPlace;
   readonly hasMore: boolean;
 };
 
 type Bounds = { readonly limit: number; readonly scanMax: number };
 
 /**
- * How much to read next. Without a filter every event matches: as many as the page still needs. With a filter, steps that
- * grow: a filter that most events match costs little, and one that hardly any match takes few statements. What is found by
- * ids is read completely.
+ * How much to read next. Without a filter every event matches: as many as the page still needs. With a filter, in growing
+ * steps: a filter that most events match reads few, and one that few events match takes few statements. Groups that are
+ * found by ids are read completely.
  */
 function portionOf(kind: 'all' | 'filtered' | 'found', wanted: number, step: number, left: number): Portion {
   const groupsMax = LIMITS.eventReadGroupsMax;
@@ -103,7 +103,7 @@ async function searchFeed(
   database: Queryable,
   customerId: string,
   filter: Sought,
-  start: Place,
+  start: FeedPlace,
   { limit, scanMax }: Bounds,
 ): Promise<FeedPage> {
   const isFound = filter.ids !== undefined || filter.resourceIds !== undefined;
@@ -137,19 +137,19 @@ async function searchFeed(
   }
 }
 
-function placeOf({ position, line }: Place): Place {
+function placeOf({ position, line }: FeedPlace): FeedPlace {
   return { position, line };
 }
 
 /**
  * The next events of a customer. Whatever the filter, a page reads a bounded number of events, rounded up to whole groups:
- * if few of them match, the page is short, and `next` is where to continue. What is found by ids needs no bound.
+ * if few of them match, the page is short, and `next` is where to continue. Lookups by ids need no bound.
  */
 export async function readFeed(
   database: Queryable,
   customerId: string,
   filter: FeedFilter,
-  start: Place,
+  start: FeedPlace,
   bounds: Bounds,
 ): Promise<FeedPage> {
   let after = start;

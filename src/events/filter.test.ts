@@ -9,7 +9,7 @@ const resourceId = newId();
 const line = { line: 7, type: 'transfer.wire_withdrawal.failed', resourceId, atNs: 100n };
 const fits = (filter: FeedFilter, batch = batchId): boolean => createTest(filter)(batch)(line);
 
-describe('an event fits a filter', () => {
+describe('an event matches a filter', () => {
   it.each([
     ['*', true],
     ['transfer.*', true],
@@ -18,7 +18,7 @@ describe('an event fits a filter', () => {
     ['transfer', false],
     ['transfer.*.pending', false],
     ['transfer.wire_withdrawal', false],
-    // Neither a dot nor an underscore stands for anything but itself.
+    // A dot and an underscore match only themselves.
     ['transfer_wire_withdrawal_failed', false],
     ['transfer.wire.withdrawal.failed', false],
   ])('of the type %s: %s', (type, expected) => {
@@ -26,7 +26,7 @@ describe('an event fits a filter', () => {
     expect(fits({ types: ['settlement.*', type] })).toBe(expected);
   });
 
-  it('unless it is of the type that is left out', () => {
+  it('unless it has the excluded type', () => {
     expect(fits({ types: ['*'], notType: line.type })).toBe(false);
     expect(fits({ types: ['*'], notType: 'webhook_endpoint.test' })).toBe(true);
   });
@@ -54,7 +54,7 @@ describe('an event fits a filter', () => {
     ).toBe(expected);
   });
 
-  it('by its id only in its own batch, and by its resource in any', () => {
+  it('by its id only in its own batch, and by its resource in any batch', () => {
     expect(fits({ ids: [newId(), eventId(batchId, 7)] })).toBe(true);
     expect(fits({ ids: [eventId(batchId, 8)] })).toBe(false);
     expect(fits({ ids: [eventId(newBatchId(), 7)] })).toBe(false);
@@ -62,7 +62,7 @@ describe('an event fits a filter', () => {
     expect(fits({ resourceIds: [newId()] })).toBe(false);
   });
 
-  it('only if all parts of the filter say so', () => {
+  it('only if it matches all parts of the filter', () => {
     expect(fits({ ids: [eventId(batchId, 7)], resourceIds: [resourceId], types: ['transfer.*'] })).toBe(true);
     expect(fits({ ids: [eventId(batchId, 7)], resourceIds: [newId()] })).toBe(false);
     expect(fits({ resourceIds: [resourceId], types: ['settlement.*'] })).toBe(false);

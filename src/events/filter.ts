@@ -33,7 +33,7 @@ function isWithin(at: Instant, operator: string, ns: Instant): boolean {
 
 export type Fits = (line: PackedLine) => boolean;
 
-/** The filter for the events of a batch. There are few types, and each is matched against the filter only once. */
+/** Creates the test for the events of a batch. There are few types, and each is matched against the filter only once. */
 export function createTest(filter: FeedFilter): (batchId: string) => Fits {
   const { ids, notType, ranges = [] } = filter;
   const patterns = filter.types?.map(typePattern);

@@ -3,12 +3,12 @@ import type { Queryable } from '../database/database.ts';
 import { createParameters, type Parameters } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { batchOf, eventId, lineOf, type Place, type StoredEvent } from './event.ts';
+import { batchOf, eventId, type FeedPlace, lineOf, type StoredEvent } from './event.ts';
 import { type FeedFilter, lowerBounds } from './filter.ts';
 import { type PackedEvent, unpackEvents } from './pack.ts';
 import { likePattern } from './types.ts';
 
-/** What one statement reads: so many groups, and the packed events of those that begin within so many lines. */
+/** Limits of one statement: the number of groups, and the number of lines up to which packed events are returned. */
 export type Portion = { readonly groupsMax: number; readonly linesMax: number };
 
 /** A filter, and the batches that its `batchesOf` found. */
@@ -38,8 +38,8 @@ function mayFit({ types, notType }: FeedFilter, bounds: readonly Instant[], para
 }
 
 /**
- * The batches that contain the ids. They are looked up one by one, and the fence keeps the planner from changing that: a
- * join could be planned as a scan of all groups of the customer.
+ * The batches that contain the ids. They are looked up one by one; `offset 0` keeps the planner from choosing a join that
+ * scans all groups of the customer.
  */
 function batchesOf({ ids, resourceIds, batchIds }: Sought, parameters: Parameters): string | undefined {
   if (ids !== undefined)
@@ -52,14 +52,14 @@ function batchesOf({ ids, resourceIds, batchIds }: Sought, parameters: Parameter
 }
 
 /**
- * The next groups of a customer's feed, with their events if these may match. The size of a value that is stored out of line
- * is known without reading it, so no more is read than there is room for; the first group always has room.
+ * The next groups of a customer's feed, with their events if these may match. PostgreSQL knows the size of a value that is
+ * stored out of line without reading it, so no more is read than the limits allow; the first group is always read.
  */
 export function nextGroups(
   database: Queryable,
   customerId: string,
   filter: Sought,
-  after: Place,
+  after: FeedPlace,
   { groupsMax, linesMax }: Portion,
 ): Promise<ReadGroup[]> {
   const parameters = createParameters([customerId, after.position, after.line]);
@@ -90,7 +90,7 @@ export function nextGroups(
 
 type StoredGroup = { readonly batchId: string; readonly position: bigint | null; readonly events: Buffer };
 
-/** The groups of these batches, whether they are in the feed already or not; one statement reads as many as fit. */
+/** The groups of these batches, even if they have no position yet; one statement reads as many as fit. */
 async function* groupsOf(
   database: Queryable,
   customerId: string,

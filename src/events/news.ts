@@ -1,6 +1,6 @@
 import { createWakeUp } from '../kernel/wake-up.ts';
 
-/** Requests that wait for a customer's feed to grow. In memory only: each of them reads the feed again when it wakes. */
+/** Requests that wait until a customer's feed grows. In memory only: each reads the feed again when it is woken. */
 export type News = {
   /** Resolves when the customer's feed has grown, the time is over, or the signal is aborted. */
   wait(customerId: string, milliseconds: number, signal: AbortSignal): Promise<void>;

@@ -12,7 +12,7 @@ export function event(
   /** The resource as users see it, as an object or as JSON text. */
   resource: object | string,
   /**
-   * The resource never changes again, and its own row names the batch that made it. Such events are looked up through
+   * The resource never changes again, and its own row names the batch that created it. Such events are looked up through
    * that row instead of `event_resources`, which saves an index entry for each of them.
    */
   isOnly = false,

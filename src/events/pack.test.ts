@@ -10,7 +10,7 @@ const packed = (events: readonly PackedEvent[]): Buffer =>
     events.map((one) => packLine(one.line, one.type, one.resourceId, one.atNs, one.resource)).join(''),
   );
 
-/** Lines rise, but other customers' lie in between. */
+/** Lines increase, with gaps: the lines in between belong to other customers. */
 const events: fc.Arbitrary<PackedEvent[]> = fc
   .array(
     fc.record({
@@ -36,7 +36,7 @@ const events: fc.Arbitrary<PackedEvent[]> = fc
 const isCompressed = (bytes: Buffer): boolean => bytes.subarray(0, 4).toString('hex') === '28b52ffd';
 
 describe('packed events', () => {
-  it('are unpacked as they were, whatever the resources hold', () => {
+  it('are unpacked unchanged, whatever the resources contain', () => {
     fc.assert(
       fc.property(events, (list) => {
         expect([...unpackEvents(packed(list))]).toEqual(list);
@@ -44,7 +44,7 @@ describe('packed events', () => {
     );
   });
 
-  it('are unpacked as far as they fit, in their order', () => {
+  it('are unpacked if they match, in their order', () => {
     fc.assert(
       fc.property(events, fc.integer({ min: 1, max: 3 }), (list, rest) => {
         const fits = ({ line }: { line: number }): boolean => line % 3 === rest % 3;
@@ -60,7 +60,7 @@ describe('packed events', () => {
     atNs: 1n,
     resource,
   });
-  /** So long that the text is exactly that long. */
+  /** An event whose packed text has exactly this length. */
   const ofLength = (bytes: number): PackedEvent => {
     const empty = packed([one('""')]).length;
     return one(`"${'ä'.repeat((bytes - empty) >> 1)}${'a'.repeat((bytes - empty) & 1)}"`);
@@ -76,7 +76,7 @@ describe('packed events', () => {
     expect([...unpackEvents(packed([longer]))]).toEqual([longer]);
   });
 
-  it('of a hundred transfers take less than a quarter of their text', () => {
+  it('of a hundred transfers take less than a quarter of the size of their text', () => {
     const list = Array.from({ length: 100 }, (_, index) => {
       const [id, profile] = [newId(), newId()];
       const resource = `{"id":"${id}","profile_id":"${profile}","amount":"0.${index}","asset":"USD","direction":"DEBIT","type":"PLATFORM_TRANSFER_DEBIT","status":"COMPLETED","created_at":"2026-01-01T00:00:00.${index}Z"}`;
@@ -89,13 +89,13 @@ describe('packed events', () => {
   it.each([
     ['in its words', '1 transfer.test'],
     ['before its end', `1 transfer.test.completed ${newId()} 1 {"a"`],
-  ])('that are truncated %s are refused, not read as fewer events', (_, text) => {
+  ])('that are truncated %s cause an error, and are not read as fewer events', (_, text) => {
     expect(() => [...unpackEvents(Buffer.from(text))]).toThrow('truncated');
   });
 });
 
 describe('the id of an event', () => {
-  it('says which batch and which line it is', () => {
+  it('contains the batch and the line', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: LIMITS.batchEventsMax }), (line) => {
         const batchId = newBatchId();

@@ -5,7 +5,7 @@ import { LIMITS } from '../limits.ts';
 /**
  * The events of one batch and one customer as one value: a line of text for each, `line type resource_id at_ns resource`.
  * The resource is JSON on one line, and a type has no blanks, so nothing is escaped, and a search for a type, a time or a
- * resource parses no JSON.
+ * resource does not have to parse JSON.
  */
 export type PackedLine = {
   readonly line: number;

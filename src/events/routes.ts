@@ -6,7 +6,7 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { eventText, FEED_START, LINE_MAX, type Place } from './event.ts';
+import { eventText, FEED_START, type FeedPlace, LINE_MAX } from './event.ts';
 import { type EventExample, eventExample, eventPageExample } from './examples.ts';
 import { feedHead, findEvent } from './feed-store.ts';
 import type { FeedFilter } from './filter.ts';
@@ -34,7 +34,7 @@ function readFilter(query: Query, { catalogue, batchesOf }: EventDependencies): 
   return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, batchesOf, ranges };
 }
 
-function placeOf(cursor: string, pointer: string): Place {
+function placeOf(cursor: string, pointer: string): FeedPlace {
   const place = readCursor(cursor);
   if (place === undefined) throw invalidField(pointer, 'is not a cursor of the event feed');
   return place;
@@ -107,7 +107,7 @@ function streamRoute(dependencies: EventDependencies): Route {
   const open = new Map<string, number>();
 
   /** After the last event that the client received, which it names by its place or by its id. */
-  async function startOf(customerId: string, query: Query, last: string | undefined): Promise<Place> {
+  async function startOf(customerId: string, query: Query, last: string | undefined): Promise<FeedPlace> {
     if (last !== undefined && isId(last)) {
       const event = await findEvent(database, customerId, last);
       if (event !== undefined) return { position: event.position, line: event.line };
@@ -135,7 +135,7 @@ function streamRoute(dependencies: EventDependencies): Route {
     tag: 'Events',
     summary: 'Follow the event feed as server-sent events',
     description:
-      'Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses nothing. Starts with events from now on, or after `page_cursor`. Ends when the access token expires.',
+      'Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses no events. Starts with new events, or after `page_cursor`. Ends when the access token expires.',
     scope: 'events:read_event',
     query: EventStreamQuery,
     response: EventShape,

@@ -7,7 +7,7 @@ import { EVENT_TYPE_PATTERN } from './types.ts';
 export const EventType = Type.String({
   pattern: EVENT_TYPE_PATTERN,
   maxLength: LIMITS.eventTypeLengthMax,
-  description: 'A type of event, or a pattern: `*` stands for any text',
+  description: 'A type of event, or a pattern: `*` matches any text',
   examples: ['transfer.*'],
 });
 

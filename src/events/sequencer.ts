@@ -6,8 +6,8 @@ import { LIMITS } from '../limits.ts';
 import { customersBetween, feedHead, markFeed, sequence } from './feed-store.ts';
 
 /**
- * Keeps the feed moving on this node: gives committed events their positions, and reports whose feed has grown. Every
- * commit of this node wakes it; a short poll notices the commits of other nodes.
+ * Assigns positions in the feed to committed events, and reports whose feeds have grown. Every commit of this node wakes it;
+ * a short poll finds the commits of other nodes.
  */
 export type Sequencer = {
   /** This node has committed something. */
@@ -49,7 +49,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   const loop = createLoop({
     spacingMs: intervalMs,
     async turn(hasCommitted) {
-      // After a commit of this node there are events without a position; otherwise a look is cheaper than the lock.
+      // After a commit of this node there are events without a position; otherwise a query is cheaper than the lock.
       const head = hasCommitted ? undefined : await feedHead(database);
       const position = head === undefined || head.waiting ? await headAfterAll() : head.position;
       if (position > seen) {
@@ -61,7 +61,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       return pollMs;
     },
     failed(error) {
-      if (!isFailing) log.warn({ err: error }, 'events cannot be put in order');
+      if (!isFailing) log.warn({ err: error }, 'could not assign positions in the feed to events');
       isFailing = true;
       return pollMs;
     },
@@ -70,7 +70,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   return {
     wake: loop.wake,
     async start() {
-      // Readers start later, and read what is in the feed by then themselves.
+      // Readers start later, and read themselves what is in the feed by then.
       seen = (await feedHead(database)).position;
       loop.start();
     },

@@ -82,9 +82,11 @@ export const events: Table<EventRow> = {
   isLog: true,
   sendsAtOnce: true,
   write(tx, rows, batchId) {
-    // The write path then splits the batch.
+    // The write path then bisects the batch.
     if (rows.length > LIMITS.batchEventsMax) {
-      throw new RangeError(`a batch has ${rows.length} events; ids have room for ${LIMITS.batchEventsMax}`);
+      throw new RangeError(
+        `a batch has ${rows.length} events; event ids allow at most ${LIMITS.batchEventsMax}`,
+      );
     }
     const resources = resourcesOf(rows, batchId);
     return Promise.all([

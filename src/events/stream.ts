@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
 import { writeCursor } from './cursor.ts';
-import { eventText, type Place } from './event.ts';
+import { eventText, type FeedPlace } from './event.ts';
 import { type FeedPage, readFeed } from './feed-store.ts';
 import type { FeedFilter } from './filter.ts';
 import type { News } from './news.ts';
@@ -15,12 +15,12 @@ export type FeedReading = {
 };
 
 /**
- * The next page; if there is nothing yet, the events that come within the time. The wait begins before the feed is read, so
- * that no event in between is missed.
+ * The next page; if there are no events yet, those that come within `waitMs`. The wait begins before the feed is read, so
+ * that no event is missed in between.
  */
 export async function readOrWait(
   { database, news, customerId, filter, signal }: FeedReading,
-  start: Place,
+  start: FeedPlace,
   limit: number,
   waitMs: number,
 ): Promise<FeedPage> {
@@ -53,7 +53,7 @@ const RETRY_MS = 2_000;
 /** Server-sent events. The id of each is its place in the feed, which the client sends back as Last-Event-ID. */
 export async function* streamEvents(
   reading: FeedReading,
-  start: Place,
+  start: FeedPlace,
   heartbeatMs: number = LIMITS.eventHeartbeatMs,
 ): AsyncGenerator<string> {
   const { news, signal } = reading;

@@ -6,7 +6,7 @@ export const EVENT_TYPE_PATTERN = '^(\\*|[a-z0-9_]+(\\.([a-z0-9_]+|\\*))*)$';
 /** Every type of event that the capabilities of this service have declared; filters are checked against it. */
 export type EventCatalogue = {
   readonly types: readonly EventType[];
-  /** Rejects filters that match no type: such a filter is a typing error, and would wait for events that never come. */
+  /** Errors for filters that match no type: such a filter is a typing error, and its events would never come. */
   faultsOf(pointer: string, filters: readonly string[] | undefined): FieldError[];
 };
 
@@ -33,7 +33,7 @@ export function createEventCatalogue(declared: readonly EventFamily[]): EventCat
   };
 }
 
-/** A filter as a pattern: `*` stands for any text, everything else for itself. */
+/** A filter as a regular expression: `*` matches any text, everything else only itself. */
 export function typePattern(filter: string): RegExp {
   return new RegExp(`^${filter.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
 }

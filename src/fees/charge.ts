@@ -2,7 +2,7 @@ import type { Assets } from '../kernel/asset.ts';
 import type { Fields } from '../kernel/fields.ts';
 import { invalidField, type Problem } from '../kernel/problem.ts';
 
-/** What the request gives: the amount that arrives, or the total that the balance loses. */
+/** What the request states: the amount that arrives, or the total that is debited. */
 export type Given = { readonly field: 'amount' | 'total'; readonly units: bigint };
 
 export type Charge = {
@@ -13,7 +13,7 @@ export type Charge = {
 
 type AmountOrTotal = { readonly amount?: string; readonly total?: string };
 
-/** Requires exactly one of amount and total; otherwise both fields are named, because either could be the wrong one. */
+/** Requires exactly one of amount and total; otherwise both fields get an error, because either could be the wrong one. */
 export function readGiven(
   fields: Fields,
   { amount, total }: AmountOrTotal,

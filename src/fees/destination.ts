@@ -13,7 +13,7 @@ export type DestinationRules = { readonly assets: Assets; readonly networks: Net
 
 /**
  * Checks the asset, that the asset is on the network, and the address. Returns the code of the asset if it is known.
- * Messages never repeat a refused address, because it may be somebody's private key.
+ * Error messages never repeat the address, because it may be a private key that was entered by mistake.
  */
 export function readDestination(
   fields: Fields,
@@ -32,7 +32,7 @@ export function readDestination(
   } else if (networks[network] === undefined) {
     fields.fault('/crypto_network', `must be a network of ${code}: ${names.join(', ')}`);
   } else if (networks[network].toLowerCase() === address.toLowerCase()) {
-    // A common way to lose tokens: nobody can send them from there.
+    // A common mistake that loses tokens: nobody can send them from there.
     fields.fault('/destination_address', `is the contract of ${code} itself`);
   }
   return code;

@@ -96,7 +96,7 @@ export function guaranteedFeeCommand(
   };
 }
 
-/** Compares the addresses, not how they are written. */
+/** Compares canonical addresses, because an address can be written in several forms. */
 function isSameAddress(
   { canonicalAddress }: Networks,
   quoted: string,

@@ -18,7 +18,7 @@ export const SANDBOX_PRICES: Readonly<Record<string, string>> = {
   PUSD: '1',
 };
 
-/** Throws an error that names the entry which is wrong. */
+/** Throws an error that names the wrong entry. */
 export function createPriceTable(prices: Readonly<Record<string, string>>): PriceSource {
   const table = new Map<string, bigint>();
   for (const [asset, text] of Object.entries(prices)) {

@@ -34,7 +34,7 @@ export function feeRoutes(dependencies: FeeDependencies): Route[] {
       examine: (caller, body) => void guaranteedFeeCommand(caller, body, dependencies, 0n),
       async handle({ caller, body }) {
         const rail = rails.find(body.crypto_network);
-        // Without an answer of the rail in time, the fee is the schedule's.
+        // If the rail does not answer in time, the fee of the schedule applies.
         const cost = rail && (await quoteOf(rail, body.asset, LIMITS.railQuoteTimeoutMs));
         const outcome = await writePath.submit(guaranteedFeeCommand(caller, body, dependencies, cost ?? 0n));
         // Without an idempotency key there is no replay.

@@ -8,9 +8,9 @@ import type { Networks } from '../networks/register.ts';
  */
 export type FeeSchedule = {
   fiat(kind: FiatKind): bigint;
-  /** Undefined where no fee is configured: nothing is sent for free by accident. */
+  /** Undefined if no fee is configured: then nothing is sent, so that no withdrawal is free by accident. */
   crypto(asset: string, network: string): bigint | undefined;
-  /** In units of that asset. Undefined where the asset is not configured for that rail. */
+  /** In units of that asset. Undefined if the asset is not configured for that rail. */
   deposit(rail: string, asset: string): bigint | undefined;
 };
 
@@ -108,7 +108,7 @@ function readCrypto(
     const path = `${base}.${asset}.${network}`;
     fees.set(`${asset}/${network}`, feeUnits(assets, asset, text, path));
   };
-  // A default for an asset that is not configured is skipped; an entry of the file for one is an error.
+  // A default for an asset that is not configured is skipped; an entry of the file for such an asset is an error.
   for (const [asset, networks] of Object.entries(defaults)) {
     for (const [network, text] of Object.entries(networks)) {
       const known = assets.find(asset);
@@ -128,7 +128,7 @@ function readCrypto(
   return fees;
 }
 
-/** Throws an error that names the entry which is wrong. */
+/** Throws an error that names the wrong entry. */
 export function createFeeSchedule(networks: Networks, assets: Assets, given: FeeTable = {}): FeeSchedule {
   if (assets.find('USD') === undefined)
     throw new Error('the asset USD must be configured: fiat fees are in it');

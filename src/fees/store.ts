@@ -4,8 +4,8 @@ import type { Table } from '../ledger/command.ts';
 import type { GuaranteedFee } from './guaranteed-fee.ts';
 
 /**
- * Guaranteed fees by id, of all customers. A fee is used once, so its row is locked when it is read: in sorted order and
- * always after the balances, so that nodes never deadlock.
+ * Guaranteed fees by id, of all customers. A fee can be used once, so loading locks its row: in sorted order, and after the
+ * balances, so that nodes do not deadlock.
  */
 export const guaranteedFeeTable: Table<GuaranteedFee> = {
   name: 'guaranteed_fees',

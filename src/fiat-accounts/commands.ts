@@ -34,7 +34,7 @@ export type FiatAccountTables = {
   readonly networks: Networks;
   readonly actors: Table<ActorFacts>;
   readonly fiatAccounts: Table<FiatAccount>;
-  /** Written for an account when withdrawals that wait for it have to be looked at. */
+  /** Written for an account when the withdrawals that wait for it have to become due. */
   readonly withdrawalWakes: Table<{ readonly fiatAccountId: string }>;
   /** Whether an account that passes the automatic checks is approved, as in the sandbox. */
   readonly approvesAutomatically: boolean;
@@ -55,7 +55,7 @@ function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAc
   );
 }
 
-/** Strictly later than the change before, whatever the clocks of nodes say: the store tells versions apart by it. */
+/** Strictly later than the previous change, even if clocks differ: the store distinguishes versions by this time. */
 function later(account: FiatAccount, now: Instant): Instant {
   return now > account.updatedAtNs ? now : account.updatedAtNs + 1n;
 }
@@ -89,7 +89,7 @@ function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Re
 
 /**
  * Writes a PENDING account, new or changed, and the outcome of its automatic review. The review needs only the account, so
- * it happens in the same transaction, one nanosecond later; no crash can come in between. The answer is the PENDING account;
+ * it happens in the same transaction, one nanosecond later: a crash cannot separate them. The answer is the PENDING account;
  * the next read shows the outcome.
  */
 function handIn(tables: FiatAccountTables, pending: FiatAccount): Decision<FiatAccount> {
@@ -162,7 +162,7 @@ export function createFiatAccountCommand(
   };
 }
 
-/** Without `customerId` the caller is an operator, who sees the accounts of all customers. Nobody sees deleted accounts. */
+/** Without `customerId` the caller is an operator, who can see the accounts of all customers. Deleted accounts are not found. */
 function visible(
   tables: FiatAccountTables,
   view: View,

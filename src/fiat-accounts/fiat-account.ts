@@ -44,13 +44,13 @@ export type FiatAccount = {
 
 const MASK = '****';
 
-/** Shows the last four characters; none of a number that has only four. */
+/** Shows the last four characters; none if the number has no more than four. */
 export function masked(number: string): string {
   return number.length > 4 ? MASK + number.slice(-4) : MASK;
 }
 
 /** Masks the field that names the account, whatever the kind calls it. */
-export function maskedInstructions(
+function maskedInstructions(
   instructions: FiatNetworkInstructions,
   networks: Networks,
 ): FiatNetworkInstructions {
@@ -62,8 +62,8 @@ export function maskedInstructions(
 }
 
 /**
- * As every answer shows it. The answer to the create request is masked too: a replay must show the same, and a client
- * that replays a `ref_id` or gets a 409 with `existing` is not always the one that entered the number.
+ * As every answer shows it. The answer to the create request is masked as well: a replay has the same answer, and a client
+ * that repeats a `ref_id`, or gets a 409 with `existing`, need not be the one that entered the number.
  */
 export function presentFiatAccount(account: FiatAccount, networks: Networks) {
   return {

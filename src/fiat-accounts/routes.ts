@@ -133,7 +133,7 @@ function createRoute(
     handle: async ({ caller, body }) =>
       createOnce(writePath, {
         command: createFiatAccountCommand(caller, body, tables),
-        // A replay finds the account even if it was deleted since; `deleted_at` then says so.
+        // A replay finds the account even if it was deleted since; the answer then has `deleted_at`.
         load: (id) => findFiatAccount(database, caller.customerId, id),
         present: (account) => presentFiatAccount(account, networks),
       }),

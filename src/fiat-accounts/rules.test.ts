@@ -85,7 +85,7 @@ describe('the automatic checks', () => {
     }
   });
 
-  it('leave account numbers alone that are not IBANs', () => {
+  it('do not check account numbers that are not IBANs', () => {
     for (const number of [
       '1',
       '000123456789',
@@ -106,7 +106,7 @@ describe('the automatic checks', () => {
     expect(verdicts(wire(bic('PCBKXKPR', 'AL')))).toEqual(['ASK']);
   });
 
-  it('look at an intermediary bank as well', () => {
+  it('include the intermediary bank', () => {
     const between = { ...aba, routing_number: '021000022' };
     expect(verdicts(wire(aba, { intermediary_routing_details: between }))).toEqual(['REJECT']);
   });
@@ -130,7 +130,7 @@ describe('the automatic checks', () => {
   });
 });
 
-it('the automatic review rejects what is wrong, approves only where it may, and leaves the rest to people', () => {
+it('the automatic review rejects wrong accounts, approves only if configured, and leaves the rest to operators', () => {
   const wrong = wire({ ...aba, routing_number: '021000022' });
   expect(automaticReview(wrong, false)?.status).toBe('REJECTED');
   expect(automaticReview(wire(aba), true)?.status).toBe('APPROVED');

@@ -27,7 +27,7 @@ export function ownerFaults(owner: FiatAccountOwner, pointer: string): FieldErro
   return [{ pointer, message: 'must have exactly one of person_details, institution_details' }];
 }
 
-/** Fields that some kinds of instructions have. Whichever kind has one of them, it is checked in the same way. */
+/** Fields that some kinds of instructions have. They are checked in the same way, whatever the kind. */
 type BankFields = {
   readonly account_number?: string;
   readonly routing_details?: RoutingDetails;
@@ -81,7 +81,7 @@ export function kindOf(instructions: FiatNetworkInstructions, { fiatKinds }: Net
   return fiatKinds.find((kind) => instructions[kind] !== undefined)!;
 }
 
-/** REJECT: certainly wrong. ASK: unusual or incomplete; an operator has to look. */
+/** REJECT: certainly wrong. ASK: unusual or incomplete; an operator has to decide. */
 export type Finding = { readonly verdict: 'REJECT' | 'ASK'; readonly reason: string };
 
 /** The automatic checks. Empty: all of them pass. */
@@ -197,7 +197,7 @@ function bicFindings(
   return [ask(`The BIC of ${bank} names ${code}, but its address is in ${country}.`)];
 }
 
-/** An account number with one of these is not an IBAN, and may be right: not every country has IBANs. */
+/** An account number with one of these errors is not an IBAN, and may be valid: not every country has IBANs. */
 const NOT_AN_IBAN = [
   ValidationErrorsIBAN.NoIBANCountry,
   ValidationErrorsIBAN.WrongBBANLength,

@@ -51,7 +51,7 @@ async function create(): Promise<FiatAccount> {
   return outcome.answer;
 }
 
-it('two nodes that review one account at once: the first counts, the second is told the state', async () => {
+it('if two nodes review one account at once, the first review counts, and the second is refused', async () => {
   for (let round = 0; round < 30; round += 1) {
     const { id } = await create();
     const verdicts = await Promise.allSettled(
@@ -70,7 +70,7 @@ it('two nodes that review one account at once: the first counts, the second is t
   }
 });
 
-it('a review never lands on what was changed while it was decided', async () => {
+it('a review is never applied to an account that was changed in the meantime', async () => {
   for (let round = 0; round < 30; round += 1) {
     const { id, updatedAtNs } = await create();
     const scope = { customerId: undefined, seenAtNs: updatedAtNs };
@@ -86,7 +86,7 @@ it('a review never lands on what was changed while it was decided', async () => 
   }
 });
 
-it('an account made and changed in one batch is written once, as it was last', async () => {
+it('an account that is created and changed in one batch is written once, in its last version', async () => {
   const made = createFiatAccountCommand(caller, { ...request, ref_id: 'one batch' }, tables);
   const id = made.key!.resourceId;
   const changed = updateFiatAccountCommand(caller, id, { metadata: { a: '1' } }, tables);

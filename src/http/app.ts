@@ -27,7 +27,7 @@ declare module 'fastify' {
 export type AppOptions = {
   readonly routes: readonly Route[];
   readonly logger: Logger;
-  /** Base of every absolute URL; known for certain only once the server listens. */
+  /** Base of every absolute URL; final only once the server listens. */
   publicUrl(): string;
   /** The caller, from the Authorization header. Throws a problem. */
   authenticate(authorization: string | undefined, connection?: object): Promise<Caller>;
@@ -48,7 +48,7 @@ function requestId(header: unknown): string {
   return sane ? header : newId();
 }
 
-/** The framework, without its defaults that do not suit money. */
+/** The framework, without defaults that are unsafe for amounts of money. */
 function createFastify({ logger, publicUrl }: AppOptions): FastifyInstance {
   return Fastify({
     loggerInstance: logger,
@@ -97,7 +97,7 @@ function addHooks(app: FastifyInstance, options: AppOptions): void {
   }
 }
 
-/** Bodies are parsed by our own rules; a request of another content type gets a 415. */
+/** Bodies are parsed by `readJson`; a request with another content type gets a 415. */
 function addBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

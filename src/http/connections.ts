@@ -6,8 +6,8 @@ const SWEEP_MS = 50;
 
 /**
  * A server that closes waits for every connection. It closes idle connections only once, when it begins to close, and
- * connections without any request so far, as browsers and HTTP clients open them in advance, only after a minute. Both
- * kinds are closed here, again and again, until the work has ended.
+ * connections without any request so far, as browsers and HTTP clients open them in advance, only after a minute. This
+ * closes both kinds at an interval, until the work has ended.
  */
 export function idleConnections(server: Server): {
   closeDuring<Result>(work: Promise<Result>): Promise<Result>;

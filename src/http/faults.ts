@@ -3,8 +3,8 @@ import { type FieldError, Problem } from '../kernel/problem.ts';
 import { shapeErrors, type ValidationError } from './problems.ts';
 
 /**
- * All errors of a request whose shape is invalid: of its path, its body and its query, and those that the rules find in
- * the body as far as they can judge it. The framework stops at the first part; clients want all errors at once.
+ * All errors of a request whose shape is invalid: of its path, its body and its query, and those that the rules find in the
+ * body. The framework stops at the first invalid part, but clients want all errors at once.
  */
 export function faultsOf(request: FastifyRequest): FieldError[] {
   const parts = [
@@ -17,10 +17,10 @@ export function faultsOf(request: FastifyRequest): FieldError[] {
     // The framework validates a missing part as null.
     return validate === undefined || validate(value ?? null) ? [] : shapeErrors(validate.errors ?? [], part);
   });
-  const said = contentErrors(request).filter(
+  const content = contentErrors(request).filter(
     ({ pointer }) => !shape.some((one) => isWithin(pointer, one.pointer) || isWithin(one.pointer, pointer)),
   );
-  return [...shape, ...said];
+  return [...shape, ...content];
 }
 
 type Validate = ((value: unknown) => boolean) & { readonly errors?: ValidationError[] | null };

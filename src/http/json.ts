@@ -4,8 +4,8 @@ import { LIMITS } from '../limits.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body. Stricter than JSON.parse: bytes that are not UTF-8 would be replaced silently, and text that the
- * database cannot store (a NUL character, half of a surrogate pair) would fail only after the request was accepted.
+ * Parses a body. Stricter than JSON.parse, which would silently replace bytes that are not UTF-8, and would accept text that
+ * the database cannot store (a NUL character, an unpaired surrogate).
  */
 export function readJson(body: Buffer): unknown {
   if (body.length === 0) throw invalidField('', 'must be JSON and is empty');
@@ -23,14 +23,14 @@ export function readJson(body: Buffer): unknown {
     const position = / at position ([0-9]+)/.exec((error as Error).message)?.[1];
     throw invalidField('', `is not valid JSON${position === undefined ? '' : ` (position ${position})`}`);
   }
-  // Only an escape can produce such characters, so most bodies are not walked.
+  // Only an escape sequence can produce such characters, so most bodies need no check.
   const hasEscapes = text.includes('\\u');
   if (hasEscapes) refuseUnstorable(value, '');
   if (hasEscapes || text.includes('__proto__')) refusePrototype(value, '');
   return value;
 }
 
-/** For operations without a body: clients send the content type anyway, and some send an empty object. */
+/** For operations without a body: some clients send the content type anyway, and some send an empty object. */
 export function readNoBody(body: Buffer): undefined {
   if (body.length === 0) return;
   const value = readJson(body);

@@ -35,7 +35,7 @@ function writePathMetrics(registers: Registers): Metrics['writePath'] {
   });
   const troubles = new Counter({
     name: 'ferry_ledger_troubles_total',
-    help: 'Batches that were retried, bisected or cut off from the database, and commands that failed by themselves',
+    help: 'Batches that were retried, bisected, in doubt or refused, and commands that failed because of a bug',
     labelNames: ['what'] as const,
     registers,
   });
@@ -54,7 +54,7 @@ function writePathMetrics(registers: Registers): Metrics['writePath'] {
 function auditMetrics(registers: Registers): Metrics['audited'] {
   const violations = new Gauge({
     name: 'ferry_audit_violations',
-    help: 'Violations that the last audit of the ledger found: any other value than 0 is an emergency',
+    help: 'Violations that the last audit of the ledger found. Any value other than 0 is an emergency',
     registers,
   });
   const audited = new Gauge({

@@ -8,8 +8,8 @@ import { problemBody } from './problems.ts';
 import { COMMON_PROBLEMS } from './routes.ts';
 
 /**
- * The OpenAPI 3.1 document, generated from the routes and schemas that validate requests, so that it cannot differ from
- * what the service does.
+ * The OpenAPI 3.1 document, generated from the routes and from the schemas that validate requests, so that it always matches
+ * the service.
  */
 type Json = Record<string, unknown>;
 type JsonSchema = { readonly title?: string; readonly [key: string]: unknown };
@@ -56,15 +56,15 @@ const PROBLEM_SCHEMA = {
     type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
     title: { type: 'string' },
     status: { type: 'integer' },
-    detail: { type: 'string', description: 'One sentence, with the numbers in it' },
-    meta: { type: 'object', description: 'The same numbers, structured' },
+    detail: { type: 'string', description: 'What is wrong, with the values, for people' },
+    meta: { type: 'object', description: 'The same values, for programs' },
   },
 };
 
 const REQUEST_ID_HEADER = {
   'X-Request-Id': {
     description:
-      'The one that you sent, or a new one. The log has it with every 500, and with every token request with wrong credentials.',
+      'The id that you sent, or a new one. The log contains it for every 500, and for every token request with wrong credentials.',
     required: true,
     schema: { type: 'string' },
   },
@@ -196,7 +196,7 @@ function operationOf(
   };
 }
 
-/** Every group that an operation stands in, in the order of the operations, then groups of other paths. */
+/** The tags of all operations, in the order of the operations, followed by tags of other paths. */
 function tagsOf(capabilities: readonly Capability[]): Json[] {
   const descriptions: Record<string, string> = Object.assign({}, ...capabilities.map(({ tags }) => tags));
   const used = capabilities.flatMap(({ routes = [] }) => routes.map(({ tag }) => tag));

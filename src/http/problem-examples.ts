@@ -31,7 +31,7 @@ const COMMON: ProblemExamples = {
   unavailable: () => unavailable(UNAVAILABLE),
 };
 
-/** From the capability of the operation, which has an example of every problem that only its own operations answer. */
+/** Examples of common problems are here; the capability of the operation has those of its own problems. */
 export function problemExample(route: Route, slug: ProblemSlug, ofCapability: ProblemExamples): Problem {
   const example = COMMON[slug] ?? ofCapability[slug];
   if (example === undefined)

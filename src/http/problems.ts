@@ -118,7 +118,7 @@ function withArticle(type: unknown): string {
   return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
 }
 
-/** For callers, who cannot do anything about a database. */
+/** Does not mention the database, about which callers can do nothing. */
 export const UNAVAILABLE =
   'The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.';
 
@@ -147,7 +147,10 @@ export function problemFrom(error: unknown): Problem {
   if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
   if (failure === 'unavailable' || failure === 'timeout') return unavailable(UNAVAILABLE);
-  return new Problem('internal', 'An unexpected error occurred. The log has it under this X-Request-Id.');
+  return new Problem(
+    'internal',
+    'An unexpected error occurred. The log contains it under this X-Request-Id.',
+  );
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;

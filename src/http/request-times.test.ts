@@ -2,7 +2,7 @@ import { Histogram, Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { createRequestTimes } from './request-times.ts';
 
-it('request times are shown exactly as the library would show them', async () => {
+it('request times are formatted exactly as by the library', async () => {
   const own = new Registry();
   const times = createRequestTimes(own);
   const library = new Registry();

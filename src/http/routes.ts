@@ -74,7 +74,7 @@ function newInFlight(clientId: string): InFlight {
 
 /** Counts the client's requests in flight and rejects those above the limit. The count goes down with the response. */
 function admit(clientId: string, reply: FastifyReply): void {
-  // The client disconnected while its token was verified: `close` will not be emitted again.
+  // The client disconnected while its token was being verified: `close` is not emitted again.
   if (reply.raw.closed) return;
   const inFlight = inFlightByClient.get(clientId) ?? newInFlight(clientId);
   if (inFlight.count >= LIMITS.clientRequestsMax) {
@@ -96,27 +96,27 @@ type Authentication = {
 };
 
 /** Aborted when the connection closes. */
-function goneController(reply: FastifyReply): AbortController {
+function disconnectController(reply: FastifyReply): AbortController {
   const controller = new AbortController();
   if (reply.raw.closed) controller.abort();
   else reply.raw.once('close', () => controller.abort());
   return controller;
 }
 
-/** Sends texts as they come. The token is verified again and again: it may expire, its client may be disabled. */
+/** Sends texts as they come. The token is verified at an interval: it may expire, or its client may be disabled. */
 function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
   texts: AsyncIterable<string>,
   type: string,
-  options: { gone: AbortController; authenticate: Authentication['authenticate'] },
+  options: { disconnected: AbortController; authenticate: Authentication['authenticate'] },
 ): FastifyReply {
-  const { gone, authenticate } = options;
+  const { disconnected, authenticate } = options;
   const timer = setInterval(() => {
-    authenticate(request.headers.authorization).catch(() => gone.abort());
+    authenticate(request.headers.authorization).catch(() => disconnected.abort());
   }, LIMITS.streamAuthenticateMs);
   timer.unref();
-  gone.signal.addEventListener('abort', () => clearInterval(timer));
+  disconnected.signal.addEventListener('abort', () => clearInterval(timer));
   return reply
     .type(type)
     .header('cache-control', 'no-store')
@@ -128,16 +128,16 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 
 function createHandler(route: Route, { authenticate }: Authentication) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    // Created only when a handler asks for it: most requests never wait.
-    let gone: AbortController | undefined;
+    // Created only if a handler needs it: most requests never wait.
+    let disconnected: AbortController | undefined;
     const answered = route.handle({
       caller: request.caller!,
       body: request.body,
       query: request.query,
       params: request.params,
       signal() {
-        gone ??= goneController(reply);
-        return gone.signal;
+        disconnected ??= disconnectController(reply);
+        return disconnected.signal;
       },
       header(name) {
         const value = request.headers[name];
@@ -147,8 +147,8 @@ function createHandler(route: Route, { authenticate }: Authentication) {
     return answered.then(({ body, replayed }) => {
       if (route.streams !== undefined) {
         const texts = body as AsyncIterable<string>;
-        gone ??= goneController(reply);
-        return sendStream(request, reply, texts, route.streams, { gone, authenticate });
+        disconnected ??= disconnectController(reply);
+        return sendStream(request, reply, texts, route.streams, { disconnected, authenticate });
       }
       if (replayed === true) reply.header('idempotent-replayed', 'true');
       if (typeof body === 'string') reply.header('content-type', JSON_TYPE);

@@ -6,7 +6,7 @@ import { idleConnections } from './connections.ts';
 /** Listens on an address and serves the app that is attached to it, until it is stopped. */
 export type HttpServer = Worker & {
   attach(app: FastifyInstance): void;
-  /** Base URL, without a slash at the end. The port is known for certain only once the server listens. */
+  /** Base URL, without a slash at the end. The port is final only once the server listens. */
   url(): string;
 };
 
@@ -29,7 +29,7 @@ export function createHttpServer({ host, port }: { host: string; port: number })
     async stop() {
       if (attached === undefined) return;
       const { app, connections } = attached;
-      // Requests in flight are finished, within a bound: a client that sends slowly is cut off.
+      // Requests in flight are finished, within a time limit: slow clients are disconnected.
       const cut = setTimeout(() => app.server.closeAllConnections(), LIMITS.requestsFinishMs);
       await connections.closeDuring(app.close());
       clearTimeout(cut);

@@ -6,8 +6,8 @@ import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 
 /**
- * Proves the ledger from its entries alone, in one snapshot, while the service runs. Each check is one statement that
- * finds what breaks a rule; a clean ledger finds nothing.
+ * Verifies the ledger from its entries alone, in one snapshot, while the service runs. Each check is one statement that
+ * returns the violations of one rule.
  */
 export type Violation = { readonly rule: AuditRule; readonly line: string };
 export type AuditRule =
@@ -20,7 +20,7 @@ export type AuditRule =
 
 export type AuditReport = {
   readonly violations: readonly Violation[];
-  /** More than are listed. */
+  /** There are more violations than are listed. */
   readonly truncated: boolean;
   readonly entryCount: bigint;
   readonly accountCount: bigint;
@@ -85,7 +85,7 @@ const CHECKS: readonly Check[] = [
     line: (row, units) => `all entries of ${row.asset} together sum to ${units(row.asset, row.sum)}, not 0`,
   },
   {
-    // The view is the capabilities' side of the bargain: what each of them says is held, and for whom.
+    // The view lists what each capability expects to be held, and for which profile.
     rule: 'held-equals-pending',
     sql: `with pending as (select profile_id, asset, sum(units) as units from expected_holds group by profile_id, asset)
           select profile_id, asset, coalesce(b.held, 0) as held, coalesce(pending.units, 0) as pending
@@ -101,7 +101,7 @@ async function runCheck(tx: Transaction, check: Check, units: Units): Promise<Vi
   return rows.map((row) => ({ rule: check.rule, line: check.line(row, units) }));
 }
 
-/** For the metric: several nodes need not read everything at the same time. */
+/** For the metric. Undefined if another node is running an audit: only one at a time reads all entries. */
 export async function auditUnlessRunning(
   database: Database,
   assets: Assets,
@@ -114,13 +114,13 @@ export async function auditUnlessRunning(
     if (!row!.locked) return undefined;
     return await audit(database, assets);
   } finally {
-    // With the connection goes the lock.
+    // Closing the connection releases the lock.
     connection.discard();
   }
 }
 
 export async function audit(database: Database, assets: Assets): Promise<AuditReport> {
-  // An asset that left the configuration still has entries; its units are printed as they are.
+  // An asset that was removed from the configuration still has entries: its amounts are printed in units.
   const units: Units = (asset, value) =>
     formatAmount(value as bigint, assets.find(asset as string)?.decimals ?? 0);
   return database.snapshot(async (tx) => {

@@ -6,7 +6,7 @@ import type { BalanceKey } from './command.ts';
 
 export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
-/** What a profile has now, of every asset that it ever had. */
+/** The current balances of a profile, for every asset that it ever had. */
 export async function balancesOf(database: Queryable, profileId: string): Promise<AssetBalance[]> {
   return database.query<AssetBalance>(
     'select asset, available, held from balances where profile_id = $1 order by asset',
@@ -14,7 +14,7 @@ export async function balancesOf(database: Queryable, profileId: string): Promis
   );
 }
 
-/** What is available now of each, by `balanceKeyText`; what never moved is missing. Locks nothing: for planning only. */
+/** What is available now, by `balanceKeyText`; balances that never moved are missing. Locks nothing: for planning only. */
 export async function availableOf(
   database: Queryable,
   keys: readonly BalanceKey[],
@@ -29,8 +29,8 @@ export async function availableOf(
 }
 
 /**
- * What a profile had at that instant, everything posted at it included: for each account the balance after its last
- * entry up to then, one index lookup each.
+ * The balances of a profile at that instant, including what was posted at that instant: for each account the balance after
+ * its last entry up to then, one index lookup each.
  */
 export async function balancesAt(
   database: Queryable,
@@ -50,7 +50,7 @@ export async function balancesAt(
 
 export type SystemBalance = { readonly account: string; readonly asset: string; readonly balance: bigint };
 
-/** The service's own accounts: what was rolled up, and what was not yet, in one snapshot. */
+/** The service's own accounts: rolled-up balances plus the deltas that are not rolled up yet, in one snapshot. */
 export async function systemBalances(database: Queryable): Promise<SystemBalance[]> {
   return database.query<SystemBalance>(
     `select account, asset, sum(part)::numeric as balance
@@ -61,8 +61,8 @@ export async function systemBalances(database: Queryable): Promise<SystemBalance
 }
 
 /**
- * Folds what batches appended into one row per account. Any number of nodes may do it at once: each takes other rows.
- * Says how many rows it folded.
+ * Rolls up the deltas that batches appended into one row per account. Any number of nodes may do this at once: each takes
+ * different rows. Returns the number of rows that were rolled up.
  */
 export async function rollUpSystemBalances(database: Queryable, deltasMax: number): Promise<number> {
   const [row] = await database.query<{ folded: number }>(

@@ -6,8 +6,8 @@ import { LIMITS } from '../limits.ts';
 import type { AccountRef, Balance, Posting } from './command.ts';
 
 /**
- * The locked balances of one batch, in memory. Postings are checked and applied here, purely; the rows that come out
- * are written as they are. A refused or failed command leaves no trace.
+ * The balances of one batch, in memory. Postings are checked and applied here without IO; the resulting rows are written as
+ * they are. A refused or failed command changes nothing.
  */
 export type BalanceRow = {
   readonly profileId: string;
@@ -39,7 +39,7 @@ export type Book = {
   post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
   readonly entries: readonly Entry[];
   changedRows(): BalanceRow[];
-  /** What a changed row was before: which version of it the change is made on. */
+  /** The values of a changed row before the batch: the version that the change is based on. */
   before(row: BalanceRow): Version;
 };
 
@@ -49,8 +49,8 @@ export function balanceKeyText(profileId: string, asset: string): string {
   return `${profileId}/${asset}`;
 }
 
-/** A posting that reaches the ledger with such an amount is refused here, before any SQL. */
-export function postingFault(posting: Posting, assets: Assets): Problem | undefined {
+/** Why a posting is invalid, whatever the balances are. */
+function postingFault(posting: Posting, assets: Assets): Problem | undefined {
   const { units, from, to } = posting;
   if (assets.find(posting.asset) === undefined)
     return invalidField('/asset', `"${posting.asset}" is not a known asset`);
@@ -76,14 +76,14 @@ type Side = {
   debits: bigint;
 };
 
-/** The sides of one posting; none where it is an account of the service. */
-type Leg = { readonly from: Side | undefined; readonly to: Side | undefined };
+/** The two sides of one posting; undefined for an account of the service. */
+type PostingSides = { readonly from: Side | undefined; readonly to: Side | undefined };
 
 export type FindBalance = (profileId: string, asset: string) => BalanceRow | undefined;
 
-/** Finds among rows that are at hand. */
+/** Looks up balances among these rows. */
 export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
-  // Two levels: a concatenated key would have to be hashed again for each lookup.
+  // Two levels, because a concatenated key would have to be hashed again for each lookup.
   const byAsset = new Map<string, Map<string, BalanceRow>>();
   for (const row of rows) {
     const ofAsset = byAsset.get(row.asset);
@@ -93,9 +93,95 @@ export function findAmong(rows: Iterable<BalanceRow>): FindBalance {
   return (profileId, asset) => byAsset.get(asset)?.get(profileId);
 }
 
+/** Adds up the debits and credits of each profile account, without changing anything yet. */
+function sidesOf(
+  postings: readonly Posting[],
+  rowOf: (profileId: string, asset: string) => BalanceRow,
+): { sides: Side[]; posted: PostingSides[] } {
+  const sides = { available: new Map<BalanceRow, Side>(), held: new Map<BalanceRow, Side>() };
+  const sideOf = (ref: AccountRef, asset: string): Side | undefined => {
+    if (!('profileId' in ref)) return undefined;
+    const row = rowOf(ref.profileId, asset);
+    let side = sides[ref.account].get(row);
+    if (side === undefined) {
+      side = { row, account: ref.account, before: row[ref.account], credits: 0n, debits: 0n };
+      sides[ref.account].set(row, side);
+    }
+    return side;
+  };
+  const posted = postings.map((posting): PostingSides => {
+    const from = sideOf(posting.from, posting.asset);
+    const to = sideOf(posting.to, posting.asset);
+    if (from !== undefined) from.debits += posting.units;
+    if (to !== undefined) to.credits += posting.units;
+    return { from, to };
+  });
+  return { sides: [...sides.available.values(), ...sides.held.values()], posted };
+}
+
+/** Why the account cannot be changed: its balance would be negative, or too large. */
+function faultOf(side: Side, assets: Assets): Problem | undefined {
+  const after = side.before + side.credits - side.debits;
+  const { profileId, asset } = side.row;
+  if (after > UNITS_MAX || side.before + side.credits > UNITS_MAX) {
+    return invalidField('/amount', `would make the ${asset} balance larger than the ledger can hold`);
+  }
+  if (after >= 0n) return undefined;
+  // Only this ledger moves value into `held`, so taking out more than is there is a bug.
+  if (side.account === 'held') throw new Error(`held ${asset} of ${profileId} would fall below zero`);
+  const available = assets.format(asset, side.before);
+  const needed = assets.format(asset, side.debits - side.credits);
+  return new Problem(
+    'insufficient-funds',
+    `Profile ${profileId} has ${available} ${asset} available, ${needed} ${asset} are needed.`,
+    { profile_id: profileId, asset, available, needed },
+  );
+}
+
+/**
+ * Applies the postings. Within an account and instant, credits come before debits: so no running balance is negative if the
+ * final one is not, even if value moves in a ring.
+ */
+function append(
+  entries: Entry[],
+  causeId: string,
+  at: Instant,
+  postings: readonly Posting[],
+  posted: readonly PostingSides[],
+): void {
+  const count = postings.length;
+  for (let pass = 0; pass < 2; pass += 1) {
+    for (let index = 0; index < count; index += 1) {
+      const { asset, from, to, units, causeId: ownCauseId } = postings[index]!;
+      const cause = ownCauseId ?? causeId;
+      const ref = pass === 0 ? to : from;
+      const delta = pass === 0 ? units : -units;
+      const { from: fromSide, to: toSide } = posted[index]!;
+      const side = pass === 0 ? toSide : fromSide;
+      let balanceAfter: bigint | null = null;
+      if (side !== undefined) {
+        const { row, account } = side;
+        balanceAfter = row[account] + delta;
+        row[account] = balanceAfter;
+      }
+      entries.push({
+        ownerId: (side ?? toSide ?? fromSide)?.row.profileId ?? cause,
+        asset,
+        account: ref.account,
+        atNs: at,
+        line: pass * count + index,
+        posting: index,
+        causeId: cause,
+        delta,
+        balanceAfter,
+      });
+    }
+  }
+}
+
 /** The rows that `find` returns are changed in place. */
 export function createBook(find: FindBalance, assets: Assets): Book {
-  /** With what each was before. */
+  /** The changed rows, with their values before the batch. */
   const changed = new Map<BalanceRow, Version>();
   const entries: Entry[] = [];
 
@@ -103,82 +189,6 @@ export function createBook(find: FindBalance, assets: Assets): Book {
     const row = find(profileId, asset);
     if (row === undefined) throw new Error(`the command did not name the balance ${profileId}/${asset}`);
     return row;
-  }
-
-  /** Adds up what the postings do to each profile account, without changing anything yet. */
-  function sidesOf(postings: readonly Posting[]): { sides: Side[]; legs: Leg[] } {
-    const sides = { available: new Map<BalanceRow, Side>(), held: new Map<BalanceRow, Side>() };
-    const sideOf = (ref: AccountRef, asset: string): Side | undefined => {
-      if (!('profileId' in ref)) return undefined;
-      const row = rowOf(ref.profileId, asset);
-      let side = sides[ref.account].get(row);
-      if (side === undefined) {
-        side = { row, account: ref.account, before: row[ref.account], credits: 0n, debits: 0n };
-        sides[ref.account].set(row, side);
-      }
-      return side;
-    };
-    const legs = postings.map((posting): Leg => {
-      const from = sideOf(posting.from, posting.asset);
-      const to = sideOf(posting.to, posting.asset);
-      if (from !== undefined) from.debits += posting.units;
-      if (to !== undefined) to.credits += posting.units;
-      return { from, to };
-    });
-    return { sides: [...sides.available.values(), ...sides.held.values()], legs };
-  }
-
-  function faultOf(side: Side): Problem | undefined {
-    const after = side.before + side.credits - side.debits;
-    const { profileId, asset } = side.row;
-    if (after > UNITS_MAX || side.before + side.credits > UNITS_MAX) {
-      return invalidField('/amount', `would make the ${asset} balance larger than the ledger can hold`);
-    }
-    if (after >= 0n) return undefined;
-    // Only holds of this ledger put value into `held`: taking out more than is there is a bug.
-    if (side.account === 'held') throw new Error(`held ${asset} of ${profileId} would fall below zero`);
-    const available = assets.format(asset, side.before);
-    const needed = assets.format(asset, side.debits - side.credits);
-    return new Problem(
-      'insufficient-funds',
-      `Profile ${profileId} has ${available} ${asset} available, ${needed} ${asset} are needed.`,
-      { profile_id: profileId, asset, available, needed },
-    );
-  }
-
-  /**
-   * Credits come before debits within an account and instant: so no running balance is ever below zero on the way,
-   * also where value goes round in a ring, if none is in the end.
-   */
-  function append(causeId: string, at: Instant, postings: readonly Posting[], legs: readonly Leg[]): void {
-    const count = postings.length;
-    for (let pass = 0; pass < 2; pass += 1) {
-      for (let index = 0; index < count; index += 1) {
-        const { asset, from, to, units, causeId: ownCauseId } = postings[index]!;
-        const cause = ownCauseId ?? causeId;
-        const ref = pass === 0 ? to : from;
-        const delta = pass === 0 ? units : -units;
-        const { from: fromSide, to: toSide } = legs[index]!;
-        const side = pass === 0 ? toSide : fromSide;
-        let balanceAfter: bigint | null = null;
-        if (side !== undefined) {
-          const { row, account } = side;
-          balanceAfter = row[account] + delta;
-          row[account] = balanceAfter;
-        }
-        entries.push({
-          ownerId: (side ?? toSide ?? fromSide)?.row.profileId ?? cause,
-          asset,
-          account: ref.account,
-          atNs: at,
-          line: pass * count + index,
-          posting: index,
-          causeId: cause,
-          delta,
-          balanceAfter,
-        });
-      }
-    }
   }
 
   return {
@@ -198,9 +208,9 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         const fault = postingFault(posting, assets);
         if (fault !== undefined) return fault;
       }
-      const { sides, legs } = sidesOf(postings);
+      const { sides, posted } = sidesOf(postings, rowOf);
       for (const side of sides) {
-        const fault = faultOf(side);
+        const fault = faultOf(side, assets);
         if (fault !== undefined) return fault;
       }
       for (const { row } of sides) {
@@ -208,7 +218,7 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         const { available, held, movedAtNs } = row;
         changed.set(row, { available, held, movedAtNs });
       }
-      append(causeId, at, postings, legs);
+      append(entries, causeId, at, postings, posted);
       for (const { row } of sides) row.movedAtNs = at;
       return undefined;
     },

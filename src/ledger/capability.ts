@@ -14,7 +14,7 @@ import { createWritePath, type WritePath } from './write-path.ts';
 
 type Dependencies = {
   readonly database: Database;
-  /** Connections of the write path alone. */
+  /** Connections that only the write path uses. */
   readonly writeDatabase: Database;
   readonly assets: Assets;
   readonly logger: Logger;
@@ -28,7 +28,7 @@ type Dependencies = {
   };
 };
 
-/** The write path, and the upkeep of the books. */
+/** The write path, and the background jobs of the ledger. */
 export function createLedger(dependencies: Dependencies): Capability & { readonly writePath: WritePath } {
   const { writeDatabase, assets, committed, metrics } = dependencies;
   const writePath = createWritePath({
@@ -58,10 +58,10 @@ export function createLedger(dependencies: Dependencies): Capability & { readonl
 
 function logTrouble({ logger, log }: Dependencies, what: Trouble, error: unknown): void {
   const facts = { err: error, what };
-  // A stale cache is normal where nodes share balances, and a lost connection is replaced: neither needs attention.
+  // A stale cache is normal if nodes share balances, and a lost connection is replaced: neither needs attention.
   if (what === 'stale-cache') logger.debug(facts, 'a batch is decided again on locked balances');
   else if (what === 'connection-lost') logger.info(facts, 'a batch is retried on another connection');
-  // A commit in doubt is always worth a line, even during an outage of the database.
+  // A commit in doubt is always logged, even during an outage of the database.
   else (what === 'in-doubt' ? logger : log).warn(facts, 'trouble in the write path');
 }
 
@@ -72,7 +72,7 @@ function rollUpWorker({ database, log }: Dependencies): Worker {
       const folded = await rollUpSystemBalances(database, LIMITS.rollupDeltasMax);
       return folded === LIMITS.rollupDeltasMax ? 'again' : 'wait';
     },
-    (error) => log.warn({ err: error }, 'rolling up system balances failed'),
+    (error) => log.warn({ err: error }, 'could not roll up system balances'),
   );
   return { name: 'roll-up of system balances', stage: 'background', ...rollUp };
 }
@@ -88,7 +88,7 @@ function auditWorker({ database, assets, metrics, logger, log }: Dependencies): 
       for (const { rule, line } of report.violations) logger.fatal({ rule }, line);
       return 'wait';
     },
-    (error) => log.warn({ err: error }, 'the audit could not run'),
+    (error) => log.warn({ err: error }, 'could not run the audit'),
   );
   return {
     name: 'audit',

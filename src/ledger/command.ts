@@ -5,7 +5,7 @@ import type { Problem } from '../kernel/problem.ts';
 /** `available` and `held` belong to a profile and have a floor of zero. */
 export type ProfileAccount = { readonly profileId: string; readonly account: 'available' | 'held' };
 
-/** The service's own accounts. They may go negative: they mirror what is outside or not a customer's. */
+/** The service's own accounts. They may go negative: they mirror value outside the service, or value of no customer. */
 export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | `clearing:${string}`;
 export type SystemAccount = { readonly account: SystemAccountName };
 export type AccountRef = ProfileAccount | SystemAccount;
@@ -16,7 +16,7 @@ export type Posting = {
   readonly from: AccountRef;
   readonly to: AccountRef;
   readonly units: bigint;
-  /** Set where one command moves value for several causes; otherwise the decision's cause. */
+  /** Set if one command moves value for several causes; otherwise the cause of the decision applies. */
   readonly causeId?: string;
 };
 
@@ -24,8 +24,8 @@ export type BalanceKey = { readonly profileId: string; readonly asset: string };
 export type Balance = { readonly available: bigint; readonly held: bigint };
 
 /**
- * Rows of a capability that commands read and write. The write path loads and stores them set-wise, once per batch;
- * a later command of the same batch sees the rows that an earlier one wrote.
+ * Rows of a capability that commands read and write. The write path loads and stores them set-wise, once per batch. A later
+ * command of the same batch sees the rows that an earlier one wrote.
  */
 export type Table<Row> = {
   readonly name: string;
@@ -34,28 +34,28 @@ export type Table<Row> = {
   /** Absent for tables that are only read. Gets the last row written for each key. */
   write?(tx: Transaction, rows: readonly Row[], batchId: string): Promise<unknown>;
   /**
-   * `write` sends all its statements synchronously, and throws synchronously if it cannot. So a commit can be sent right
-   * behind them.
+   * `write` sends all its statements synchronously, and throws synchronously if it cannot. So the commit can be sent
+   * directly after them.
    */
   readonly sendsAtOnce?: true;
-  /** Every write is a row of its own: none replaces another, and no command of the batch reads it. */
+  /** Every write appends a row: none replaces another, and no command of the batch reads it. */
   readonly isLog?: true;
   /** Whether the row may be cached for later commands, which `confirm` it in their transaction. */
   canCache?(row: Row): boolean;
-  /** Fails the transaction unless all rows with these keys are what they were when they were loaded. */
+  /** Fails the transaction unless all rows with these keys are unchanged since they were loaded. */
   confirm?(tx: Transaction, keys: readonly string[]): Promise<unknown>;
 };
 
 export type Write<Row = unknown> = { readonly table: Table<Row>; readonly key: string; readonly row: Row };
 export type Read = { readonly table: Table<unknown>; readonly key: string };
 
-/** What a command may read: locked balances, loaded rows, and two times that must not be confused. */
+/** What a command may read: balances, rows, and two times that must not be confused. */
 export type View = {
-  /** The database's time. Rules compare with it and nothing else: windows, expiry, what is due. */
+  /** The database's time. Rules compare only with this time: windows, expiry, due times. */
   readonly now: Instant;
   /**
    * The time that records show (`created_at`, `updated_at`): the instant of the command's entries, so that a balance at
-   * that time includes them. If the last entry of a balance is far ahead of the clock, it is `now` instead.
+   * that time includes them. If the last entry of a balance is far ahead of the clock, a time close to `now` instead.
    */
   readonly recordedAt: Instant;
   /** The batch that the command is part of. */
@@ -80,11 +80,11 @@ export type IdempotencyKey = {
   readonly customerId: string;
   readonly space: string;
   readonly refId: string;
-  /** The resource that the command creates, found again by replays. */
+  /** The resource that the command creates, and that replays return. */
   readonly resourceId: string;
-  /** The request in canonical form: equal requests have equal texts. */
+  /** The request in canonical form: equivalent requests have equal texts. */
   readonly request: string;
-  /** The parts that identify it as one text, computed when it is first needed. */
+  /** The identifying parts as one text, computed when it is first needed. */
   text?: string;
 };
 
@@ -94,8 +94,8 @@ export type Command<Answer> = {
   readonly balances: readonly BalanceKey[];
   readonly reads?: readonly Read[];
   /**
-   * May be decided on cached balances, which the transaction confirms, and at the time as far as the node knows it. Not for
-   * commands that need the exact time at which everybody else is locked out, such as those with windows.
+   * May be decided on cached balances, which the transaction confirms, and at the node's estimate of the database's time.
+   * Not for commands whose time must be read while all locks are held, such as those with windows.
    */
   readonly optimistic?: true;
   /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is retried. */
@@ -106,7 +106,7 @@ export type Outcome<Answer> =
   | { readonly replayed: false; readonly answer: Answer }
   | { readonly replayed: true; readonly resourceId: string; readonly request: string };
 
-/** A write of a table, with the row's type checked where it is made. */
+/** A write of a table, with the type of the row checked. */
 export function write<Row>(table: Table<Row>, key: string, row: Row): Write {
   return { table, key, row };
 }

@@ -7,13 +7,13 @@ import type { WritePath } from './write-path.ts';
 export type Creation<Row, Body> = {
   readonly command: Command<Row>;
   load(resourceId: string): Promise<Row | undefined>;
-  /** As users see it; or that as JSON. */
+  /** As users see it, as an object or as JSON text. */
   present(row: Row): Body;
 };
 
 /**
- * Creates something once, whatever the timing. The first request creates it, an equal one gets the record as it is now, and
- * a different one under the same ref_id gets a 409 that names what differs.
+ * Creates a resource once, even if equal requests are concurrent. The first request creates it, an equal one gets the
+ * current record, and a different one with the same ref_id gets a 409 that names the fields that differ.
  */
 export async function createOnce<Row, Body>(
   writePath: WritePath,

@@ -6,7 +6,7 @@ import type { Book } from './book.ts';
 import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
 import { keyText, type UsedKey } from './store.ts';
 
-/** What became of one command of a committed batch. */
+/** The outcome of one command of a batch. */
 export type Verdict =
   | { readonly kind: 'done'; readonly answer: unknown }
   | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
@@ -16,34 +16,34 @@ export type Verdict =
 
 export type Rows = Map<Table<unknown>, Map<string, unknown>>;
 
-/** Rows to be written, for each table: by key, or one after the other where the table is a log. */
+/** Rows to be written, by table: the last row of each key, or all rows in order if the table is a log. */
 export type Writes = {
   rowsOf(table: Table<unknown>): readonly unknown[];
   readonly tables: Iterable<Table<unknown>>;
 };
 
-/** What the commands of a batch are decided on. */
+/** The data that the commands of a batch are decided on. */
 export type Ground = {
   readonly book: Book;
   readonly nowNs: Instant;
-  /** A row as it was before the batch. Throws for a table of which the commands named nothing. */
+  /** A row as it was before the batch. Throws for a table of which no command named a row. */
   row(table: Table<unknown>, key: string): unknown;
   usedKey(keyText: string): UsedKey | undefined;
 };
 
-/** What the accepted commands want written. */
+/** What the accepted commands write. */
 export type Decided = {
   readonly batchId: string;
   readonly book: Book;
   readonly writes: Writes;
-  /** A refused command does not use up its key. */
+  /** A refused command does not use its key. */
   readonly acceptedKeys: ReadonlyMap<string, IdempotencyKey>;
   /** The time that the commands were decided at. */
   readonly nowNs: Instant;
   readonly lastInstant: Instant;
 };
 
-/** Decides commands one by one, each on what the ones before it left. */
+/** Decides commands one by one, each on the results of those before it. */
 export type Decider = { decide(command: Command<unknown>): Verdict; decided(): Decided };
 
 const CLOCK_AHEAD_MAX_NS = BigInt(LIMITS.clockAheadMaxMs) * NS_PER_MS;
@@ -51,16 +51,16 @@ const CLOCK_AHEAD_MAX_NS = BigInt(LIMITS.clockAheadMaxMs) * NS_PER_MS;
 const INSTANT_AHEAD_MAX_NS = BigInt(LIMITS.instantAheadMaxMs) * NS_PER_MS;
 
 /**
- * Instants of a node continue from its last one, but not from one that is far ahead of the database's clock: one wrong
- * clock reading would put everything that follows into the future. Each balance keeps its own order in any case.
+ * Instants of a node continue from its last one, unless that is far ahead of the database's clock: otherwise one wrong clock
+ * reading would put everything that follows into the future. The entries of each balance stay in order in any case.
  */
 function follows(after: Instant, nowNs: Instant): boolean {
   return after >= nowNs && after - nowNs <= CLOCK_AHEAD_MAX_NS;
 }
 
 /**
- * A command's instant follows the last entry of every balance that it moves. One balance that is absurdly far ahead
- * would drag everybody it trades with along, so its commands are refused until an operator has repaired it.
+ * The instant of a command follows the last entry of every balance that it moves. A balance that is far ahead would pull
+ * every balance that it trades with ahead as well, so its commands are refused until an operator has repaired it.
  */
 function tooFarAhead(instant: Instant, nowNs: Instant): Problem | undefined {
   if (instant - nowNs <= INSTANT_AHEAD_MAX_NS) return undefined;
@@ -102,7 +102,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
       if (first !== undefined)
         return { kind: 'replay', resourceId: first.resourceId, request: first.request };
     }
-    // The cursor does not follow a balance whose last entry is ahead of the clock: only commands on that balance are.
+    // The cursor does not follow a balance whose last entry is ahead of the clock: only commands on that balance are ahead.
     const floor = cursor + 1n;
     const instant = book.instantAfter(floor, command.balances);
     const ahead = tooFarAhead(instant, nowNs);

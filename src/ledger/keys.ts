@@ -2,8 +2,8 @@ import { textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 
 /**
- * What was created under these ref_ids. Lists find by ref_id through here, since the keys are indexed by it anyway:
- * an index of their own on each table would cost every row that is made.
+ * The resources that were created with these ref_ids. Lists use this to filter by ref_id, because idempotency keys are
+ * indexed by it anyway: a separate index on each table would slow down every insert.
  */
 export async function resourcesByRefId(
   database: Queryable,

@@ -3,9 +3,9 @@ import type { Database, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 
 /**
- * Entries that a wrong clock put ahead of the time. They are in order, and rules do not look at them; but a balance at a
- * past time is wrong until the clock has caught up, and beyond `instantAheadMaxMs` the balance is blocked. The repair is
- * an operator's decision and never automatic: only a person can say that the clock is right now.
+ * Entries with instants in the future, because a clock was wrong. They are in order, and rules do not depend on them; but
+ * a balance at a past time is wrong until the clock has caught up, and beyond `instantAheadMaxMs` the balance is blocked.
+ * The repair is never automatic: only an operator can decide that the clock is right now.
  */
 export type AheadReport = {
   readonly entryCount: number;
@@ -15,7 +15,7 @@ export type AheadReport = {
   readonly nowNs: Instant;
 };
 
-/** Both found through an index: the entries of balances that moved last, and those of the service's own accounts. */
+/** Entries of profiles' balances, and entries of the service's own accounts, each found through an index. */
 const AHEAD = `
   select e.* from balances b cross join lateral (
     select * from entries
@@ -49,7 +49,7 @@ export function entriesAhead(database: Database): Promise<AheadReport> {
 
 /**
  * Moves the entries that are ahead back to the present: the first to one nanosecond after now, the next to two, and so on.
- * Their order, and the instant that both sides of a posting share, stay as they are. Nobody writes meanwhile.
+ * Their order is kept, and both sides of a posting keep a common instant. The tables are locked against writes.
  */
 export async function repairInstants(database: Database): Promise<AheadReport> {
   return database.transaction(async (tx) => {
@@ -59,7 +59,7 @@ export async function repairInstants(database: Database): Promise<AheadReport> {
     const report = await reportOn(tx, nowNs);
     await tx.query(`create temporary table entries_ahead on commit drop as
       select *, ${nowNs} + dense_rank() over (order by at_ns) as new_at_ns from (${AHEAD.replaceAll('$1', String(nowNs))}) as ahead`);
-    // Taken out and put back, not updated: on its way an entry would meet the place that another one has not left yet.
+    // Deleted and inserted again, not updated: an update could collide with the key of an entry that is not moved yet.
     await tx.query(`delete from entries e using entries_ahead a
       where e.owner_id = a.owner_id and e.asset = a.asset and e.account = a.account and e.at_ns = a.at_ns and e.line = a.line`);
     await tx.query(`insert into entries (owner_id, asset, account, at_ns, line, posting, cause_id, delta, balance_after)

@@ -10,7 +10,7 @@ import type { BalanceKey, IdempotencyKey } from './command.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
-/** Joined by a character that no text in the database can contain, so that no two keys are equal by accident. */
+/** Joined by a character that no text in the database can contain, so that different keys have different texts. */
 function joinKey(customerId: string, space: string, refId: string): string {
   return `${customerId}\0${space}\0${refId}`;
 }
@@ -28,7 +28,7 @@ const keyColumns = binaryColumns<IdempotencyKey>([
   ['text', (key) => key.refId],
 ]);
 
-/** Which of the keys of a batch were used before, and what for. Usually none, and then no row comes back. */
+/** The keys of a batch that were used before, and what for. Usually none. */
 export async function usedKeys(
   tx: Queryable,
   keys: ReadonlyMap<string, IdempotencyKey>,
@@ -104,12 +104,13 @@ const versionColumns = binaryColumns<Version>([
 
 /**
  * Locks the balances of a batch, in one order for all nodes, and reads them. (A distributed PostgreSQL would lock with
- * `update … returning` instead of FOR UPDATE.) The lateral subquery is looked up row by row, in the order of the keys:
- * a join is planned as a scan of the whole table while that is small, 444 µs instead of 66 for four of 2,000 balances, both with a generic plan.
+ * `update … returning` instead of FOR UPDATE.) The lateral subquery is executed for each key in order. A join would be
+ * planned as a scan of the whole table while that is small: 444 µs instead of 66 for four of 2,000 balances, both with a
+ * generic plan.
  */
 export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[]): Promise<BalanceRow[]> {
   const sorted = inLockOrder(keys);
-  // One text instead of hundreds of rows: the driver takes 2 µs less per transfer.
+  // One text instead of hundreds of rows saves the driver 2 µs per transfer.
   const [row] = await tx.query<{ locked: string | null }>(
     `select string_agg(concat_ws(' ', wanted.position, b.available, b.held, b.moved_at_ns), ',') as locked
      from (select unnest($1::uuid[]) as profile_id, unnest($2::text[]) as asset,
@@ -134,8 +135,8 @@ export async function lockBalances(tx: Transaction, keys: readonly BalanceKey[])
 }
 
 /**
- * Creates the rows that are missing, so that they can be locked. In a transaction of its own, before the batch is
- * retried: inserting inside the batch would lock rows out of order.
+ * Creates missing rows, so that they can be locked. In a separate transaction, before the batch is retried: inserting inside
+ * the batch would lock rows out of order.
  */
 export async function createMissingBalances(database: Queryable, keys: readonly BalanceKey[]): Promise<void> {
   await database.query(
@@ -148,17 +149,17 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
 }
 
 /**
- * Gives the transaction its id before it reads anything, even if it locks no balance. So a command line tool that has
- * changed a status can wait for every transaction that may have read the old one.
+ * Assigns the transaction its id before it reads anything, even if it locks no balance. So a command line tool that has
+ * changed a status can wait for all transactions that may have read the old status.
  */
 export async function beginToWrite(tx: Transaction): Promise<void> {
   await tx.query('select pg_current_xact_id()');
 }
 
-/** The timeline of a primary, as the eight digits that its WAL files begin with: texts that compare like the numbers. */
+/** The timeline of a primary, as the first eight digits of the names of its WAL files: the texts compare like numbers. */
 const TIMELINE = 'left(pg_walfile_name(pg_current_wal_lsn()), 8)';
 
-/** The database's clock, after the locks are held, and what is needed to ask about the outcome of the commit. */
+/** The database's clock, read while the locks are held, and what is needed to query the outcome of the commit. */
 export async function clockAndTransaction(
   tx: Transaction,
 ): Promise<{ nowNs: Instant; xid: string; timeline: string }> {
@@ -169,14 +170,14 @@ export async function clockAndTransaction(
 }
 
 /**
- * A record that makes the commit wait for the synchronous standby, as every commit that has written something does. One
- * that has only read, or only taken an id, does not wait, and would confirm rows that the standby may never get.
+ * A WAL record that makes the commit wait for the synchronous standby, as every commit that has written something does. A
+ * transaction that has only read, or only has an id, does not wait, and would confirm rows that the standby may never get.
  */
 export async function writeMarker(tx: Queryable): Promise<void> {
   await tx.query(`select pg_logical_emit_message(true, 'ferry', '')`);
 }
 
-/** Of these balances, the ones that a transaction has locked right now, each with the id of that transaction. */
+/** Those of these balances that a transaction has locked right now, each with the id of that transaction. */
 export async function lockedBalances(
   database: Queryable,
   keys: readonly BalanceKey[],
@@ -216,10 +217,10 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
 const CLOCK_AHEAD_MAX_NS = LIMITS.clockAheadMaxMs * 1_000_000;
 
 /**
- * Changes balances that were not locked before, if each is still what it was taken for, and the time is what the node took
- * it for; otherwise the transaction fails. The instant of a balance alone would not tell: what a batch of this node that
- * failed would have made of it is cached for a moment, and another node may have made something else of it at the same
- * instant. Answers with the database's time.
+ * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
+ * of the time is not ahead of the clock; otherwise the transaction fails. The instant of a balance alone does not identify its version: the
+ * effects of a failed batch of this node stay cached for a moment, and another node may have changed the balance at the
+ * same instant. Returns the database's time.
  */
 export function changeBalances(
   tx: Transaction,
@@ -266,7 +267,7 @@ export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): 
 
 export type TransactionOutcome = 'committed' | 'aborted' | 'in progress' | null;
 
-/** Undefined for a standby: what it says of transactions and locks is about itself, not about the primary. */
+/** Undefined for a standby: its transactions and locks are not those of the primary. */
 export async function timelineOfPrimary(database: Queryable): Promise<string | undefined> {
   const [row] = await database.query<{ timeline: string | null }>(
     `select case when not pg_is_in_recovery() then ${TIMELINE} end as timeline`,
@@ -274,7 +275,7 @@ export async function timelineOfPrimary(database: Queryable): Promise<string | u
   return row!.timeline ?? undefined;
 }
 
-/** The outcome of a transaction whose commit was cut off. Null when the server no longer knows. */
+/** The outcome of a transaction whose commit was interrupted. Null if the server no longer knows. */
 export async function transactionOutcome(database: Queryable, xid: string): Promise<TransactionOutcome> {
   const [row] = await database.query<{ status: TransactionOutcome }>(
     'select pg_xact_status($1::xid8) as status',
@@ -284,8 +285,8 @@ export async function transactionOutcome(database: Queryable, xid: string): Prom
 }
 
 /**
- * Marks the session for as long as it lives with an advisory lock that nobody else takes. A batch whose connection is
- * lost may still be on its way to the server; once its session has ended, it is not. Answers with the timeline.
+ * Marks the session with a unique advisory lock, which ends with it. A batch whose connection is lost may still be in
+ * transit or in execution; once its session has ended, it cannot be. Returns the timeline.
  */
 export async function markSession(tx: Transaction, mark: bigint): Promise<string> {
   const [row] = await tx.query<{ timeline: string }>(`select pg_advisory_lock($1), ${TIMELINE} as timeline`, [
@@ -301,7 +302,7 @@ export async function sessionHasEnded(database: Queryable, mark: bigint): Promis
   return row!.ended;
 }
 
-/** A row that only this batch can have written: after a crash the server may reuse its transaction id. */
+/** A row that only this batch can have written, because after a crash the server may reuse the transaction id. */
 export type Evidence = { readonly entry?: Entry | undefined; readonly key?: IdempotencyKey | undefined };
 
 export function evidenceOf(written: {

@@ -5,7 +5,7 @@ import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Command, Outcome } from './command.ts';
 import { createCache } from './write-path/cache.ts';
-import { createConfirmation } from './write-path/confirmation.ts';
+import { type Confirmation, createConfirmation } from './write-path/confirmation.ts';
 import { createDoubtResolver } from './write-path/doubt.ts';
 import { createExecutor, type Executor } from './write-path/execute.ts';
 import { createFlights } from './write-path/flights.ts';
@@ -17,19 +17,19 @@ import type { Waiting } from './write-path/queue.ts';
 export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
 
 /**
- * The one way to write. Every change of value, and everything that must be consistent with one, is a command. It waits in
- * one of two lanes until the batch before it is committed, and is then committed together with all that wait beside it.
+ * The only way to write. Every change of value, and everything that must be consistent with one, is a command. It waits in
+ * one of two lanes while earlier batches commit, and is then committed in one batch with the other commands that wait.
  *
  *                 submit                          stop                 both lanes are idle
  *   caller ───────────────> RUNNING ───────────────────> STOPPING ───────────────────────> STOPPED
  *
- * Commands that may be decided on cached balances take the optimistic lane while that one takes any; all others, and those
- * that it passes on, the pessimistic lane.
+ * Commands that may be decided on cached balances take the optimistic lane, unless it is in back-off. All others, and those
+ * that the optimistic lane passes on, take the pessimistic lane.
  */
 export type WritePath = {
   /** Resolves once the command is committed. Rejects with the problem that refused it. */
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
-  /** Takes no more commands, finishes those that wait. */
+  /** Rejects new commands, and finishes those that wait. */
   stop(): Promise<void>;
 };
 
@@ -41,7 +41,7 @@ type Dependencies = {
 
 type Lanes = { readonly optimistic: OptimisticLane; readonly pessimistic: PessimisticLane };
 
-/** Starts batches in both lanes: at once, or after the events of this turn, so that requests of one turn share a batch. */
+/** Starts batches in both lanes: at once, or after this turn of the event loop, so that its requests share a batch. */
 type Pump = { now(): void; soon(): void };
 
 function createPump(lanes: () => Lanes, hasBecomeIdle: () => void): Pump {
@@ -63,6 +63,16 @@ function createPump(lanes: () => Lanes, hasBecomeIdle: () => void): Pump {
       });
     },
   };
+}
+
+/** Why no command is accepted now, as a sentence. */
+function refusal(isRunning: boolean, confirmation: Confirmation, queued: number): string | undefined {
+  if (!isRunning) return 'The service is shutting down. Nothing was executed; retry.';
+  if (confirmation.isOverdue()) {
+    return 'The standby of the database does not confirm commits. Nothing was executed; retry.';
+  }
+  if (queued < LIMITS.queueCommandsMax) return undefined;
+  return `The service is overloaded: ${queued} requests are queued. Nothing was executed; retry.`;
 }
 
 export function createWritePath({ database, assets, observer }: Dependencies): WritePath {
@@ -110,16 +120,6 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   });
   const lanes: Lanes = { optimistic, pessimistic };
 
-  function refusal(): string | undefined {
-    if (!modes.is('RUNNING')) return 'The service is shutting down. Nothing was executed; retry.';
-    if (confirmation.isOverdue()) {
-      return 'The standby of the database does not confirm commits. Nothing was executed; retry.';
-    }
-    const waiting = queued();
-    if (waiting < LIMITS.queueCommandsMax) return undefined;
-    return `The service is overloaded: ${waiting} requests are queued. Nothing was executed; retry.`;
-  }
-
   function push(waiting: Waiting): void {
     if (waiting.command.optimistic !== true || !optimistic.takes()) {
       pessimistic.push([waiting]);
@@ -127,7 +127,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       return;
     }
     optimistic.push(waiting);
-    // One turn may bring hundreds, and take as long as a batch: the database need not wait for its end.
+    // One turn may bring hundreds of commands, and take as long as a batch: send a batch before the turn ends.
     const isBatch = optimistic.queued % LIMITS.secondBatchCommandsMin === 0;
     if (isBatch && flights.inFlight() > 0) pump.now();
     else pump.soon();
@@ -135,7 +135,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
 
   return {
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
-      const detail = refusal();
+      const detail = refusal(modes.is('RUNNING'), confirmation, queued());
       if (detail !== undefined) return Promise.reject(unavailable(detail));
       return new Promise((resolve, reject) => {
         push({ command, resolve: resolve as Waiting['resolve'], reject });

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { base58 } from '@scure/base';
 
 /**
- * What all kinds of addresses share. An address family answers one question: can a payment be sent to this text on its
- * mainnet, and if not, why not? A payment cannot be called back, so an ambiguous address is refused, with a clause that
- * says what to give instead.
+ * What all kinds of addresses share. An address family decides whether a payment can be sent to a text on its mainnet, and
+ * if not, why. A payment cannot be recalled, so an ambiguous address is refused, with a message that says what to use
+ * instead.
  *
  * The families use two small codecs and node's own sha256, because every process loads them at start. Import on node 24,
  * median of 25: @scure/base and @noble/hashes/sha3 10 ms and 5 MB together; @scure/btc-signer 63 ms and 9 MB,
@@ -16,7 +16,7 @@ export type AddressFamily = {
   readonly chain: string;
   /** Undefined when the address can be paid; otherwise a clause to follow "destination_address ". */
   fault(address: string): Fault;
-  /** What this text is in this family; undefined when it is nothing of it. A typing error may still be in it. */
+  /** What kind of text this is in this family; undefined if it is none. It may still contain a typing error. */
   recognise(address: string): Form | undefined;
   /** One form for an address that can be written in several. Text that is no address is returned as it is. */
   canonical(address: string): string;
@@ -33,15 +33,15 @@ export type AddressFamily = {
 
 export type Fault = string | undefined;
 
-/** `address` can be paid on the mainnet; the others are named in a refusal. */
+/** `address` can be paid on the mainnet; the others only make the error message more precise. */
 export type Form = 'address' | 'testnet address' | 'regtest address' | 'MWEB address' | 'private key';
 
-// The longest text worth naming is a Litecoin MWEB address (121). Decoding base58 takes time that grows with the square
-// of the length, so base58 has its own bound: the longest text worth naming there is a private key (52).
+// The longest text that is recognised is a Litecoin MWEB address (121). Decoding base58 takes time that grows with the
+// square of the length, so base58 has its own limit: the longest text that is recognised there is a private key (52).
 const addressLengthMax = 128;
 const base58LengthMax = 64;
 
-/** What is wrong with the text before any family looks at it. */
+/** What is wrong with the text, whatever the family. */
 export function textFault(address: string): Fault {
   if (address === '') return 'is empty';
   if (address.length > addressLengthMax) {
@@ -73,7 +73,7 @@ export function isBase58Checked(bytes: Uint8Array): boolean {
   return bytes.subarray(-4).every((byte, index) => byte === sum[index]);
 }
 
-/** The version byte of a base58 address with a correct checksum; undefined when it is none. */
+/** The version byte of a base58 address with a correct checksum; undefined for any other text. */
 export function base58Version(address: string): number | undefined {
   const bytes = base58Bytes(address);
   if (typeof bytes === 'string' || bytes.length !== 25 || !isBase58Checked(bytes)) return undefined;

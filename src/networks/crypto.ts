@@ -4,7 +4,7 @@ import { EVM_ADDRESSES } from './evm.ts';
 import { SOLANA_ADDRESSES } from './solana.ts';
 import { utxoAddresses } from './utxo.ts';
 
-/** All that Ferry knows about a crypto network. To add a network, add a record to the table below. */
+/** Everything that Ferry knows about a crypto network. To add a network, add a record to the table below. */
 export type CryptoNetworkRecord = {
   /** As people call it. */
   readonly name: string;

@@ -12,7 +12,7 @@ const USDC_CONTRACTS: Contracts = {
   ARBITRUM_ONE: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
 };
 
-/** The operator mints PUSD, so the operator's own contracts belong here; these stand for the sandbox's. */
+/** Placeholders: the operator mints PUSD, and configures its own contracts. */
 const PUSD_CONTRACTS: Contracts = { ETHEREUM: 'sandbox', SOLANA: 'sandbox', BASE: 'sandbox' };
 
 /** Every coin with the networks that it is native to. */

@@ -10,7 +10,7 @@ import {
 } from './instructions.ts';
 
 /**
- * All that Ferry knows about a kind of fiat account: the bank or network that its withdrawals go over. To add a kind, add
+ * Everything that Ferry knows about a kind of fiat account: the bank or network that its withdrawals go over. To add a kind, add
  * a record to the table below, and a migration that adds its name to the checks on `kind` in `fiat_accounts` and
  * `fiat_deposit_instructions`.
  */

@@ -7,7 +7,7 @@ import { createNetworks, NETWORKS } from './register.ts';
 import { instructionsShape } from './schema.ts';
 
 describe('the register', () => {
-  it('has no rules for a network that has no record, least of all those of another network', () => {
+  it('throws for a network without a record, and does not apply the rules of another network', () => {
     const unknown = 'TRON' as CryptoNetwork;
     const address = '0x52908400098527886E0F7030069857D2E4169EE7';
     expect(() => NETWORKS.addressFault(unknown, address)).toThrow('there is no crypto network TRON');
@@ -27,7 +27,7 @@ describe('the register', () => {
     expect(() => createNetworks({ crypto: { wire: BITCOIN }, fiat: { wire } })).toThrow('wire is both');
   });
 
-  it('names every transfer type once, and all that the interface lists', () => {
+  it('has every transfer type once, including all that the interface lists', () => {
     expect(new Set(NETWORKS.transferTypes).size).toBe(NETWORKS.transferTypes.length);
     const listed = [
       'BANK_DEPOSIT',

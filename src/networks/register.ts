@@ -10,20 +10,20 @@ import { utxoAddresses } from './utxo.ts';
 
 /**
  * The register of networks: one record for each crypto network and each kind of fiat account. Everything that depends on
- * the network or kind is read from its record, so a new one is a new record. `NETWORKS` is the product's register;
- * whatever needs one gets it handed.
+ * the network or kind is read from its record, so adding one means adding a record. `NETWORKS` is the product's register; it
+ * is passed to whatever depends on it.
  */
 export type NetworkRecords = {
   readonly crypto: Readonly<Record<string, CryptoNetworkRecord>>;
   readonly fiat: Readonly<Record<string, FiatKindRecord>>;
 };
 
-/** A rail pays over one crypto network or to one kind of fiat account, and is called after it. */
+/** A rail pays over one crypto network or to one kind of fiat account, and has its name. */
 export type RailName = FiatKind | CryptoNetwork;
 
 type FiatRecord = (typeof FIAT_KIND_RECORDS)[FiatKind];
 
-/** Inside the service. Complete when they are created, and never changed; the schema enforces that. */
+/** Transfers inside the service. They are COMPLETED when they are created, and never change; the schema enforces that. */
 export const INSIDE_TYPES = [
   'PLATFORM_TRANSFER_DEBIT',
   'PLATFORM_TRANSFER_CREDIT',
@@ -31,7 +31,7 @@ export const INSIDE_TYPES = [
   'INTERNAL_TRANSFER_CREDIT',
 ] as const;
 
-/** The interface names them, and no kind of fiat account has them. */
+/** Types of the interface that no kind of fiat account uses. */
 const UNUSED_TYPES = ['SEN_DEPOSIT', 'SEN_WITHDRAWAL', 'SIGNET_DEPOSIT', 'SIGNET_WITHDRAWAL'] as const;
 
 export type TransferType =
@@ -51,7 +51,7 @@ export type Networks = {
   readonly transferTypes: readonly TransferType[];
   isCryptoNetwork(name: string): name is CryptoNetwork;
   isFiatKind(name: string): name is FiatKind;
-  /** Throws on an unknown name, here and below: a network without a record has no rules, least of all another's. */
+  /** This and the functions below throw on an unknown name: the rules of another network must not be applied. */
   crypto(network: CryptoNetwork): CryptoNetworkRecord;
   fiat(kind: FiatKind): FiatFacts;
   /** Undefined when `address` can be paid on `network`; otherwise a clause to follow "destination_address ". */
@@ -64,7 +64,7 @@ export type Networks = {
 function transferTypesOf({ fiat }: NetworkRecords): readonly TransferType[] {
   const { deposit, withdrawal } = CRYPTO_TRANSFER_TYPES;
   const ofKinds = Object.values(fiat).flatMap((one) => [one.depositType, one.withdrawalType]);
-  // Names of a register other than the product's are beyond what the types know.
+  // The types do not know the names of a register other than the product's.
   return [...new Set([...INSIDE_TYPES, deposit, withdrawal, ...ofKinds, ...UNUSED_TYPES])] as TransferType[];
 }
 

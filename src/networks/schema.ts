@@ -6,7 +6,7 @@ import type { Networks } from './register.ts';
 
 /** Wire shapes whose values or fields are those of the register. */
 
-/** The shape with other properties in place of its own: those of another register than the product's. */
+/** The shape with some properties replaced: by those of a register other than the product's. */
 export function withProperties<Shape extends TObject>(
   shape: Shape,
   properties: Partial<Shape['properties']>,

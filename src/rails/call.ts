@@ -46,7 +46,7 @@ export async function askRail(rail: Rail, key: string, timeoutMs: number): Promi
   }
 }
 
-/** Undefined when the rail does not answer. The withdrawal then waits, because nothing was sent yet. */
+/** Undefined if the rail does not answer. The withdrawal then waits: nothing was sent yet. */
 export async function rentOn(rail: Rail, payment: Payment, timeoutMs: number): Promise<bigint | undefined> {
   if (rail.rentOf === undefined) return 0n;
   return within(timeoutMs, (signal) => rail.rentOf!(payment, signal)).catch(() => undefined);

@@ -5,8 +5,8 @@ import type { RailName } from '../networks/register.ts';
 export type { RailName } from '../networks/register.ts';
 
 /**
- * A rail carries payments out of the service, and reports deposits. The worker submits a payment and later asks for its
- * state. A rail never sees the database, and no call of a rail is made inside a transaction.
+ * A rail sends payments out of the service, and reports deposits. The worker submits a payment, and later asks for its
+ * state. A rail has no access to the database, and no rail is called inside a transaction.
  */
 
 /** What is to be paid. The same key always comes with the same payment. */
@@ -30,7 +30,7 @@ export type Destination =
  * - `final`: nothing is ever paid under this key. The rail remembers that, and `ask` returns it. As the answer to a second
  *   request it ends nothing before `ask` has confirmed it.
  * - `retry`: the rail certainly did not accept the payment (down, busy, not connected). The request may be repeated.
- * - `unknown`: the rail may or may not have accepted the payment. Only `ask` tells.
+ * - `unknown`: the rail may or may not have accepted the payment. Only `ask` can find out.
  */
 export type FailureMeaning = 'final' | 'retry' | 'unknown';
 
@@ -56,7 +56,7 @@ export type PaymentState =
 
 export type Rail = {
   readonly name: RailName;
-  /** `ask` knows a request at most this long after it was sent; otherwise the request is lost. */
+  /** If `ask` does not know a request this long after it was sent, the request is lost. */
   readonly horizonMs: number;
   /** Idempotent by the payment's key. The caller aborts through the signal; an aborted call means `unknown`. */
   submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult>;

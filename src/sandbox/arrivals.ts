@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Arrivals } from '../deposits/arrivals.ts';
 import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { SuspenseDepositShape } from '../deposits/schema.ts';
-import { kindOfNetwork } from '../deposits/way.ts';
+import { kindOfNetwork } from '../deposits/target.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -98,86 +98,94 @@ function readOutput(
   return undefined;
 }
 
-/** Simulates payments from outside. */
-export function sandboxArrivalRoutes({ arrivals, assets, networks }: Dependencies): Route[] {
-  const arrive = async (caller: Caller, arrived: ArrivedDeposit, sentTo: string) => {
-    const owner = await arrivals.ownerOf(arrived);
-    // Only for addresses of the caller, and for those of no customer.
-    if (owner !== undefined && owner.customerId !== caller.customerId)
-      throw notFound('deposit address', sentTo);
-    return (await arrivals.arrive(arrived).catch((error: unknown) => {
-      throw withoutOthers(error, caller);
-    })) as never;
-  };
-  const common = {
+const commonOf = (networks: Networks) =>
+  ({
     method: 'POST',
     tag: 'Sandbox',
     scope: 'sandbox:simulate',
     sandboxOnly: true,
     response: withProperties(ArrivalAnswer, { transfer: Type.Optional(transferShape(networks)) }),
     problems: ['exceeds-precision', 'not-found', 'already-exists'],
-  } as const;
-  return [
-    route({
-      ...common,
-      path: '/v2/sandbox/crypto-deposits',
-      operationId: 'simulateCryptoDeposit',
-      summary: 'Simulate a payment to a deposit address',
-      description:
-        'The same tx_hash and tx_index are credited once. A payment to an unknown address is kept in suspense.',
-      body: withProperties(CryptoArrival, { crypto_network: cryptoNetworkName(networks) }),
-      example: {
-        crypto_network: 'BITCOIN',
-        address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
-        asset: 'BTC',
-        amount: '2',
-      },
-      answer: { suspense_deposit: SUSPENSE_CRYPTO_DEPOSIT },
-      async handle({ caller, body }) {
-        const { crypto_network: rail, address, asset } = body;
-        const fields = createFields(assets);
-        const known = fields.asset('/asset', asset);
-        const units = fields.amount('/amount', body.amount, known);
-        if (known !== undefined && assets.get(known).networks[rail] === undefined) {
-          fields.fault('/crypto_network', `must be a network of ${asset}`);
-        }
-        const output = readOutput(fields, networks, body);
-        fields.check();
-        const arrived: ArrivedDeposit = {
-          rail,
-          address,
-          asset,
-          amountUnits: units!,
-          txHash: body.tx_hash ?? deriveTransaction(networks, rail, newId(), address).txHash,
-          output: output!,
-        };
-        return arrive(caller, arrived, address);
-      },
-    }),
-    route({
-      ...common,
-      path: '/v2/sandbox/fiat-deposits',
-      operationId: 'simulateFiatDeposit',
-      summary: 'Simulate a bank payment with a memo',
-      description:
-        'The same reference on the same account is credited once. A payment with an unknown memo is kept in suspense.',
-      body: withProperties(FiatArrival, { fiat_network: fiatNetworkName(networks) }),
-      example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
-      answer: { suspense_deposit: SUSPENSE_DEPOSIT },
-      async handle({ caller, body }) {
-        const fields = createFields(assets);
-        const units = fields.amount('/amount', body.amount, 'USD');
-        fields.check();
-        const arrived: ArrivedDeposit = {
-          rail: kindOfNetwork(body.fiat_network),
-          memoId: body.memo_id,
-          asset: 'USD',
-          amountUnits: units!,
-          account: body.account ?? 'sandbox',
-          reference: body.reference ?? newId(),
-        };
-        return arrive(caller, arrived, body.memo_id);
-      },
-    }),
-  ];
+  }) as const;
+
+/** Only to addresses and memos of the caller, and to those that belong to no customer. */
+async function arrive(arrivals: Arrivals, caller: Caller, arrived: ArrivedDeposit, sentTo: string) {
+  const owner = await arrivals.ownerOf(arrived);
+  if (owner !== undefined && owner.customerId !== caller.customerId)
+    throw notFound('deposit address', sentTo);
+  return (await arrivals.arrive(arrived).catch((error: unknown) => {
+    throw withoutOthers(error, caller);
+  })) as never;
+}
+
+function cryptoRoute({ arrivals, assets, networks }: Dependencies): Route {
+  return route({
+    ...commonOf(networks),
+    path: '/v2/sandbox/crypto-deposits',
+    operationId: 'simulateCryptoDeposit',
+    summary: 'Simulate a payment to a deposit address',
+    description:
+      'The same tx_hash and tx_index are credited once. A payment to an unknown address is kept in suspense.',
+    body: withProperties(CryptoArrival, { crypto_network: cryptoNetworkName(networks) }),
+    example: {
+      crypto_network: 'BITCOIN',
+      address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+      asset: 'BTC',
+      amount: '2',
+    },
+    answer: { suspense_deposit: SUSPENSE_CRYPTO_DEPOSIT },
+    async handle({ caller, body }) {
+      const { crypto_network: rail, address, asset } = body;
+      const fields = createFields(assets);
+      const known = fields.asset('/asset', asset);
+      const units = fields.amount('/amount', body.amount, known);
+      if (known !== undefined && assets.get(known).networks[rail] === undefined) {
+        fields.fault('/crypto_network', `must be a network of ${asset}`);
+      }
+      const output = readOutput(fields, networks, body);
+      fields.check();
+      const arrived: ArrivedDeposit = {
+        rail,
+        address,
+        asset,
+        amountUnits: units!,
+        txHash: body.tx_hash ?? deriveTransaction(networks, rail, newId(), address).txHash,
+        output: output!,
+      };
+      return arrive(arrivals, caller, arrived, address);
+    },
+  });
+}
+
+function fiatRoute({ arrivals, assets, networks }: Dependencies): Route {
+  return route({
+    ...commonOf(networks),
+    path: '/v2/sandbox/fiat-deposits',
+    operationId: 'simulateFiatDeposit',
+    summary: 'Simulate a bank payment with a memo',
+    description:
+      'The same reference on the same account is credited once. A payment with an unknown memo is kept in suspense.',
+    body: withProperties(FiatArrival, { fiat_network: fiatNetworkName(networks) }),
+    example: { fiat_network: 'WIRE', memo_id: '7K3JQ0W9XN4T', amount: '250' },
+    answer: { suspense_deposit: SUSPENSE_DEPOSIT },
+    async handle({ caller, body }) {
+      const fields = createFields(assets);
+      const units = fields.amount('/amount', body.amount, 'USD');
+      fields.check();
+      const arrived: ArrivedDeposit = {
+        rail: kindOfNetwork(body.fiat_network),
+        memoId: body.memo_id,
+        asset: 'USD',
+        amountUnits: units!,
+        account: body.account ?? 'sandbox',
+        reference: body.reference ?? newId(),
+      };
+      return arrive(arrivals, caller, arrived, body.memo_id);
+    },
+  });
+}
+
+/** Simulates payments from outside the service. */
+export function sandboxArrivalRoutes(dependencies: Dependencies): Route[] {
+  return [cryptoRoute(dependencies), fiatRoute(dependencies)];
 }

@@ -31,7 +31,7 @@ export function createSandbox(dependencies: Dependencies): Capability {
   };
 }
 
-/** Rails that pay nobody, at a speed of your choice. */
+/** Simulated rails, at a configurable speed. */
 export function createSimulation(
   database: Database,
   networks: Networks,

@@ -9,7 +9,7 @@ import { installationValue, keepInstallationValue } from '../database/installati
 import type { Assets } from '../kernel/asset.ts';
 import { whileSeeding } from './store.ts';
 
-/** Demo data, created through the public API as a user would do it. */
+/** The file with the demo data, which is created through the public API, as a user would do it. */
 export type SandboxFile = {
   base_url: string;
   token_url: string;
@@ -153,7 +153,7 @@ export function demoFault(assets: Assets): string | undefined {
     const known = assets.find(asset);
     if (known !== undefined && (network === undefined || known.networks[network] !== undefined)) continue;
     const lacking = network === undefined ? asset : `${asset} on ${network}`;
-    return `FERRY_CONFIG: the demo data of the sandbox needs the default assets, and ${lacking} is missing: keep them, and add your own.`;
+    return `FERRY_CONFIG: the demo data of the sandbox needs the default assets, but ${lacking} is missing. Keep the default assets, and add your own.`;
   }
   return undefined;
 }

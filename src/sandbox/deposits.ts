@@ -19,7 +19,7 @@ export const SandboxDepositRequest = Type.Object(
   { ...closed, title: 'SandboxDepositRequest' },
 );
 
-/** Deposits without a payer, to try things out with. */
+/** Deposits without a payer, for trying out the API. */
 export function sandboxDepositRoutes(
   transfers: Pick<TransferAccess, 'create'>,
   tables: DepositTables,

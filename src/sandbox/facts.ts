@@ -3,7 +3,7 @@ import type { FiatKind } from '../networks/fiat.ts';
 import type { Networks } from '../networks/register.ts';
 import { deriveAddress, deriveTransaction } from './derive.ts';
 
-/** What a simulated rail knows of its network. Times are those outside the sandbox, which divides them by its speed. */
+/** What a simulated rail knows about its network. Times are real ones; the sandbox divides them by its speed. */
 export type RailFacts = ChainFacts | BankFacts;
 
 export type ChainFacts = {

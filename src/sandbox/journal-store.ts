@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import type { ArrivedDeposit, Notice } from '../rails/rail.ts';
 import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './journal.ts';
 
-/** The outside world of the sandbox, kept beside the service's own tables and never read by them. */
+/** The simulated outside world. Its tables are separate: the rest of the service never reads them. */
 
 const COLUMNS = `rail, key, asset, amount_units as "amountUnits", destination, behaviour, requests,
   turned_away as "turnedAway", accepted_at_ns as "acceptedAtNs", forced`;
@@ -20,7 +20,7 @@ function noticeText(notice: Notice): string {
   );
 }
 
-/** Units are text inside JSON, which has no integers of that size. */
+/** Units are strings in JSON, whose numbers would lose digits. */
 type StoredNotice =
   | Extract<Notice, { about: 'payment' }>
   | { id: string; about: 'deposit'; deposit: Omit<ArrivedDeposit, 'amountUnits'> & { amountUnits: string } };
@@ -48,7 +48,7 @@ export function createJournal(
 ): RailJournal & { plan(notices: readonly TimedNotice[]): Promise<void> } {
   return {
     plan: (notices) => plan(database, notices),
-    arrive: (request, now, notices) =>
+    receive: (request, now, notices) =>
       database.transaction(async (tx) => {
         const [entry] = await tx.query<JournalEntry>(
           `insert into sandbox_payments as p (rail, key, asset, amount_units, destination, behaviour, requests,

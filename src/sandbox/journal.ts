@@ -3,8 +3,8 @@ import type { Notice, RailName } from '../rails/rail.ts';
 import type { Behaviour } from './steering.ts';
 
 /**
- * The payments that the simulated rails were asked for. Like a bank's records, the journal survives restarts and all nodes
- * share it. Rails do not know where it is stored.
+ * The payments that were submitted to the simulated rails. Like a bank's records, the journal survives restarts, and all
+ * nodes share it. The rails do not depend on how it is stored.
  */
 export type JournalRequest = {
   readonly rail: RailName;
@@ -28,7 +28,7 @@ export type TimedNotice = { readonly dueAtNs: Instant; readonly notice: Notice }
 
 export type RailJournal = {
   /** Records a request. The first one creates the entry and plans its notices; later ones are only counted. */
-  arrive(request: JournalRequest, now: Instant, notices: readonly TimedNotice[]): Promise<JournalEntry>;
+  receive(request: JournalRequest, now: Instant, notices: readonly TimedNotice[]): Promise<JournalEntry>;
   /** Counts a request that was lost or not accepted. Returns the count, including this request. */
   turnAway(request: JournalRequest): Promise<number>;
   find(rail: RailName, key: string): Promise<JournalEntry | undefined>;

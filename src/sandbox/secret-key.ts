@@ -3,11 +3,11 @@ import type { Queryable } from '../database/database.ts';
 import { installationValue, keepInstallationValue } from '../database/installation.ts';
 
 /**
- * The sandbox needs no configured key: it keeps one in the database, beside the secrets that it encrypts, so that all nodes
- * have the same. These secrets protect nothing. Production takes its key only from the configuration.
+ * The sandbox needs no configured key: it stores one in the database, beside the secrets that it encrypts, so that all nodes
+ * have the same key. These secrets protect nothing of value. Production takes its key only from the configuration.
  */
 export async function sandboxSecretKey(database: Queryable): Promise<Buffer> {
-  // The first value stays, so that nodes that start together agree.
+  // The first value is kept, so that nodes that start at the same time agree.
   await keepInstallationValue(database, 'sandbox_secret_key', randomBytes(32).toString('base64'));
   return Buffer.from((await installationValue(database, 'sandbox_secret_key'))!, 'base64');
 }

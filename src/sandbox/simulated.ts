@@ -28,7 +28,7 @@ const HOUR_MS = 3_600_000;
 const HORIZON_MS = 60_000;
 /** Requests that a rail with the behaviour `down` does not accept. */
 const TURNED_AWAY_MAX = 3;
-/** A payment is asked about this many times while it gathers confirmations, however many it needs. */
+/** How often the service asks about a payment while it gathers confirmations, however many it needs. */
 const ASKS_MAX = 4;
 
 const toNs = (ms: number): Instant => BigInt(Math.ceil(ms * 1_000)) * 1_000n;
@@ -66,7 +66,7 @@ function completed(facts: RailFacts, entry: JournalRequest): Extract<PaymentStat
 }
 
 const FAILED = { kind: 'failed', reason: 'The rail could not deliver the payment.' } as const;
-const REFUSED = { kind: 'failed', reason: 'The rail refused the payment.' } as const;
+const REFUSED = { kind: 'failed', reason: 'The rail rejected the payment.' } as const;
 
 /** The state of a payment at that time. Every node computes the same state from the same entry. */
 function stateOf(facts: RailFacts, entry: JournalEntry, now: Instant, speed: number): PaymentState {
@@ -118,7 +118,7 @@ function plannedNotices(facts: RailFacts, entry: JournalRequest, now: Instant, s
   return [at(finalNs + toNs(HOUR_MS / speed), { kind: 'failed', reason: 'The payment was returned.' })];
 }
 
-/** Never answers, until the caller gives up. */
+/** No answer until the caller aborts. */
 function silence(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const giveUp = (): void => reject(signal.reason as Error);
@@ -158,7 +158,7 @@ function createSimulatedRail(facts: RailFacts, { journal, now, speed }: World, r
         return { kind: 'failed', meaning: 'retry', reason: `The ${name} rail is unavailable.` };
       }
       const at = now();
-      const entry = await journal.arrive(request, at, plannedNotices(facts, request, at, speed));
+      const entry = await journal.receive(request, at, plannedNotices(facts, request, at, speed));
       if (behaviour === 'timeout' && entry.requests === 1) return silence(signal);
       const state = stateOf(facts, entry, at, speed);
       if (state.kind === 'failed') return { kind: 'failed', meaning: 'final', reason: state.reason };

@@ -1,7 +1,7 @@
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import type { Database } from '../database/database.ts';
 
-/** One node at a time. The others wait, and then find the work done. */
+/** One node at a time seeds the sandbox. The others wait, and then find the work done. */
 export async function whileSeeding(database: Database, work: () => Promise<void>): Promise<void> {
   const connection = await database.reserve({ patient: true });
   try {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { SandboxFile } from './demo.ts';
 
-/** For a first user: the address, the documentation, the credentials, and one command that works when pasted. */
+/** For new users: the address, the documentation, the credentials, and a command that can be pasted into a shell. */
 export function welcome(config: Config, url: string): string {
   if (config.mode === 'production') return `Ferry listens on ${url}\n`;
   const path = join(config.dataDir, 'sandbox.json');

@@ -55,7 +55,7 @@ function readTime(fields: Fields, pointer: string, text: string | undefined): In
   return instant;
 }
 
-/** Validates what depends on the request alone, not even on the clock. */
+/** Validates what depends only on the request, not on the clock. */
 function readRequest(request: Request, assets: Assets): ReadRequest {
   const fields = createFields(assets);
   if (request.source_profile_id === request.target_profile_id) {
@@ -76,8 +76,8 @@ function readRequest(request: Request, assets: Assets): ReadRequest {
 }
 
 /**
- * Two requests are equivalent when the client asked for the same: times are compared as instants, amounts as numbers,
- * legs in their order. An omitted time equals only an omitted time, since its default depends on when the request came.
+ * Two requests are equivalent if the client asked for the same: times are compared as instants, amounts as numbers, legs in
+ * their order. An omitted time equals only an omitted time, because its default depends on the time of the request.
  */
 function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: Assets): string {
   const time = (instant: Instant | undefined) => (instant === undefined ? undefined : formatInstant(instant));
@@ -171,7 +171,7 @@ export function moveSettlementCommand(
       const settlement = view.row(settlements, id);
       const notPermitted = callerFault(settlement, id, move, caller.customerId);
       if (notPermitted !== undefined) return refuse(notPermitted);
-      // A disabled profile cannot agree to anything new; the caller's own is named first. Cancelling stays allowed.
+      // A transaction of a disabled profile cannot be affirmed; the caller's own profile is named first. Cancelling is allowed.
       const disabled =
         move === 'cancel'
           ? undefined

@@ -61,15 +61,15 @@ export const AWAITING_PARTY: SecondaryStatus = {
   detail: 'A party to the transaction cannot settle at the moment.',
 };
 
-/** Nothing is lacking, and it is about to settle. */
+/** All legs are covered, and the transaction is about to settle. */
 export const COVERED: SecondaryStatus = {
   name: 'AWAITING_SETTLEMENT',
   detail: 'The settlement window is open; settlement is in progress.',
 };
 
 /**
- * Why a transaction has not settled. The finding of the engine comes first; a transaction that was not tried yet waits for
- * what its record says. `updatedAtNs` stands for now: at that time the transaction came into its state.
+ * Why a transaction has not settled: what the engine found, or, if it was not tried yet, what follows from its record.
+ * `updatedAtNs` is used as the current time: at that time the transaction entered its state.
  */
 export function secondaryStatusOf(settlement: Settlement): SecondaryStatus | undefined {
   const { status, windowStartNs, windowEndNs, updatedAtNs, targetProfileId } = settlement;

@@ -8,7 +8,7 @@ import { AWAITING_PARTY } from './effects.ts';
 import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
 import type { Settlement } from './transaction.ts';
 
-/** How the engine finds its work. These queries lock no rows and decide nothing: commands do, on locked rows. */
+/** How the engine finds its work. These queries lock no rows and decide nothing: commands decide, on locked rows. */
 
 /** The time of the statement. Unlike clock_timestamp() it is the same for all rows, so an index can be used. */
 const NOW_NS = '(extract(epoch from statement_timestamp()) * 1000000)::bigint * 1000';
@@ -88,7 +88,7 @@ export async function openSettlements(database: Queryable, ids: readonly string[
   return rows.map(fromStored);
 }
 
-/** Leaves out those that wait for a disabled profile: no balance lets them settle, and enabling the profile retries them. */
+/** Excludes transactions that wait for a disabled profile: funds do not help them, and enabling the profile retries them. */
 const NOT_FOR_A_PARTY = `s.secondary_status ->> 'name' <> '${AWAITING_PARTY.name}'`;
 
 /** Transactions of one party that wait for funds, oldest first; two index scans that end with the page. */
@@ -158,7 +158,7 @@ export async function waitingFor(
 
 export type Wait = BalanceKey & { readonly seenUnits: bigint; readonly untilNs: Instant };
 
-/** If several transactions wait for a balance, the least amount that any of them was tried with counts. */
+/** If several transactions wait for a balance, the smallest amount that any of them was tried with is stored. */
 async function upsertWaits(database: Queryable, waits: readonly Wait[], condition: string): Promise<void> {
   await database.query(
     `insert into settlement_waits as w (profile_id, asset, seen_units, until_ns)
@@ -196,15 +196,15 @@ export async function grownOf(database: Queryable, keys: readonly BalanceKey[]):
   );
 }
 
-/** The same of all balances: growth on other nodes, and growth that was missed. */
+/** The same for all balances: growth on other nodes, and growth that was missed. */
 export async function grownAnywhere(database: Queryable, max: number): Promise<Grown[]> {
   return database.query<Grown>(`select ${GROWN} from settlement_grown g limit $1`, [max]);
 }
 
 /**
  * All transactions that wait for the balance were tried with the amount that was read; if there are none, the row is
- * deleted. If one began to wait meanwhile, or was tried with less, the version differs: the row stays, and all are tried
- * again.
+ * deleted. If one began to wait in the meantime, or was tried with less, the version differs: the row stays, and all are
+ * tried again.
  */
 export async function waitSeen(database: Queryable, grown: Grown, anyWaits: boolean): Promise<void> {
   const { profileId, asset, version, available } = grown;

@@ -6,9 +6,9 @@ import type { DisabledProfiles } from './engine/plan.ts';
 import { partiesOf, type Settlement } from './transaction.ts';
 
 /**
- * What waiting transactions lack, by the balances and profiles as they are now. Their records keep what was found when they
- * were first tried: if a thousand transactions wait for one balance, recording each of its changes would take a thousand
- * updates.
+ * What waiting transactions lack, computed from the current balances and profiles. Their records keep what was found when
+ * they were first tried: if a thousand transactions wait for one balance, recording each of its changes would take a
+ * thousand updates.
  */
 export async function explained(
   database: Queryable,

@@ -25,7 +25,7 @@ export type SettlementDependencies = Pick<SettlementTables, 'assets' | 'profiles
   readonly database: Database;
   readonly writePath: WritePath;
   readonly disabledProfiles: DisabledProfiles;
-  /** Tells the settlement worker of an affirmation. */
+  /** Notifies the settlement worker of an affirmation. */
   readonly affirmed: (settlement: Settlement) => void;
 };
 

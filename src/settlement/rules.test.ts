@@ -62,11 +62,11 @@ describe('the window', () => {
     ['the end is the start', 10n, 10n, END],
     ['the end is a nanosecond after the start', 10n, 11n, undefined],
     ['the start is long ago, the end is not', -1_000n * DAY, DAY, undefined],
-    ['the start is a day ago, and the end with it now', -DAY, undefined, START],
+    ['the start is a day ago, so that the end is now', -DAY, undefined, START],
     ['the start is nearly a day ago', -DAY + 1n, undefined, undefined],
     ['the start is 89 days away', 89n * DAY, undefined, undefined],
     ['the start is 89 days and a nanosecond away', 89n * DAY + 1n, undefined, START],
-  ])('is judged by the clock when %s', (_title, start, end, pointer) => {
+  ])('is checked against the clock: %s', (_title, start, end, pointer) => {
     const at = (offset: bigint | undefined) => (offset === undefined ? undefined : now + offset);
     expect(pointerOf(windowFault({ startNs: at(start), endNs: at(end) }, now))).toBe(pointer);
   });
@@ -155,7 +155,7 @@ describe('the parties', () => {
     expect(callerFault(undefined, row.id, move, caller)?.slug).toBe('not-found');
   });
 
-  it('must be there, the source the caller’s, and both active', () => {
+  it('must exist, the source must belong to the caller, and both must be active', () => {
     const mine = { id: newId(), customerId: newId(), status: 'ACTIVE' } as const;
     const other = { id: newId(), customerId: newId(), status: 'ACTIVE' } as const;
     const fault = (source: typeof mine | undefined, target: typeof other | undefined) =>

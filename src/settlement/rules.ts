@@ -70,7 +70,7 @@ export function disabledFault(party: Party): Problem | undefined {
   return new Problem('forbidden', `Profile ${party.id} is disabled.`, { profile_id: party.id });
 }
 
-/** Visibility before permission: a profile that the caller may not see does not exist for it. */
+/** Visibility is checked before permission: a profile that the caller may not see is reported as not found. */
 export function partiesFault(
   customerId: string,
   source: { readonly id: string; readonly profile: Party | undefined },
@@ -81,7 +81,7 @@ export function partiesFault(
   return disabledFault(source.profile) ?? disabledFault(target.profile);
 }
 
-export function isParty(settlement: Settlement, customerId: string): boolean {
+function isParty(settlement: Settlement, customerId: string): boolean {
   return settlement.customerId === customerId || settlement.targetCustomerId === customerId;
 }
 
@@ -104,7 +104,7 @@ export function callerFault(
   });
 }
 
-/** By the clock: an open transaction has expired when its window has ended, even if its record does not say so yet. */
+/** The status by the clock: an open transaction has expired when its window has ended, even if its record is not updated yet. */
 export function statusAt(settlement: Settlement, now: Instant): SettlementStatus {
   const open = settlement.status === 'PENDING' || settlement.status === 'AFFIRMED';
   return open && now >= settlement.windowEndNs ? 'EXPIRED' : settlement.status;

@@ -24,7 +24,7 @@ function legsText({ legs }: Settlement): string {
   );
 }
 
-/** Transactions that are new. */
+/** New transactions. */
 export const newSettlements: Table<Settlement> = {
   name: 'settlement_transactions',
   write: (tx, rows) =>
@@ -56,7 +56,7 @@ export const newSettlements: Table<Settlement> = {
 };
 
 /**
- * Locks the rows until commit and reads them as they are once the lock is held. Every batch takes its locks in one order
+ * Locks the rows until commit, and reads them once the lock is held. Every batch takes its locks in one order
  * (src/ledger/write-path/batch.ts): balances, then rows of other tables by table name, each in sorted order; it writes its
  * idempotency keys only when it holds all of them. A batch that waits here holds only locks that come earlier in that
  * order, so no two batches can wait for each other, and the moves of one transaction happen one after another on all nodes.

@@ -21,8 +21,8 @@ import type { Settlement } from './transaction.ts';
  * - an affirmation on this node (reported by the route), and a credit on this node to a balance that a transaction waits
  *   for (reported by the write path): at once;
  * - a window that opens or ends: one node, the leader, sleeps until the next one, which it reads from an index;
- * - anything that happened on other nodes, or was lost in a crash: the leader looks every `settlementPollMs`. All work
- *   that is left to do can be found in the database, in indexes that hold nothing else.
+ * - anything that happened on other nodes, or was lost in a crash: the leader polls every `settlementPollMs`. All
+ *   remaining work can be found in the database, through indexes that contain nothing else.
  *
  * Several nodes may try the same transaction; commands decide on locked rows, so it settles once. The worker is a loop of
  * turns (src/kernel/loop.ts) in which this node follows or leads:
@@ -63,7 +63,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
   const setAside = createSetAside(failed);
   const engine = createEngine({ ...dependencies, watch: watched, setAside });
   const leader = createLeader({ database, engine, setAside });
-  // At most a fifth of the time in vain: a balance that grows with every batch must not keep the engine busy.
+  // Limits unsuccessful work to a fifth of the time: a balance that grows with every batch must not keep the engine busy.
   const pacer = createPacer(LIMITS.settlementRetryMs, LIMITS.settlementRetryPause);
 
   async function tryAffirmed(): Promise<void> {
@@ -115,7 +115,7 @@ export function createSettlementWorker(dependencies: SettlementWorkerDependencie
       if (!loop.isRunning()) return;
       const delayMs = opensInMs(settlement);
       if (delayMs <= 0) tryNow(settlement.id);
-      // The leader may be another node, which learns of it only with its next poll.
+      // The leader may be another node, which finds it only with its next poll.
       else if (delayMs < 2 * LIMITS.settlementPollMs) setTimeout(tryNow, delayMs, settlement.id).unref();
     },
     changed(keys) {

@@ -10,14 +10,14 @@ import { type Transfer, transferText } from './transfer.ts';
 
 /** Transfers as other capabilities create and read them. */
 export type TransferAccess = {
-  /** Creates a transfer once, whatever the number of equal requests, and answers as users see it. */
+  /** Creates a transfer once, however many equal requests there are, and answers with it as users see it. */
   create(customerId: string, command: Command<Transfer>): Promise<Answer<never>>;
   /** A transfer of that customer; undefined for a transfer of another one. */
   find(customerId: string, id: string): Promise<Transfer | undefined>;
-  /** Of any customer: for workers. */
+  /** A transfer of any customer, for workers. */
   byId(id: string): Promise<Transfer | undefined>;
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Transfer>>;
-  /** The batches in which the only events of these transfers are; empty for all others. */
+  /** The batches with the events of these transfers, if they are inside the service; other transfers have none here. */
   batchesOf(ids: readonly string[]): Promise<readonly string[]>;
 };
 

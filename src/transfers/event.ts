@@ -16,7 +16,7 @@ export const transferEvents = ({ transferTypes }: Networks) =>
     transferTypes.flatMap((type) => TRANSFER_STATUSES.map((status) => nameOf({ type, status }))),
   );
 
-/** Looked up instead of put together: every transfer needs its event type. */
+/** A cache, because every transfer needs its event type. */
 const known = new Map<string, EventType>();
 
 function eventTypeOf(kind: Kind): EventType {
@@ -30,7 +30,7 @@ function eventTypeOf(kind: Kind): EventType {
   return type;
 }
 
-/** The transfer as it is now; `text` is its `transferText`, for callers that have it already. */
+/** The event of a transfer in its current state; `text` is its `transferText`, for callers that already have it. */
 export function transferEvent(
   transfer: Transfer,
   assets: Assets,

@@ -52,7 +52,7 @@ function lanesOfParty(own: string, column: string, values: readonly string[], wi
 
 /**
  * Transfers inside the service have an index for each type: one index with the type in its key would cost each of them
- * 2 µs more, and one without it could not find a rare type. All others have an index by type and one by status.
+ * 2 µs more, and one without the type could not find a rare type. All others have an index by type and one by status.
  */
 function lanesOfKind(
   own: string,

@@ -29,7 +29,7 @@ export type InsideKind = 'PLATFORM' | 'INTERNAL';
 type Request = Static<typeof PlatformTransferRequest>;
 
 /** The cheapest check first; visibility before permission. */
-export function insideFault(
+function insideFault(
   kind: InsideKind,
   caller: Caller,
   request: Request,
@@ -52,7 +52,7 @@ export function insideFault(
   );
 }
 
-/** Checks the request by itself, without reading anything else. */
+/** Validates what depends only on the request. */
 function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   const fields = createFields(assets);
   if (request.from_profile_id === request.to_profile_id) {
@@ -64,7 +64,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   return units!;
 }
 
-/** All fields in canonical order, so that the hot path need not sort them. */
+/** The fields are written in canonical order, so that the hot path does not sort them. */
 function keyOf(
   kind: InsideKind,
   caller: Caller,

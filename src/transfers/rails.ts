@@ -1,7 +1,7 @@
 import type { SystemAccount } from '../ledger/command.ts';
 import type { RailName } from '../networks/register.ts';
 
-/** Where value comes from and goes to outside the service: one account per rail, such as `clearing:wire`. */
+/** The account that mirrors the value outside the service: one per rail, such as `clearing:wire`. */
 export function clearingAccount(rail: RailName): SystemAccount {
   return { account: `clearing:${rail.toLowerCase()}` };
 }

@@ -16,12 +16,12 @@ export type TransferTables = {
   readonly newTransfers: Table<Transfer>;
 };
 
-export type Operation = 'PLATFORM' | 'INTERNAL' | 'FIAT_WITHDRAWAL' | 'CRYPTO_WITHDRAWAL' | 'DEPOSIT';
+export type TransferOperation = 'PLATFORM' | 'INTERNAL' | 'FIAT_WITHDRAWAL' | 'CRYPTO_WITHDRAWAL' | 'DEPOSIT';
 
 /** The operation is part of the comparison: the same fields sent to another operation are a different request. */
 export function transferKey(
   customerId: string,
-  operation: Operation,
+  operation: TransferOperation,
   resourceId: string,
   request: { readonly ref_id?: string; readonly [name: string]: unknown },
 ): IdempotencyKey | undefined {
@@ -48,7 +48,7 @@ export function requireForThirdParty<Name extends string>(
 export type ActorPrefix = '' | 'from_' | 'to_';
 type ActorRequest = { readonly [name in `${ActorPrefix}${'identity_id' | 'account_id'}`]?: string };
 
-/** A table, because names that are built for each request cost 0.1 µs each. */
+/** A table, because building the names for each request takes 0.1 µs each. */
 const ACTOR_FIELDS = {
   '': { identity: 'identity_id', account: 'account_id' },
   from_: { identity: 'from_identity_id', account: 'from_account_id' },
@@ -67,7 +67,7 @@ export function actorReads(actors: Table<ActorFacts>, request: ActorRequest, pre
   return actor === undefined ? [] : [read(actors, actorKey(actor))];
 }
 
-/** If the request names an end user, it must be one of that customer. */
+/** If the request names an end user, the end user must belong to that customer. */
 export function actorProblem(
   view: View,
   actors: Table<ActorFacts>,

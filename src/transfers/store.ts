@@ -7,7 +7,7 @@ import type { Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
-/** One list of columns for inserting and for reading, so that the two cannot drift apart. First those of every transfer. */
+/** One list of columns for inserting and reading, so that the two cannot differ. These are the columns of every transfer. */
 const COMMON: readonly BinaryColumn<Transfer>[] = [
   { name: 'id', type: 'uuid', value: (one) => one.id },
   { name: 'customer_id', type: 'uuid', value: (one) => one.customerId },
@@ -29,7 +29,7 @@ const COMMON: readonly BinaryColumn<Transfer>[] = [
   { name: 'metadata', type: 'jsonb', value: (one) => json(one.metadata) },
 ];
 
-/** Transfers inside the service have none of these. */
+/** Columns that transfers inside the service do not have. */
 const OUTSIDE: readonly BinaryColumn<Transfer>[] = [
   { name: 'memo', type: 'text', value: (one) => one.memo },
   { name: 'fiat_account_id', type: 'uuid', value: (one) => one.fiatAccountId },
@@ -53,12 +53,12 @@ export const TRANSFER_COLUMNS = [...COMMON, ...OUTSIDE]
 
 const appendInside = appendTo<Transfer>('transfers', [
   ...COMMON,
-  // The event of a transfer inside the service is found by its batch; `Transfer` itself does not have it.
+  // The event of a transfer inside the service is found by its batch. It is not among the columns that are read.
   { name: 'batch_id', type: 'uuid', value: (one) => one.batchId },
 ]);
 const appendOutside = appendTo<Transfer>('transfers', [...COMMON, ...OUTSIDE]);
 
-/** New transfers. Those inside the service go separately: a dozen columns that are always empty would cost 7 µs each. */
+/** New transfers. Those inside the service are inserted separately: a dozen empty columns would cost 7 µs per transfer. */
 export const newTransfers: Table<Transfer> = {
   name: 'transfers',
   isLog: true,
@@ -73,7 +73,7 @@ export const newTransfers: Table<Transfer> = {
   },
 };
 
-/** Transfers that change. A command that reads one holds its lock until commit. */
+/** Transfers that change. Loading locks the rows until commit. */
 export const changedTransfers: Table<Transfer> = {
   name: 'transfers',
   async load(tx, ids) {
@@ -118,7 +118,7 @@ export async function findTransfer(
   return transfer;
 }
 
-/** Of any customer: for workers. Those that do not exist are missing from the result. */
+/** Transfers of any customer, for workers. Transfers that do not exist are missing from the result. */
 export async function transfersById(
   database: Queryable,
   ids: readonly string[],
@@ -130,7 +130,7 @@ export async function transfersById(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The batches that made these transfers inside the service, of any customer. */
+/** The batches that created these transfers inside the service, of any customer. */
 export async function batchesOfTransfers(database: Queryable, ids: readonly string[]): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     'select distinct batch_id as id from transfers where id = any ($1::uuid[]) and batch_id is not null',

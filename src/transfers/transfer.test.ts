@@ -47,7 +47,7 @@ const withdrawal: Transfer = {
 };
 
 describe('a transfer as users see it', () => {
-  it('leaves out what it does not have, whether that is null or missing', () => {
+  it('leaves out absent fields, whether they are null or missing', () => {
     const shown = {
       id: platform.id,
       customer_id: platform.customerId,
@@ -70,7 +70,7 @@ describe('a transfer as users see it', () => {
     expect(transferText({ ...platform, ...nulls }, assets)).toBe(JSON.stringify(shown));
   });
 
-  it('has everything that it has, as JSON whatever the texts are', () => {
+  it('has all its fields, as valid JSON whatever the texts contain', () => {
     expect(transferText(withdrawal, assets)).toBe(
       JSON.stringify({
         id: withdrawal.id,
@@ -105,7 +105,7 @@ describe('a transfer as users see it', () => {
     );
   });
 
-  it('brings in the amount less the fee, when it is a deposit', () => {
+  it('has a total of the amount less the fee, if it is a deposit', () => {
     const deposit: Transfer = { ...withdrawal, type: 'WIRE_DEPOSIT', direction: 'CREDIT' };
     const shown = JSON.parse(transferText(deposit, assets)) as Record<string, unknown>;
     expect(shown).toMatchObject({ amount: '1', fee: '0.000000000000000001', total: '0.999999999999999999' });

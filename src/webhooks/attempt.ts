@@ -82,7 +82,7 @@ export function outcomeOf(
   };
 }
 
-/** Nothing could be signed: no attempt is counted, and the delivery stays due. */
+/** The secret cannot be decrypted: no attempt is counted, and the delivery stays due. */
 export function unreadableOutcome(delivery: Delivery, before: Breaker, context: Context): Outcome {
   const { endpointId, token, nowMs, random } = context;
   return {
@@ -95,7 +95,7 @@ export function unreadableOutcome(delivery: Delivery, before: Breaker, context: 
     dueAtMs: delivery.dueAtMs,
     request: null,
     response: null,
-    error: 'not sent: the service can no longer read the secret of this endpoint; rotate the secret',
+    error: 'not sent: the service can no longer decrypt the secret of this endpoint; rotate the secret',
     breaker: afterUnreadable(before, nowMs, random()),
     isBack: false,
   };

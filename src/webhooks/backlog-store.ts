@@ -27,7 +27,7 @@ export const webhookBacklogs = (database: Queryable): Backlog[] => [
       ferry_webhook_overdue_seconds:
         'How long a delivery to an endpoint that answers has been due: if this grows, no node delivers, or it cannot keep up',
     },
-    // A replay is due at time zero, so the time of its creation counts.
+    // A replay is stored as due at time zero, so the time of its creation counts.
     read: () =>
       database.query(
         `select ${secondsSince(`select min(p.failing_since_ms) * 1000000 from ${ENDPOINTS} where w.enabled`)}

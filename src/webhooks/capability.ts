@@ -15,7 +15,7 @@ import { createSealer, type Sealer } from './secrets.ts';
 import { createSender, type Sender } from './sender.ts';
 
 type Dependencies = Pick<WebhookDependencies, 'database' | 'writePath' | 'reach' | 'clock'> & {
-  /** Encrypts the signing secrets of endpoints. Without it webhooks are switched off. */
+  /** Encrypts the signing secrets of endpoints. Without it webhooks are disabled. */
   readonly secretKey: Buffer | undefined;
   /** The event types of all other capabilities. */
   readonly eventTypes: readonly EventFamily[];
@@ -35,7 +35,7 @@ function createDeliveries(dependencies: Dependencies, sender: Sender, sealer: Se
     sealer,
     log,
     async disable({ id, customerId }, reason) {
-      log.info({ endpoint: id, reason }, 'a webhook endpoint is disabled');
+      log.info({ endpoint: id, reason }, 'disabling a webhook endpoint');
       await writePath.submit(disableEndpointCommand(customerId, id, reason));
     },
     ...(attempted && { attempted }),

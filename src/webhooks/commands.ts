@@ -31,7 +31,7 @@ export function createEndpointCommand(
   const id = newId();
   const { customerId } = caller;
   const { url, event_types: eventTypes = ALL, description, ref_id: refId } = request;
-  // Created here, since rules are pure and may run again.
+  // Created here, because rules are pure and may run more than once.
   const secret = sealer.seal(newSecret(), id);
   const canonical = canonicalRequest({ url, event_types: eventTypes, description });
   return {
@@ -66,7 +66,13 @@ export function createEndpointCommand(
   };
 }
 
-/** Changes an existing endpoint. `change` returns what it becomes and what else to write; undefined changes nothing. */
+/** The customer's endpoint, unless it was deleted. */
+function existing(view: View, customerId: string, id: string): Endpoint | undefined {
+  const endpoint = view.row(endpoints, id);
+  return endpoint?.customerId === customerId && endpoint.deletedAtNs === null ? endpoint : undefined;
+}
+
+/** Changes an endpoint. `change` returns the changed endpoint and other rows to write; undefined changes nothing. */
 function changeCommand(
   customerId: string,
   id: string,
@@ -76,9 +82,8 @@ function changeCommand(
     balances: [],
     reads: [read(endpoints, id)],
     decide(view) {
-      const endpoint = view.row(endpoints, id);
-      if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
-        return refuse(notFound('webhook', id));
+      const endpoint = existing(view, customerId, id);
+      if (endpoint === undefined) return refuse(notFound('webhook', id));
       const changed = change(endpoint, view);
       const next = changed === undefined ? endpoint : { ...changed.next, updatedAtNs: view.recordedAt };
       const writes = changed === undefined ? [] : [write(endpoints, id, next), ...(changed.also ?? [])];
@@ -104,7 +109,7 @@ export function updateEndpointCommand(
   }));
 }
 
-/** The row stays, since its ref_id stays in use; its secrets are erased. */
+/** The row is kept, because its ref_id stays in use; its secrets are erased. */
 export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpoint> {
   return changeCommand(caller.customerId, id, (endpoint, { now }) => ({
     next: {
@@ -121,7 +126,7 @@ export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpo
 export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer): Command<Endpoint> {
   const secret = sealer.seal(newSecret(), id);
   return changeCommand(caller.customerId, id, (endpoint, { now }) => {
-    // A secret that the service cannot read does not stay valid for another day.
+    // A secret that the service cannot decrypt cannot sign: it does not stay valid.
     const overlap = isReadable(endpoint, sealer)
       ? {
           previousSecret: endpoint.secret,
@@ -142,7 +147,7 @@ export function disableEndpointCommand(customerId: string, id: string, reason: s
   });
 }
 
-/** Where to find the event: its id is known only when it is written. */
+/** How to find the event, whose id is known only when it is written. */
 export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string; readonly atNs: Instant };
 
 /** An ordinary event about the endpoint itself. */
@@ -152,9 +157,8 @@ export function testEventCommand(caller: Caller, id: string): Command<TestEvent>
     balances: [],
     reads: [read(endpoints, id)],
     decide(view) {
-      const endpoint = view.row(endpoints, id);
-      if (endpoint === undefined || endpoint.customerId !== customerId || endpoint.deletedAtNs !== null)
-        return refuse(notFound('webhook', id));
+      const endpoint = existing(view, customerId, id);
+      if (endpoint === undefined) return refuse(notFound('webhook', id));
       const writes = [event(TEST_EVENT, customerId, id, view.recordedAt, presentEndpoint(endpoint))];
       const answer = { endpoint, batchId: view.batchId, atNs: view.recordedAt };
       return { accepted: true, causeId: id, postings: [], writes, answer };

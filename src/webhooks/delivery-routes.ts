@@ -141,7 +141,7 @@ function testRoute(dependencies: WebhookDependencies): Route {
   const { database, writePath, sender } = dependencies;
   let inFlight = 0;
 
-  /** Sent by the request itself, not through the queue of the endpoint, so that the answer has the result. */
+  /** Sent by the request itself, not through the queue of the endpoint, so that the answer contains the result. */
   async function sendTest(caller: Caller, known: Endpoint): Promise<DeliveryWithEvent> {
     const { id } = known;
     const sealer = requireSealer(dependencies.sealer);
@@ -174,7 +174,12 @@ function testRoute(dependencies: WebhookDependencies): Route {
     async handle({ caller, params }) {
       const endpoint = await endpointOf(database, caller.customerId, params.id);
       if (inFlight >= LIMITS.webhookTestsMax) {
-        throw new Problem('rate-limited', `${inFlight} tests are already in progress.`, {}, 10);
+        throw new Problem(
+          'rate-limited',
+          `${inFlight} tests are already in progress on this node, which is the maximum.`,
+          {},
+          10,
+        );
       }
       inFlight += 1;
       try {

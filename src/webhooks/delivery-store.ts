@@ -35,11 +35,11 @@ export type Outcome = {
   readonly response: Received | null;
   readonly error: string | null;
   readonly breaker: Breaker;
-  /** The receiver answers again: all its pending deliveries are due. */
+  /** The receiver answers again: all its pending deliveries become due. */
   readonly isBack: boolean;
 };
 
-/** Records outcomes of several endpoints, set-wise. Returns the recorded ones: not those whose lease is lost. */
+/** Records outcomes of several endpoints, set-wise. Returns the ids of the recorded deliveries: not those whose lease is lost. */
 export async function recordOutcomes(database: Database, outcomes: readonly Outcome[]): Promise<Set<string>> {
   const last = [...new Map(outcomes.map((one) => [one.endpointId, one])).values()];
   const back = outcomes.filter((one) => one.isBack);

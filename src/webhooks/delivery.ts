@@ -1,8 +1,8 @@
-import { type Place, presentEvent, type StoredEvent } from '../events/event.ts';
+import { type FeedPlace, presentEvent, type StoredEvent } from '../events/event.ts';
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 
 /** A pending delivery, in the memory of the node that has the lease. */
-export type Delivery = Place & {
+export type Delivery = FeedPlace & {
   readonly id: string;
   readonly eventId: string;
   readonly resourceId: string;

@@ -9,7 +9,7 @@ import { type Repeated, repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
 import { forgetDeleted, forgetDeliveries } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
-import { type Claim, claimEndpoints } from './lease-store.ts';
+import { claimEndpoints } from './lease-store.ts';
 import { createRecorder } from './recorder.ts';
 import { type Runner, startRunner } from './runner.ts';
 import type { Sealer } from './secrets.ts';
@@ -24,7 +24,7 @@ export type DispatcherOptions = {
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
   readonly attempted?: (isDelivered: boolean) => void;
-  /** The database's clock: retries go by it, since stored times are compared with it. Tests have their own. */
+  /** The database's clock, because stored retry times are compared with it. Tests have their own. */
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly random?: () => number;
   readonly concurrency?: number;
@@ -32,23 +32,24 @@ export type DispatcherOptions = {
 };
 
 /**
- * Claims endpoints that have something to do, and starts a runner for each; other nodes do the same with other endpoints.
+ * Claims endpoints that have deliveries to send, and starts a runner for each; other nodes do the same with other
+ * endpoints.
  *
  *           start              stop               the runners have ended, or stopMs is over
  *   READY ────────> RUNNING ────────> DRAINING ────────────────────────────────────────────> CLOSED
  *     └──────────────── stop ────────────^
  *
- * What is in flight when it closes counts as not tried: another node repeats it when the lease has run out.
+ * Attempts that are in flight when it closes are not recorded: another node repeats them when the lease has expired.
  */
 export type Dispatcher = {
-  /** The feeds of these customers have grown; without customers: look at all of them. */
+  /** The feeds of these customers have grown; without customers, all endpoints are checked. */
   wake(customerIds?: readonly string[]): void;
   start(): void;
   stop(): Promise<void>;
 };
 
 const STOP_MS = 4_000;
-/** Endpoints that one look claims: other nodes look as well. */
+/** Endpoints that one query claims: the others are left for other nodes. */
 const CLAIMS_MAX = 25;
 
 const createDispatcherModes = () =>
@@ -59,44 +60,15 @@ const createDispatcherModes = () =>
   );
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { sender, log, clock } = options;
+  const { sender, log } = options;
   const { pollMs = LIMITS.webhookPollMs, stopMs = STOP_MS, ...timing } = options.timing ?? {};
   const database = limitStatements(options.database, LIMITS.webhookStatementsMax);
   const modes = createDispatcherModes();
-  const forgetting = createForgetting(database, log);
-  const runners = new Map<string, Runner>();
-  const forRunners = runnerDependencies(options, database, timing, () => modes.is('CLOSED'));
+  const retention = createRetention(database, log);
+  const runners = createRunners(runnerDependencies(options, database, timing, () => modes.is('CLOSED')));
   const wanted = createWanted(pollMs);
   let isFailing = false;
   let closed: Promise<void> | undefined;
-
-  function start(token: string, claimed: Claim): void {
-    const { endpointId, customerId } = claimed;
-    const runner = startRunner(forRunners, { ...claimed, token });
-    runners.set(endpointId, runner);
-    void runner.ended.then(() => {
-      runners.delete(endpointId);
-      // Events may have come while the lease was being released.
-      wake([customerId]);
-    });
-  }
-
-  /** Says whether there may be more to claim. */
-  async function claim(customerIds: readonly string[] | undefined): Promise<boolean> {
-    const limit = Math.min(LIMITS.webhookRunnersMax - runners.size, CLAIMS_MAX);
-    if (limit <= 0) return false;
-    const token = newId();
-    const { leaseMs } = forRunners.timing;
-    const claims = await claimEndpoints(database, {
-      token,
-      nowMs: clock.nowMs(),
-      leaseMs,
-      limit,
-      customerIds,
-    });
-    for (const one of claims) start(token, one);
-    return claims.length === limit;
-  }
 
   function wake(customerIds?: readonly string[]): void {
     wanted.add(customerIds);
@@ -106,13 +78,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const loop = createLoop({
     spacingMs: LIMITS.webhookLookIntervalMs,
     async turn(isWoken) {
-      const hasMore = await claim(wanted.take(isWoken));
+      // When a runner ends, its customer is checked again: events may have come while the lease was being released.
+      const hasMore = await runners.claim(wanted.take(isWoken), (customerId) => wake([customerId]));
       isFailing = false;
       if (hasMore) wanted.add();
       return hasMore ? 0 : pollMs;
     },
     failed(error) {
-      if (!isFailing) log.warn({ err: error }, 'webhook deliveries cannot be looked for');
+      if (!isFailing) log.warn({ err: error }, 'could not look for webhook deliveries');
       isFailing = true;
       return pollMs;
     },
@@ -120,26 +93,24 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function drain(): Promise<void> {
     modes.become({ name: 'DRAINING' });
-    for (const runner of runners.values()) runner.stop();
-    await Promise.all([loop.stop(), forgetting.stop()]);
-    // The last look may have claimed more.
-    for (const runner of runners.values()) runner.stop();
-    const ended = Promise.all([...runners.values()].map((runner) => runner.ended));
-    await Promise.race([ended, sleep(stopMs, undefined, { ref: false })]);
+    runners.stop();
+    await Promise.all([loop.stop(), retention.stop()]);
+    // The last turn may have claimed more.
+    runners.stop();
+    await Promise.race([runners.ended(), sleep(stopMs, undefined, { ref: false })]);
     modes.become({ name: 'CLOSED' });
     sender.close();
   }
 
   return {
     wake(customerIds) {
-      const isMeant = (runner: Runner): boolean => customerIds?.includes(runner.customerId) ?? true;
-      for (const runner of runners.values()) if (isMeant(runner)) runner.wake();
+      runners.wake(customerIds);
       wake(customerIds);
     },
     start() {
       modes.become({ name: 'RUNNING' });
       loop.start();
-      forgetting.start();
+      retention.start();
     },
     stop() {
       closed ??= drain();
@@ -148,20 +119,57 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
-/** Whose endpoints the next look is for; undefined stands for everybody's. */
+/** The runners of this node, one for each endpoint that it has leased. */
+function createRunners(dependencies: WorkDependencies) {
+  const { database, timing, nowMs } = dependencies;
+  const runners = new Map<string, Runner>();
+
+  return {
+    /** Claims endpoints of these customers, or of all. Returns whether there may be more to claim. */
+    async claim(
+      customerIds: readonly string[] | undefined,
+      ended: (customerId: string) => void,
+    ): Promise<boolean> {
+      const limit = Math.min(LIMITS.webhookRunnersMax - runners.size, CLAIMS_MAX);
+      if (limit <= 0) return false;
+      const token = newId();
+      const { leaseMs } = timing;
+      const claims = await claimEndpoints(database, { token, nowMs: nowMs(), leaseMs, limit, customerIds });
+      for (const claim of claims) {
+        const runner = startRunner(dependencies, { ...claim, token });
+        runners.set(claim.endpointId, runner);
+        void runner.ended.then(() => {
+          runners.delete(claim.endpointId);
+          ended(claim.customerId);
+        });
+      }
+      return claims.length === limit;
+    },
+    wake(customerIds: readonly string[] | undefined): void {
+      const isMeant = (runner: Runner): boolean => customerIds?.includes(runner.customerId) ?? true;
+      for (const runner of runners.values()) if (isMeant(runner)) runner.wake();
+    },
+    stop(): void {
+      for (const runner of runners.values()) runner.stop();
+    },
+    ended: () => Promise.all([...runners.values()].map((runner) => runner.ended)),
+  };
+}
+
+/** Collects the customers whose endpoints the next turn checks; `undefined` means all customers. */
 function createWanted(pollMs: number) {
   let wanted: Set<string> | 'all' = 'all';
-  let lookedAtAllMs = 0;
+  let checkedAllMs = 0;
   return {
     add(customerIds?: readonly string[]): void {
       if (customerIds === undefined) wanted = 'all';
       else if (wanted !== 'all') for (const customerId of customerIds) wanted.add(customerId);
     },
     take(isWoken: boolean): string[] | undefined {
-      // Wake-ups in quick succession must not keep it from looking at everything that is due.
-      const isAll = wanted === 'all' || !isWoken || performance.now() - lookedAtAllMs >= pollMs;
+      // Frequent wake-ups must not prevent the poll, which finds everything that is due.
+      const isAll = wanted === 'all' || !isWoken || performance.now() - checkedAllMs >= pollMs;
       const taken = isAll ? undefined : Array.from(wanted);
-      if (isAll) lookedAtAllMs = performance.now();
+      if (isAll) checkedAllMs = performance.now();
       wanted = new Set();
       return taken;
     },
@@ -197,7 +205,7 @@ function runnerDependencies(
   };
 }
 
-function createForgetting(database: Database, log: Pick<Logger, 'warn'>): Repeated {
+function createRetention(database: Database, log: Pick<Logger, 'warn'>): Repeated {
   return repeat(
     LIMITS.webhookRetentionIntervalMs,
     async () => {
@@ -206,6 +214,6 @@ function createForgetting(database: Database, log: Pick<Logger, 'warn'>): Repeat
       const count = await forgetDeliveries(database, LIMITS.webhookRetentionMs, rowsMax);
       return count === rowsMax ? 'again' : 'wait';
     },
-    (error) => log.warn({ err: error }, 'old webhook deliveries could not be deleted'),
+    (error) => log.warn({ err: error }, 'could not delete old webhook deliveries'),
   );
 }

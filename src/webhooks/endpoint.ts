@@ -1,7 +1,7 @@
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { canOpen, type Sealer } from './secrets.ts';
 
-/** Where a customer receives events. Secrets are sealed here, and opened only to sign or to be shown. */
+/** A URL at which a customer receives events. Secrets are encrypted, and decrypted only to sign or to be shown. */
 export type Endpoint = {
   readonly id: string;
   readonly customerId: string;
@@ -56,15 +56,15 @@ export function presentSecret({ id, secret }: Endpoint, sealer: Sealer): { secre
   return secret === null ? {} : { secret: sealer.open(secret, id) };
 }
 
-/** Whether the service can sign for it: not if its own key has changed since. */
+/** Whether the service can sign for it: not if FERRY_SECRET_KEY has changed since. */
 export function isReadable({ id, secret }: Endpoint, sealer: Sealer): boolean {
   return secret === null || canOpen(sealer, secret, id);
 }
 
-/** The secrets that sign at that time: for a while after a rotation, both. */
+/** The secrets that sign at that time: both, for a while after a rotation. */
 export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
   const { id, secret, previousSecret, previousUntilNs } = endpoint;
-  // A previous secret sealed under another key is left out, so that the new one can sign.
+  // A previous secret that was encrypted with another key is left out, so that the new one can sign.
   const isOldValid =
     previousSecret !== null &&
     previousUntilNs !== null &&

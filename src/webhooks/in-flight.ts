@@ -35,21 +35,21 @@ export type InFlightDependencies = {
   /** The database's clock, which retries go by. */
   nowMs(): number;
   random(): number;
-  /** The service stops and has waited long enough: an attempt that ends now was cut off by the service, and proves nothing. */
+  /** The service no longer waits for attempts: one that ends now was aborted by the service, so it is not recorded. */
   isAbandoned(): boolean;
   readonly concurrency: number;
 };
 
-/** What the attempts belong to, and what it learns of them. */
+/** What the attempts belong to, and its callbacks. */
 export type InFlightOwner = {
   readonly lease: Lease;
   readonly queue: Queue;
-  /** An attempt may take so long: none is started under a lease that ends earlier. */
+  /** Longest duration of an attempt: none is started under a lease that ends earlier. */
   readonly attemptMs: number;
   attemptEnded(): void;
   /** An outcome could not be recorded, because the lease is lost or the database unavailable. */
   lost(): void;
-  /** An attempt failed because of the service, not of the receiver. */
+  /** An attempt failed on this side, not because of the receiver. */
   failed(error: unknown, deliveryId: string): void;
 };
 
@@ -95,7 +95,7 @@ export function createInFlight(dependencies: InFlightDependencies, owner: InFlig
       }
       const probe = attempts.size === 0 && now >= probeMs(breaker, now)! ? queue.probe() : undefined;
       if (probe !== undefined) start(endpoint, probe);
-      // There is nothing to probe with: the next event is the probe.
+      // Nothing is pending: the next event becomes the probe.
       else if (queue.size === 0) breaker = { ...breaker, probeAtMs: null };
     },
     allEnded: () => Promise.all(attempts),
@@ -119,12 +119,12 @@ function createDeliver(
     return isRecorded;
   }
 
-  /** The endpoint waits, as for a receiver that is down, until its secret is rotated or the right key is back. */
+  /** The endpoint waits, as for a receiver that is unavailable, until its secret is rotated or the right key is restored. */
   async function putOff(delivery: Delivery): Promise<void> {
     if (breaker.get().probeAtMs === null)
       log.warn(
         { endpoint: endpointId },
-        'nothing is sent to a webhook endpoint: its secret was sealed under another FERRY_SECRET_KEY',
+        'nothing is sent to a webhook endpoint: its secret was encrypted with another FERRY_SECRET_KEY',
       );
     await record(unreadableOutcome(delivery, breaker.get(), contextAt(nowMs())));
     queue.end(delivery, false);
@@ -147,7 +147,7 @@ function createDeliver(
     dependencies.attempted?.(attempted.isDelivered);
     const atMs = nowMs();
     const outcome = outcomeOf(attempted, delivery, breaker.get(), contextAt(atMs));
-    // The next event of the resource waits until this outcome is recorded: after a crash this event is the one repeated.
+    // The next event of the resource waits until this outcome is recorded, so that a crash repeats this event only.
     if (!(await record(outcome))) return;
     learn(outcome, delivery, queue);
     const reason = attempted.isDelivered

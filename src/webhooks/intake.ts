@@ -5,11 +5,11 @@ import type { Lease } from './lease.ts';
 import { fanOut } from './lease-store.ts';
 import type { Queue } from './queue.ts';
 
-/** Takes new events of the feed into the queue of one endpoint. */
+/** Moves new events from the feed into the queue of one endpoint. */
 export type Intake = {
   /** The feed may have new events. */
   expectEvents(): void;
-  /** Whether there may be events to take, and room for them. */
+  /** Whether there may be new events, and room for them. */
   isWanted(): boolean;
   dueInMs(): number;
   /** `changed`: the settings are no longer those of the generation, and nothing was taken. */

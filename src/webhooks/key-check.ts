@@ -5,8 +5,8 @@ import { canOpen, type Sealer } from './secrets.ts';
 import { sealedSecrets } from './store.ts';
 
 /**
- * Checks once, when the service starts, whether the key opens the secrets of this database. A wrong key does not keep the
- * service from starting, since money moves without it; but an operator who has just changed the key should learn of it.
+ * Checks once, when the service starts, whether the key decrypts the secrets in this database. A wrong key does not prevent
+ * the start, because money moves without it; but an operator who has just changed the key must be told.
  */
 export async function checkSecretKey(
   database: Queryable,
@@ -18,6 +18,6 @@ export async function checkSecretKey(
   if (unreadable.length === 0) return;
   log.error(
     { unreadable: unreadable.length, checked: secrets.length },
-    'FERRY_SECRET_KEY does not open the secrets of webhook endpoints in this database: nothing is sent to these endpoints until the key that sealed them is back, or their secrets are rotated',
+    'FERRY_SECRET_KEY does not decrypt the secrets of webhook endpoints in this database: nothing is sent to these endpoints until the key that encrypted them is restored, or their secrets are rotated',
   );
 }

@@ -2,7 +2,7 @@ import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
-import { eventText, type FeedEvent, isAfter, type Place } from '../events/event.ts';
+import { eventText, type FeedEvent, type FeedPlace, isAfter } from '../events/event.ts';
 import { readFeed } from '../events/feed-store.ts';
 import { newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
@@ -13,10 +13,10 @@ import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
 import { ENDPOINT_COLUMNS } from './store.ts';
 
 /**
- * Which node delivers to which endpoint. Only the node that has the lease delivers, so keeping the order needs no locks.
- * When the node dies, the lease runs out, and another node continues from what is recorded. Leases use the database's
- * clock, retries the clock that is passed in. A stored time further in the future than any delay allows was written by a
- * clock that was ahead, before the database failed over or its clock was set back: it is ignored.
+ * Which node delivers to which endpoint. Only the node that has the lease delivers, so deliveries stay in order without
+ * locks. If the node crashes, the lease expires, and another node continues from what is recorded. Leases use the
+ * database's clock, retries the clock that is passed in. A stored time that is further in the future than any delay allows
+ * was written by a clock that was ahead, before the database failed over or its clock was corrected: it is ignored.
  */
 const CLOCK_MS = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
 
@@ -137,7 +137,7 @@ export async function pendingDeliveries(database: Queryable, endpointId: string)
   }));
 }
 
-type Cursor = Place & {
+type Cursor = FeedPlace & {
   generation: bigint;
   replayFromNs: bigint | null;
   replayUntilPosition: bigint | null;
@@ -146,7 +146,7 @@ type Cursor = Place & {
 
 export type FanOut = { readonly deliveries: readonly Delivery[]; readonly hasMore: boolean };
 
-/** Takes the next events of the feed for an endpoint: inserts deliveries and advances its place, in one transaction. */
+/** Takes the next events of the feed for an endpoint: inserts deliveries and advances its place in one transaction. */
 export function fanOut(
   database: Database,
   endpoint: Endpoint,
@@ -168,7 +168,8 @@ export function fanOut(
       cursor.replayUntilPosition === null
         ? undefined
         : { position: cursor.replayUntilPosition, line: cursor.replayUntilLine! };
-    const isReplayed = (event: Place): boolean => replayUntil !== undefined && !isAfter(event, replayUntil);
+    const isReplayed = (event: FeedPlace): boolean =>
+      replayUntil !== undefined && !isAfter(event, replayUntil);
     const wanted = page.events.filter((event) => !isReplayed(event) || event.atNs >= cursor.replayFromNs!);
     const ids = wanted.map(newId);
     await Promise.all([
@@ -196,7 +197,7 @@ async function insertDeliveries(
   endpoint: Endpoint,
   events: readonly FeedEvent[],
   ids: readonly string[],
-  isReplayed: (event: Place) => boolean,
+  isReplayed: (event: FeedPlace) => boolean,
   nowMs: number,
 ): Promise<void> {
   if (events.length === 0) return;

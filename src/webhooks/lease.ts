@@ -2,12 +2,12 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { type Claim, type Held, releaseLease, renewLease } from './lease-store.ts';
 
-/** The lease of one endpoint, as the node that has claimed it sees it. */
+/** The lease of one endpoint, as the node that has it knows it. */
 export type Lease = Claim & {
   readonly token: string;
   /** The endpoint and its state as of the last renewal; undefined before the first one. */
   held(): Held | undefined;
-  /** False when the lease is lost, or may be: it could not be renewed until it ran out. */
+  /** False when the lease is lost, or may be lost: it could not be renewed before it expired. */
   renew(): Promise<boolean>;
   renewInMs(): number;
   /** Settings have changed: the next renewal is due at once. */
@@ -35,7 +35,7 @@ export function createLease(
     token,
     held: () => held,
     async renew() {
-      // By the monotonic clock, from before the query: this node never believes in the lease for longer than the database.
+      // By the monotonic clock, measured before the query, so that the lease ends here before it ends in the database.
       const askedMs = performance.now();
       try {
         const now = await renewLease(database, endpointId, token, timing.leaseMs);
@@ -43,10 +43,7 @@ export function createLease(
         held = now;
         endsMs = askedMs + timing.leaseMs;
       } catch (error) {
-        log.warn(
-          { err: error, endpoint: endpointId },
-          'the lease of a webhook endpoint could not be renewed',
-        );
+        log.warn({ err: error, endpoint: endpointId }, 'could not renew the lease of a webhook endpoint');
       }
       nextRenewalMs = askedMs + timing.renewMs;
       return performance.now() < endsMs;
@@ -56,7 +53,7 @@ export function createLease(
       nextRenewalMs = 0;
     },
     leftMs: () => endsMs - performance.now(),
-    // If it cannot be released, it runs out.
+    // A lease that cannot be released expires.
     release: () => releaseLease(database, endpointId, token).catch(() => undefined),
   };
 }

@@ -8,7 +8,7 @@ export type Queue = {
   add(deliveries: readonly Delivery[]): void;
   /** The first delivery of each resource, if it is due and not in flight; the oldest up to the limit. */
   ready(nowMs: number, limit: number): Delivery[];
-  /** The delivery to probe with, due or not: the one due first, so that it is not always the same. */
+  /** The delivery to probe with, whether it is due or not: the one that is due first, so that it is not always the same. */
   probe(): Delivery | undefined;
   /** When the next one is due; undefined if none may be sent that is not in flight. */
   nextDueMs(nowMs: number): number | undefined;
@@ -34,9 +34,9 @@ export function createQueue(): Queue {
     },
     add(deliveries) {
       for (const delivery of deliveries) {
-        const line = byResource.get(delivery.resourceId);
-        if (line === undefined) byResource.set(delivery.resourceId, [delivery]);
-        else line.push(delivery);
+        const pending = byResource.get(delivery.resourceId);
+        if (pending === undefined) byResource.set(delivery.resourceId, [delivery]);
+        else pending.push(delivery);
         size += 1;
       }
     },
@@ -64,14 +64,14 @@ export function createQueue(): Queue {
     end(delivery, isDone) {
       busy.delete(delivery);
       if (!isDone) return;
-      const line = byResource.get(delivery.resourceId);
-      if (line?.[0] !== delivery) return;
-      line.shift();
+      const pending = byResource.get(delivery.resourceId);
+      if (pending?.[0] !== delivery) return;
+      pending.shift();
       size -= 1;
-      if (line.length === 0) byResource.delete(delivery.resourceId);
+      if (pending.length === 0) byResource.delete(delivery.resourceId);
     },
     makeAllDue() {
-      for (const line of byResource.values()) for (const delivery of line) delivery.dueAtMs = 0;
+      for (const pending of byResource.values()) for (const delivery of pending) delivery.dueAtMs = 0;
     },
     clear() {
       byResource.clear();

@@ -3,23 +3,23 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { type Outcome, recordOutcomes } from './delivery-store.ts';
 
-/** Records outcomes of attempts. Outcomes that come while a transaction runs share the next one. */
+/** Records the outcomes of attempts. Outcomes that arrive while a transaction runs share the next one. */
 export type Recorder = {
   /** Resolves with false if it could not be recorded: the lease is lost, or the database was unavailable for too long. */
   record(outcome: Outcome): Promise<boolean>;
 };
 
-type Waiting = { readonly outcome: Outcome; readonly resolve: (recorded: boolean) => void };
+type Unrecorded = { readonly outcome: Outcome; readonly resolve: (recorded: boolean) => void };
 
 const OUTCOMES_MAX = 500;
 const RETRIES_MAX = 20;
 const RETRY_MS = 250;
 
 export function createRecorder(database: Database, log: Pick<Logger, 'warn'>): Recorder {
-  let waiting: Waiting[] = [];
+  let waiting: Unrecorded[] = [];
   let isRunning = false;
 
-  async function write(batch: readonly Waiting[]): Promise<void> {
+  async function write(batch: readonly Unrecorded[]): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const recorded = await recordOutcomes(
@@ -29,7 +29,7 @@ export function createRecorder(database: Database, log: Pick<Logger, 'warn'>): R
         for (const { outcome, resolve } of batch) resolve(recorded.has(outcome.deliveryId));
         return;
       } catch (error) {
-        log.warn({ err: error, attempt }, 'outcomes of deliveries could not be recorded');
+        log.warn({ err: error, attempt }, 'could not record the outcomes of deliveries');
         if (attempt === RETRIES_MAX) break;
         await sleep(RETRY_MS);
       }

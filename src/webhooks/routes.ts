@@ -37,7 +37,7 @@ export type WebhookDependencies = {
   readonly sealer: Sealer | undefined;
   readonly sender: Sender;
   readonly reach: Reach;
-  /** The database's. */
+  /** The database's clock. */
   readonly clock: Clock;
   /** There is something to deliver, or an endpoint has changed. */
   changed(customerId: string): void;
@@ -65,19 +65,19 @@ export function unreadableSecret(): Problem {
   );
 }
 
-/** Checked before anything is done: the customer can solve it, and an internal error would not say how. */
+/** Checked first: the customer can solve this, and an internal error would not say how. */
 export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
   if (!isReadable(endpoint, sealer)) throw unreadableSecret();
 }
 
-/** One that is there and the customer's own. */
+/** An endpoint of the customer that is not deleted. */
 export async function endpointOf(database: Database, customerId: string, id: string): Promise<Endpoint> {
   const endpoint = await findAnyEndpoint(database, customerId, id);
   if (endpoint === undefined || endpoint.deletedAtNs !== null) throw notFound('webhook', id);
   return endpoint;
 }
 
-export async function submitChange(writePath: WritePath, command: Command<Endpoint>): Promise<Endpoint> {
+async function submitChange(writePath: WritePath, command: Command<Endpoint>): Promise<Endpoint> {
   const outcome = await writePath.submit(command);
   if (outcome.replayed) throw new Error('a change has no idempotency key, and cannot be replayed');
   return outcome.answer;
@@ -91,7 +91,7 @@ async function checkRequest(
   const fault = request.url === undefined ? undefined : urlFault(request.url, reach);
   if (fault !== undefined) errors.push({ pointer: '/url', message: fault });
   if (errors.length > 0) throw invalidRequest(errors);
-  // Every connection is checked as well, since a name may resolve differently later; this only reports it early.
+  // Every connection is checked as well, because a name may resolve differently later; this reports the error early.
   const hostFault = request.url === undefined ? undefined : await sender.hostFault(request.url);
   if (hostFault !== undefined) throw invalidField('/url', `must name a public address: ${hostFault}`);
 }
@@ -127,7 +127,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
       const { body: shown, ...rest } = await createOnce(writePath, {
         command: createEndpointCommand(caller, body, sealer),
         load: (id) => findAnyEndpoint(database, caller.customerId, id),
-        // Without the secret: a request that differs only learns what exists.
+        // Without the secret, which the answer to a different request with the same ref_id must not contain.
         present(endpoint) {
           found = endpoint;
           return presentEndpoint(endpoint);
@@ -217,7 +217,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       path: '/v2/events/webhooks/{id}',
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook endpoint',
-      description: 'Answers with the endpoint as it was, and `deleted_at`. Nothing more is sent to it.',
+      description: 'Answers with the endpoint, and its `deleted_at`. Nothing more is sent to it.',
       response: WebhookShape,
       problems: ['not-found'],
       answer: DELETED_WEBHOOK,

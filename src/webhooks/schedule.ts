@@ -6,7 +6,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Delays between attempts, before jitter. They add up to three days; the last one repeats until then. */
-export const RETRY_DELAYS_MS: readonly number[] = [
+const RETRY_DELAYS_MS: readonly number[] = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,
@@ -23,7 +23,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   8 * HOUR,
 ];
 
-/** The longest delay after 0, 1, 2, … attempts: more than the delay with jitter. */
+/** An upper bound of the delay after 0, 1, 2, … attempts, jitter included. */
 export const DELAYS_MS_MAX: readonly number[] = [0, ...RETRY_DELAYS_MS.map((delayMs) => (delayMs * 6) / 5)];
 
 /** The same for a probe. */
@@ -32,13 +32,13 @@ export const PROBE_MS_MAX = (LIMITS.webhookProbeMaxMs * 6) / 5;
 const PROBE_BACK_OFF = { firstMs: LIMITS.webhookProbeMinMs, maxMs: LIMITS.webhookProbeMaxMs };
 
 /** Up to a tenth more or less, so that deliveries that failed together are not retried together. */
-export function withJitter(delayMs: number, random: number): number {
+function withJitter(delayMs: number, random: number): number {
   return Math.round(delayMs * (0.9 + 0.2 * random));
 }
 
 /**
- * A delivery is due at its time, or now, if that time is further away than any delay after so many attempts: then it was
- * written by a clock that was ahead, such as that of a database server that has failed since.
+ * When a delivery is due: at its stored time; or now, if that time is further away than any delay after this number of
+ * attempts, because a clock that was ahead wrote it, such as that of a database server that has failed since.
  */
 export function dueMs({ attempts, dueAtMs }: { attempts: number; dueAtMs: number }, nowMs: number): number {
   return dueAtMs - nowMs > DELAYS_MS_MAX[Math.min(attempts, RETRY_DELAYS_MS.length)]! ? nowMs : dueAtMs;
@@ -46,7 +46,7 @@ export function dueMs({ attempts, dueAtMs }: { attempts: number; dueAtMs: number
 
 export type Tried = { readonly attempts: number; readonly firstTryMs: number };
 
-/** When a failed delivery is retried; undefined when it is given up. */
+/** When a failed delivery is retried; undefined when no further attempt is made. */
 export function nextTryMs(
   { attempts, firstTryMs }: Tried,
   nowMs: number,
@@ -67,7 +67,7 @@ export type Breaker = {
 
 export const CLOSED: Breaker = { failures: 0, failingSinceMs: null, probeAtMs: null };
 
-/** When an open breaker lets the next probe through: at its time, or now, if that time cannot be right (see `dueMs`). */
+/** When an open breaker allows the next probe: at its stored time, or now, if that time cannot be right (see `dueMs`). */
 export function probeMs({ probeAtMs }: Breaker, nowMs: number): number | null {
   return probeAtMs !== null && probeAtMs - nowMs > PROBE_MS_MAX ? nowMs : probeAtMs;
 }
@@ -80,7 +80,7 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
   const failingSinceMs = breaker.failingSinceMs ?? nowMs;
   const nextProbeMs = probeMs(breaker, nowMs);
   const isOpen = nextProbeMs !== null;
-  // In flight when the breaker opened: its failure adds nothing.
+  // The attempt was in flight when the breaker opened: its failure does not count.
   if (isOpen && nowMs < nextProbeMs) return breaker;
   if (!isOpen && attempts > 1) return { ...breaker, failingSinceMs };
   const failures = breaker.failures + 1;
@@ -91,8 +91,8 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
 }
 
 /**
- * The secret of the endpoint cannot be opened: nothing was sent, and no other event could be. Opens the breaker at once, so
- * that events wait in the feed, and none is given up for a fault of the service.
+ * The secret of the endpoint cannot be decrypted, so nothing can be sent. Opens the breaker at once: events then wait in
+ * the feed, and none fails because of the service.
  */
 export function afterUnreadable(breaker: Breaker, nowMs: number, random: number): Breaker {
   const failures = Math.max(breaker.failures, LIMITS.webhookBreakerFailures - 1);

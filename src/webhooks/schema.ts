@@ -40,7 +40,8 @@ export const UpdateWebhookRequest = Type.Object(
     description: Type.Optional(Description),
     enabled: Type.Optional(
       Type.Boolean({
-        description: 'An endpoint that is enabled again continues with the event at which it stopped',
+        description:
+          'An endpoint that is enabled again continues with the first event that it has not received',
       }),
     ),
   },
@@ -96,7 +97,7 @@ export const DeliveryShape = Type.Object(
     trigger: Type.Enum(['EVENT', 'REPLAY', 'TEST']),
     status: Type.Enum([...DELIVERY_STATUSES], {
       description:
-        'PENDING until an attempt is answered with 2xx, or until the delivery is given up after three days',
+        'PENDING until an attempt is answered with 2xx; FAILED if no attempt succeeds within three days',
     }),
     attempts: Type.Integer(),
     next_attempt_at: Type.Optional(DateTime('Earliest time of the next attempt')),
@@ -107,7 +108,7 @@ export const DeliveryShape = Type.Object(
           headers: Headers,
           body: EventShape,
         },
-        { ...closed, description: 'The last attempt' },
+        { ...closed, description: 'The request of the last attempt' },
       ),
     ),
     response: Type.Optional(
@@ -118,7 +119,7 @@ export const DeliveryShape = Type.Object(
           body: Type.String({ description: `The first ${LIMITS.webhookResponseBytesMax} bytes` }),
           duration_ms: Type.Integer(),
         },
-        { ...closed, description: 'Absent if there was none' },
+        { ...closed, description: 'The response to the last attempt; absent if there was none' },
       ),
     ),
     error: Type.Optional(Type.String({ description: 'Why there is no response' })),

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 
-/** Seals endpoint secrets for the database with AES-256-GCM. A sealed secret can be opened only for its own endpoint. */
+/** Encrypts endpoint secrets for the database with AES-256-GCM. A sealed secret can be opened only for its own endpoint. */
 export type Sealer = {
   seal(secret: string, endpointId: string): string;
   /** Throws UnreadableSecret if it was sealed under another key. */
@@ -9,7 +9,7 @@ export type Sealer = {
 
 export class UnreadableSecret extends Error {
   constructor(cause?: unknown) {
-    super('the secret was sealed under another FERRY_SECRET_KEY', { cause });
+    super('the secret was encrypted with another FERRY_SECRET_KEY', { cause });
     this.name = 'UnreadableSecret';
   }
 }
@@ -54,7 +54,7 @@ export function canOpen(sealer: Sealer, sealed: string, endpointId: string): boo
   }
 }
 
-/** The Standard Webhooks specification asks for 24 to 64 bytes; these have 32. */
+/** 32 bytes; the Standard Webhooks specification requires 24 to 64. */
 export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }

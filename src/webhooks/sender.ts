@@ -19,7 +19,7 @@ export type SenderOptions = {
   readonly timeoutMs?: number;
 };
 
-/** The result of one request. With a status, the receiver has answered, even if the rest of the answer was cut off. */
+/** The result of one request. With a status, the receiver has answered, even if the rest of the answer is missing. */
 export type SendResult = {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,14 +30,15 @@ export type SendResult = {
 
 export type Sender = {
   post(url: string, headers: Record<string, string>, body: string): Promise<SendResult>;
-  /** Why the host must not be called; undefined if it may be, or if that cannot be found out now. */
+  /** Why the host must not be called; undefined if it may be, or if its addresses cannot be looked up now. */
   hostFault(url: string): Promise<string | undefined>;
   close(): void;
 };
 
-export class ForbiddenAddress extends Error {
-  constructor(address: string) {
-    super(`${address} is not a public address`);
+class ForbiddenAddress extends Error {
+  constructor(address: string, host?: string) {
+    const subject = host === undefined ? address : `${host} has the address ${address}, which`;
+    super(`${subject} is not a public address`);
   }
 }
 
@@ -60,7 +61,7 @@ function readable(chunks: readonly Buffer[]): string {
     .toWellFormed();
 }
 
-/** The first bytes of the body, for a short while. The rest is never read: the connection is cut instead. */
+/** The first bytes of the body, within a time limit. The rest is not read: the connection is closed instead. */
 function readSome(response: http.IncomingMessage): Promise<string> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -91,9 +92,9 @@ type Address = { readonly address: string; readonly family: number };
 type Guard = {
   /** Throws ForbiddenAddress when one of them is forbidden. */
   allowedAddresses(host: string): Promise<Address[]>;
-  /** For the HTTP client: it connects to the very addresses that were checked, whatever the next lookup answers. */
+  /** For the HTTP client, so that it connects to the addresses that were checked, and does not look them up again. */
   readonly lookup: LookupFunction;
-  /** Checks where the socket is connected to before anything is sent. */
+  /** Checks the address of the socket before anything is sent. */
   watch(request: http.ClientRequest): void;
 };
 
@@ -101,19 +102,19 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
   async function allowedAddresses(host: string): Promise<Address[]> {
     const found = await resolveHost(host);
     const bad = found.find(({ address }) => !isAllowed(address));
-    if (bad !== undefined) throw new ForbiddenAddress(`${host} has the address ${bad.address}, which`);
+    if (bad !== undefined) throw new ForbiddenAddress(bad.address, host);
     if (found.length === 0) throw new Error(`${host} has no address`);
     return found;
   }
   return {
     allowedAddresses,
-    lookup(host, options, tell) {
+    lookup(host, options, answer) {
       allowedAddresses(host).then(
         (found) => {
-          if (options.all === true) tell(null, found);
-          else tell(null, found[0]!.address, found[0]!.family);
+          if (options.all === true) answer(null, found);
+          else answer(null, found[0]!.address, found[0]!.family);
         },
-        (error: NodeJS.ErrnoException) => tell(error, ''),
+        (error: NodeJS.ErrnoException) => answer(error, ''),
       );
     },
     watch(request) {
@@ -146,11 +147,11 @@ type Message = {
   readonly startedMs: number;
 };
 
-type Means = { readonly guard: Guard; readonly agents: Agents; readonly timeoutMs: number };
+type Client = { readonly guard: Guard; readonly agents: Agents; readonly timeoutMs: number };
 
-function openRequest({ url, headers, body }: Message, { guard, agents }: Means): http.ClientRequest {
-  const client = url.protocol === 'https:' ? https : http;
-  return client.request(url, {
+function openRequest({ url, headers, body }: Message, { guard, agents }: Client): http.ClientRequest {
+  const protocol = url.protocol === 'https:' ? https : http;
+  return protocol.request(url, {
     method: 'POST',
     agent: agents[url.protocol as keyof Agents],
     lookup: guard.lookup,
@@ -163,26 +164,30 @@ function openRequest({ url, headers, body }: Message, { guard, agents }: Means):
   });
 }
 
-function send(message: Message, means: Means, isSecond = false): Promise<SendResult> {
-  const { timeoutMs } = means;
+function send(message: Message, client: Client, isSecond = false): Promise<SendResult> {
+  const { timeoutMs } = client;
   return new Promise((resolve) => {
-    const request = openRequest(message, means);
+    const request = openRequest(message, client);
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     const end = (part: Partial<SendResult>): void => {
       clearTimeout(timer);
       const durationMs = Math.round(performance.now() - message.startedMs);
       resolve({ status: undefined, headers: {}, body: '', error: undefined, durationMs, ...part });
     };
-    means.guard.watch(request);
+    let hasAnswered = false;
+    client.guard.watch(request);
     request.on('error', (error: NodeJS.ErrnoException) => {
-      // The receiver closed an idle connection just as it was used again: that is no failure of the receiver.
+      // The status counts, even if the connection is lost while the body is read: `readSome` then ends.
+      if (hasAnswered) return;
+      // The receiver closed an idle connection at the moment at which it was used again: not a failure of the receiver.
       if (request.reusedSocket && error.code === 'ECONNRESET' && !isSecond) {
         clearTimeout(timer);
-        return resolve(send(message, means, true));
+        return resolve(send(message, client, true));
       }
       end({ error: (error.message || String(error.code)).slice(0, 300) });
     });
     request.on('response', (response) => {
+      hasAnswered = true;
       clearTimeout(timer);
       const { statusCode: status } = response;
       void readSome(response).then((text) =>
@@ -193,7 +198,7 @@ function send(message: Message, means: Means, isSecond = false): Promise<SendRes
   });
 }
 
-/** The HTTP client for webhooks. A redirect is an answer like any other, and is not followed; proxies are not used. */
+/** The HTTP client for webhooks. Redirects are not followed: they are answers like any other. Proxies are not used. */
 export function createSender(options: SenderOptions): Sender {
   const { reach, timeoutMs = LIMITS.webhookTimeoutMs } = options;
   const resolveHost = options.resolveHost ?? ((host) => systemLookup(host, { all: true }));
@@ -204,7 +209,7 @@ export function createSender(options: SenderOptions): Sender {
   return {
     async post(text, headers, body) {
       const startedMs = performance.now();
-      // It may have been registered under other rules, in a sandbox that became production.
+      // The endpoint may have been registered under other rules, in a sandbox that became production.
       const fault = urlFault(text, reach);
       const url = fault === undefined ? new URL(text) : undefined;
       const literal = url === undefined ? undefined : literalAddress(url);

@@ -18,7 +18,7 @@ function typesText(endpoint: Endpoint): string {
   return endpoint.eventTypes.join(',');
 }
 
-/** New endpoints. They start at the end of the feed: with events that become visible from then on. */
+/** New endpoints. They start at the current end of the feed. */
 export const newEndpoints: Table<Endpoint> = {
   name: 'webhook_endpoints (new)',
   write: (tx, rows) =>
@@ -46,7 +46,7 @@ export const newEndpoints: Table<Endpoint> = {
     ),
 };
 
-/** How many endpoints a customer has. Two nodes may count at the same time, so the bound is approximate. */
+/** The number of endpoints of a customer. Two nodes may count at the same time, so the limit is approximate. */
 export const endpointCounts: Table<number> = {
   name: 'webhook_endpoints (counts)',
   async load(tx, customerIds) {
@@ -61,8 +61,8 @@ export const endpointCounts: Table<number> = {
 };
 
 /**
- * Endpoints that change, locked until commit. The node that delivers to one notices the new generation and loads the
- * endpoint again; one that is enabled is tried at once.
+ * Endpoints that change, locked until commit. The node that delivers to the endpoint notices the new generation, and loads
+ * the endpoint again. An endpoint that is enabled is tried at once.
  */
 export const endpoints: Table<Endpoint> = {
   name: 'webhook_endpoints',
@@ -122,8 +122,8 @@ export async function findAnyEndpoint(
 }
 
 /**
- * Only failing endpoints have one. The next attempt is the probe, or else the delivery that is due first; an overdue one
- * is tried now. A disabled endpoint has no next attempt.
+ * The health of failing endpoints; healthy ones are missing. The next attempt is the probe, or else the delivery that is
+ * due first; an overdue one is tried now. A disabled endpoint has no next attempt.
  */
 export async function findStandings(
   database: Queryable,
@@ -141,7 +141,7 @@ export async function findStandings(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Sealed secrets, those of the newest endpoints first. */
+/** Encrypted secrets, those of the newest endpoints first. */
 export function sealedSecrets(database: Queryable, limit: number): Promise<{ id: string; secret: string }[]> {
   return database.query(
     `select id, secret from webhook_endpoints where secret is not null order by created_at_ns desc limit $1`,

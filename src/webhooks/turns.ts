@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 
 /**
- * The same database, with a bound on concurrent statements: bulk work that can wait must not take the connections that
+ * The same database, with a limit on concurrent statements: bulk work that can wait must not take the connections that
  * requests and the write path need.
  */
 export function limitStatements(database: Database, max: number): Database {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
 
-/** Which hosts may be called. The sandbox may call any: there, receivers run on the developer's own machine. */
+/** Which hosts may be called. The sandbox may call any, because receivers run on the developer's own machine. */
 export type Reach = 'public' | 'anywhere';
 
 const LOCAL_NAMES = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|localdomain|home\.arpa|onion)$/;
@@ -12,7 +12,7 @@ export function literalAddress(url: URL): string | undefined {
   return isIP(host) === 0 ? undefined : host;
 }
 
-/** Why the URL is not valid, to follow "url "; undefined if nothing is wrong with it as such. */
+/** Why the URL is not valid, to follow "url "; undefined if it is. */
 export function urlFault(text: string, reach: Reach): string | undefined {
   if (!URL.canParse(text)) return 'must be an absolute URL';
   const url = new URL(text);
@@ -30,7 +30,7 @@ export function urlFault(text: string, reach: Reach): string | undefined {
   if (address === undefined && (!name.includes('.') || LOCAL_NAMES.test(name))) {
     return `must name a host on the public internet; ${name} is not`;
   }
-  // Ports below 1024 belong to other services, which must not receive these requests.
+  // Other services listen on ports below 1024, and must not receive these requests.
   const port = url.port === '' ? 443 : Number(url.port);
   if (port !== 443 && port < 1024) return 'must use port 443 or a port above 1023';
   return undefined;

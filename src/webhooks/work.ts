@@ -10,13 +10,13 @@ export type RunnerTiming = {
   readonly renewMs: number;
   /** Longest duration of an attempt: none is started under a lease that ends earlier. */
   readonly attemptMs: number;
-  /** How long an endpoint without work is kept. */
+  /** How long the lease of an endpoint without work is kept. */
   readonly lingerMs: number;
 };
 
 export type WorkDependencies = InFlightDependencies & { readonly timing: RunnerTiming };
 
-/** What a node has in hand for one endpoint: the lease, the queue of deliveries, and the attempts in flight. */
+/** The work of a node for one endpoint: the lease, the queue of deliveries, and the attempts in flight. */
 export type EndpointWork = {
   /** Waits for the attempts in flight, then reads the endpoint and its deliveries. False when the lease is lost. */
   load(): Promise<boolean>;
@@ -28,7 +28,7 @@ export type EndpointWork = {
   /** As many attempts are in flight as the endpoint may have. */
   isFull(): boolean;
   hasWorkSoon(): boolean;
-  /** Until there is something to do, if nothing happens before. */
+  /** Time until the next action, unless a wake-up comes earlier. */
   dueInMs(): number;
   /** The feed may have new events. */
   expectEvents(): void;
@@ -49,7 +49,7 @@ export function createEndpointWork(
   const inFlight = createInFlight(dependencies, owner);
   let loadedGeneration = -1n;
 
-  /** An endpoint that does not answer gets no new events: they wait in the feed. */
+  /** While the breaker is open, no events are taken: they wait in the feed. */
   const takesEvents = (): boolean => inFlight.breaker().probeAtMs === null && intake.isWanted();
 
   function nextAttemptInMs(): number | undefined {
@@ -78,7 +78,7 @@ export function createEndpointWork(
     },
     isEnabled: () => lease.held()!.endpoint.enabled,
     async takeEvents() {
-      // Not while it has enough to do, or took some a moment ago: events that come one by one are taken together.
+      // Not while there is enough to send, and not in quick succession: events that come one by one are taken together.
       if (!takesEvents() || intake.dueInMs() > 0) return;
       if (queue.ready(nowMs(), concurrency).length >= concurrency) return;
       const taken = await intake.take(lease.held()!.endpoint, loadedGeneration);
@@ -93,7 +93,8 @@ export function createEndpointWork(
     },
     dueInMs() {
       const renewInMs = lease.renewInMs();
-      if (inFlight.isFull()) return renewInMs;
+      // Under a lease that ends too early no attempt is started, even if one is due: the next renewal decides.
+      if (inFlight.isFull() || lease.leftMs() < timing.attemptMs) return renewInMs;
       const eventsInMs = takesEvents() ? Math.max(intake.dueInMs(), 1) : renewInMs;
       const attemptInMs = Math.max(nextAttemptInMs() ?? renewInMs, 1);
       return Math.min(renewInMs, eventsInMs, attemptInMs);

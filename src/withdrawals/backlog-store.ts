@@ -7,7 +7,7 @@ import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 
-/** Also rails that are no longer configured: no worker looks at their withdrawals, so an operator has to know. */
+/** Includes rails that are no longer configured: no worker claims their withdrawals, so an operator has to know. */
 const PRESENT_RAILS = `
   with recursive present as (
     select min(rail) as rail from withdrawal_work
@@ -20,7 +20,7 @@ function railBacklog(database: Queryable, rails: readonly string[]): Backlog {
     gauges: {
       ferry_withdrawals_waiting: `Withdrawals that have not ended, counted up to ${LIMITS.backlogCountMax}`,
       ferry_withdrawals_overdue_seconds:
-        'How long the first of them has been due: no worker runs, or the rail is unavailable',
+        'How long the first of them has been due. If this grows, no worker runs, or the rail is unavailable',
     },
     label: 'rail',
     read: () =>

@@ -29,9 +29,9 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly rentLamportsPerDayMax: bigint;
   /** Credits a deposit that a rail reports. */
   readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
-  /** Whether this node calls rails and takes their notices, or leaves that to others. */
+  /** Whether this node calls rails and processes their notices; otherwise other nodes do. */
   readonly callsRails: boolean;
-  /** What an operator has to investigate goes to `error`; what is retried goes to `warn`. */
+  /** `error`: an operator has to investigate. `warn`: it is retried. */
   readonly log: Pick<Logger, 'error' | 'warn'>;
   /** For metrics. */
   readonly called?: (rail: string, reach: 'reached' | 'unavailable') => void;
@@ -51,7 +51,7 @@ export type Withdrawals = Capability & {
   railOf(transferId: string): Promise<string | undefined>;
 };
 
-/** Withdrawals: requested here, paid by rails, ended by what rails report. */
+/** Withdrawals: customers request them, rails pay them, and the reports of rails end them. */
 export function createWithdrawals(dependencies: WithdrawalDependencies): Withdrawals {
   const { database, writePath, rails, transfers, log, checkpoint, called, nowMs } = dependencies;
   const creation = { ...dependencies, newWork, hasRail: (name: string) => rails.find(name) !== undefined };
@@ -81,7 +81,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     ...common,
     transferById: transfers.byId,
     deposit: dependencies.deposit,
-    failed: (error) => log.warn({ err: error }, 'could not process a notice of a rail'),
+    failed: (error) => log.warn({ err: error }, 'could not collect or process notices of a rail'),
     ...(nowMs && { now: nowMs }),
   });
   const railNames = rails.list.map(({ name }) => name);

@@ -49,7 +49,7 @@ export function withdrawalFault(
   );
 }
 
-/** The request in the form in which two are compared: `"1.00"` equals `"1"`. */
+/** The request in the form in which requests are compared: `"1.00"` equals `"1"`. */
 export function normalised<Request extends object>(
   request: Request,
   given: Given,

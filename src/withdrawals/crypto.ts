@@ -55,7 +55,7 @@ function readBalanceAsset(fields: Fields, request: Request, assets: Assets): voi
   }
 }
 
-/** Checks the request by itself, without reading anything else. */
+/** Validates what depends only on the request. */
 function readRequest(request: Request, rules: DestinationRules): Given {
   const { assets } = rules;
   const fields = createFields(assets);
@@ -122,7 +122,7 @@ function balanceUnitsOf(
   });
 }
 
-/** Known before the decision. The price is read here and not in the rule, which can run more than once. */
+/** What is known before the decision. The price is read in advance, because the rule can run more than once. */
 type Order = {
   readonly id: string;
   readonly caller: Caller;
@@ -174,7 +174,7 @@ export function cryptoWithdrawalCommand(
   const { asset, balance_asset: balanceAsset, ...others } = request;
   const given = readRequest(request, tables);
   const order = { id: newId(), caller, request, given, price: tables.prices.find(asset) };
-  // A `balance_asset` that equals the asset means the same as none.
+  // A `balance_asset` that equals the asset means the same as an omitted one.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };
   return {
     key: transferKey(

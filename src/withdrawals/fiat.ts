@@ -33,7 +33,7 @@ type Request = Static<typeof FiatWithdrawalRequest>;
 /** The only asset of fiat withdrawals. */
 const USD = 'USD';
 
-/** Checks the request by itself, without reading anything else. */
+/** Validates what depends only on the request. */
 function readRequest(caller: Caller, request: Request, assets: Assets): Given {
   const fields = createFields(assets);
   if (request.asset !== USD) fields.fault('/asset', `must be ${USD}, the only asset of fiat withdrawals`);

@@ -26,7 +26,7 @@ const BACK_OFF = { firstMs: LIMITS.railBackoffFirstMs, maxMs: LIMITS.railBackoff
 type PaymentNotice = Extract<Notice, { about: 'payment' }>;
 
 export type NoticeWorker = Worker & {
-  /** Takes the notices that rails have now. Returns how many there were. */
+  /** Processes the notices that rails have now. Returns how many there were. */
   runDue(): Promise<number>;
 };
 
@@ -43,8 +43,8 @@ async function end(
 }
 
 /**
- * While it is not certain that the rail accepted the one request that was made, only its answer to a question ends the
- * withdrawal. Throws when the answer is not final, so that the notice is kept and retried.
+ * Until it is certain that the rail accepted the only request that was sent, a notice cannot end the withdrawal: only the
+ * rail's answer to `ask` can. Throws if the answer is not final, so that the notice is kept and retried.
  */
 async function endByAsking(
   parts: NoticeDependencies,
@@ -52,10 +52,12 @@ async function endByAsking(
   { rail, key, state }: PaymentNotice,
 ): Promise<void> {
   const known = parts.rails.find(rail);
-  const asked = known && (await askRail(known, key, LIMITS.railCallTimeoutMs));
-  if (asked?.kind !== 'completed' && asked?.kind !== 'failed') {
+  if (known === undefined)
+    throw new Error(`the ${rail} rail reports payment ${key}, and is not configured: it cannot be asked`);
+  const asked = await askRail(known, key, LIMITS.railCallTimeoutMs);
+  if (asked.kind !== 'completed' && asked.kind !== 'failed') {
     throw new Error(
-      `the ${rail} rail reports that payment ${key} ${state.kind}, and answers "${asked?.kind}" when it is asked`,
+      `the ${rail} rail reports payment ${key} as ${state.kind}, but answers "${asked.kind}" when it is asked`,
     );
   }
   await end(parts, transfer, { rail, state: asked }, {});
@@ -81,7 +83,7 @@ async function takePayment(parts: NoticeDependencies, notice: PaymentNotice): Pr
   parts.trouble(what, { transferId: key, rail, state });
 }
 
-/** Notices of one source that failed, which it returns again and again before all others: when to retry each. */
+/** Notices of one source that failed, and when to retry each. The source returns them first on every call. */
 type Failing = Map<string, { readonly failures: number; readonly untilMs: number }>;
 
 /** A notice that fails is not acknowledged, and does not delay the others. */
@@ -104,11 +106,11 @@ async function take(
   }
 }
 
-/** The next notices that are not in back-off. As many more are requested as there are of those. */
+/** The next notices that are not in back-off. Requests more of them, by the number of those that are. */
 async function due(source: NoticeSource, failing: Failing, nowMs: number): Promise<Notice[]> {
   const restingMax = Math.min(failing.size, LIMITS.railNoticesRestingMax);
   const notices = await source.collect(LIMITS.railNoticesMax + restingMax);
-  // A notice that the source no longer returns was taken by another node.
+  // A notice that the source no longer returns was processed by another node.
   const given = new Set(notices.map(({ id }) => id));
   if (notices.length < LIMITS.railNoticesMax + restingMax)
     for (const id of failing.keys()) if (!given.has(id)) failing.delete(id);
@@ -116,33 +118,37 @@ async function due(source: NoticeSource, failing: Failing, nowMs: number): Promi
 }
 
 /**
- * Takes what rails report without being asked. A notice is acknowledged after it is committed, so after a crash it comes
- * again. Nothing is posted twice: a withdrawal ends once, and a deposit has a key of its own.
+ * Processes what rails report without being asked. A notice is acknowledged after its effect is committed, so after a
+ * crash it is delivered again. Nothing is posted twice: a withdrawal ends once, and each deposit is recorded once.
  */
 export function createNoticeWorker(parts: NoticeDependencies): NoticeWorker {
   const nowMs = parts.now ?? (() => performance.now());
   const sources = parts.rails.notices.map((source) => ({ source, failing: new Map() as Failing }));
 
-  async function runDue(): Promise<number> {
-    let count = 0;
-    for (const { source, failing } of sources) {
-      const notices = await due(source, failing, nowMs());
-      await Promise.all(notices.map((notice) => take(parts, source, failing, notice, nowMs)));
-      count += notices.length;
-    }
-    return count;
+  async function runSource({ source, failing }: (typeof sources)[number]): Promise<number> {
+    const notices = await due(source, failing, nowMs());
+    await Promise.all(notices.map((notice) => take(parts, source, failing, notice, nowMs)));
+    return notices.length;
   }
 
-  const loop = repeat(
-    LIMITS.railNoticesPollMs,
-    async () => ((await runDue()) >= LIMITS.railNoticesMax ? 'again' : 'wait'),
-    parts.failed,
+  // A loop for each source: one that fails or hangs does not delay the others.
+  const loops = sources.map((one) =>
+    repeat(
+      LIMITS.railNoticesPollMs,
+      async () => ((await runSource(one)) >= LIMITS.railNoticesMax ? 'again' : 'wait'),
+      parts.failed,
+    ),
   );
   return {
     name: 'rail notices',
     stage: 'edge',
-    start: () => loop.start(),
-    stop: () => atMost(LIMITS.workerStopMs, loop.stop()),
-    runDue,
+    start() {
+      for (const loop of loops) loop.start();
+    },
+    stop: () => atMost(LIMITS.workerStopMs, Promise.all(loops.map((loop) => loop.stop()))),
+    async runDue() {
+      const counts = await Promise.all(sources.map(runSource));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
   };
 }

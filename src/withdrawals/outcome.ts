@@ -23,7 +23,7 @@ export type Ending =
   | {
       readonly kind: 'failed';
       readonly words: Words;
-      /** The reason that the rail gave, if the rail failed it; `words` also say what was returned. */
+      /** The rail's own reason, if the rail failed the payment. `words` also say what was returned. */
       readonly reason?: string;
       readonly statusDetails?: object;
     };
@@ -57,7 +57,7 @@ export type Ended = {
   /**
    * - `same`: it had ended in the same way before.
    * - `contradiction`: it had ended differently, or that rail was not asked to pay it. Recorded for an operator.
-   * - `unconfirmed`: a notice cannot end it; the rail has to be asked.
+   * - `unconfirmed`: a notice alone cannot end it; the rail has to be asked.
    * - `stale`: the worker has lost its lease.
    */
   readonly effect: 'ended' | 'same' | 'contradiction' | 'unconfirmed' | 'stale';
@@ -66,9 +66,9 @@ export type Ended = {
 
 /**
  * Moves what was held: the amount to the rail's clearing account, the fee to `fees`. With a conversion, the held asset
- * goes to `conversion` and the sent asset comes from there, so that this account shows what was exchanged.
+ * goes to `conversion` and the asset that is sent comes from there, so that this account shows what was exchanged.
  */
-export function completionPostings(transfer: Transfer, rail: RailName): Posting[] {
+function completionPostings(transfer: Transfer, rail: RailName): Posting[] {
   const { asset, amountUnits, feeUnits, balanceAsset, balanceUnits, profileId } = transfer;
   const held = { profileId, account: 'held' } as const;
   const conversion = { account: 'conversion' } as const;
@@ -144,11 +144,11 @@ function obstacle(work: Work, { rail, isNotice }: Report): 'contradiction' | 'un
   if (isNotice !== true) return undefined;
   // Every call of the rail is recorded before it is made, so without an attempt there was no call.
   if (work.attempts === 0) return 'contradiction';
-  // After a second request a notice may be about that one only: a duplicate that was rejected while the first is paid.
+  // After a second request a notice may refer only to that one: a duplicate that was rejected, while the first is paid.
   return work.state === 'SUBMITTED' && work.attempts === 1 ? undefined : 'unconfirmed';
 }
 
-/** Ends a withdrawal once: by the first report of a worker, of a notice, or of the user of the sandbox. */
+/** Ends a withdrawal once: by the first report, from a worker, a notice, or the user of the sandbox. */
 export function endCommand(
   /** Only fields that never change are used. */
   seen: Pick<Transfer, 'id' | 'profileId' | 'balanceAsset'>,
@@ -169,9 +169,9 @@ export function endCommand(
       if (work === undefined || work.done === true)
         throw new Error(`the pending withdrawal ${id} has no work`);
       if (seenVersion !== undefined && work.version !== seenVersion) return unchanged(transfer, 'stale');
-      const hindered = obstacle(work, report);
-      if (hindered === 'contradiction') return contradict(transfer, report, view.recordedAt, tables);
-      if (hindered === 'unconfirmed') return unchanged(transfer, 'unconfirmed');
+      const found = obstacle(work, report);
+      if (found === 'contradiction') return contradict(transfer, report, view.recordedAt, tables);
+      if (found === 'unconfirmed') return unchanged(transfer, 'unconfirmed');
       const next = endedTransfer(transfer, ending, view.recordedAt);
       return {
         accepted: true,

@@ -27,7 +27,7 @@ export const contradictions: Table<Contradiction> = {
 
 export type ListedContradiction = Contradiction & { readonly id: string; readonly createdAtNs: bigint };
 
-/** One page of the contradictions of all customers: for operators. */
+/** One page of the contradictions of all customers, for operators. */
 export function listContradictions(database: Queryable, page: Page): Promise<Found<ListedContradiction>> {
   const table = `(select c.*, c.transfer_id as id, c.at_ns as created_at_ns from rail_contradictions c)`;
   const shown = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,

@@ -18,16 +18,16 @@ import type { Transfer } from '../transfers/transfer.ts';
  *   Any state ──> ended: the rail has paid or failed, or, from QUEUED, the payment must not be sent.
  *
  * - QUEUED: the rail has not been called, or has certainly accepted nothing.
- * - SUBMITTING: the intent to call the rail is recorded. A worker that claims a row in this state knows that the worker
- *   that recorded it is gone.
+ * - SUBMITTING: the intent to call the rail is recorded. If a worker can claim a row in this state, the lease of the
+ *   worker that recorded the intent has expired: it crashed, or was suspended.
  * - UNKNOWN: the rail may have been called. Nothing is sent until it has been asked.
  * - SUBMITTED: the rail has accepted the payment, and is asked for its progress.
  */
 export type WorkState = 'QUEUED' | 'SUBMITTING' | 'SUBMITTED' | 'UNKNOWN';
 
-/** Where each state can go without ending the withdrawal. Any state may end it. */
+/** The transitions that do not end the withdrawal. It can end in any state. */
 const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
-  // Itself: it waits for a review of the fiat account, or until the rail can tell what it would cost.
+  // To itself: it waits for the review of the fiat account, or until the rail answers what the payment costs.
   QUEUED: ['QUEUED', 'SUBMITTING'],
   SUBMITTING: ['SUBMITTED', 'QUEUED', 'UNKNOWN'],
   UNKNOWN: ['UNKNOWN', 'SUBMITTED', 'SUBMITTING'],
@@ -35,7 +35,7 @@ const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
   SUBMITTED: ['SUBMITTED'],
 };
 
-/** Every change of state goes through here. Throws on one that is not in the drawing: it would be a bug that can pay twice. */
+/** Checks every change of state. Throws if it is not in the drawing: that would be a bug, which could pay twice. */
 export function moveTo(from: WorkState, to: WorkState): WorkState {
   if (!NEXT[from].includes(to)) throw new Error(`a withdrawal cannot go from ${from} to ${to}`);
   return to;
@@ -45,7 +45,7 @@ export type Work = {
   readonly transferId: string;
   readonly rail: string;
   readonly state: WorkState;
-  /** When a worker looks at it next; while a worker has it, the end of its lease. */
+  /** When a worker claims it next; while a worker has it, the end of the lease. */
   readonly dueAtNs: Instant;
   /** Incremented by every change and every claim. */
   readonly version: bigint;
@@ -61,11 +61,11 @@ export type Work = {
 /** A row of work as it is written; `done` deletes it. */
 export type WorkWrite = Work & { readonly done?: boolean };
 
-/** Work that a worker has claimed, as it was then. */
+/** Work that a worker has claimed, as it was at that time. */
 export type ClaimedWork = { readonly work: Work; readonly nowNs: Instant };
 export type Claimed = ClaimedWork & { readonly transfer: Transfer };
 
-/** Due at once, even if the worker will find that the withdrawal waits for a review. */
+/** Due at once, even if the withdrawal has to wait for a review: the worker finds that out. */
 export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): Work {
   return {
     transferId: transfer.id,

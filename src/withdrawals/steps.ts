@@ -15,7 +15,7 @@ import {
 } from './transitions.ts';
 import { confirming, forgotten, outcomeUnknown, refusedAgain, submitted, unavailable } from './words.ts';
 
-/** Where a test can stop a worker for good; one name for each side of every commit and of every call. */
+/** Points at which a test can stop a worker for good: before and after every commit and every call of a rail. */
 export const CHECKPOINTS = [
   'claimed, before anything else',
   'before the intent is committed',
@@ -47,21 +47,21 @@ export type PayoutTiming = {
   offsetNs(): bigint;
 };
 
-/** What the step learned about the rail: whether it answers. */
-export type Reach = 'reached' | 'unavailable' | 'not called';
+/** What a step learned about the rail: whether it answers. */
+export type RailReach = 'reached' | 'unavailable' | 'not called';
 
-/** With jitter, so that withdrawals do not retry in step. */
+/** With jitter, so that withdrawals that failed together are not retried together. */
 function jitteredBackOffMs({ backoffFirstMs, backoffMaxMs }: PayoutTiming, failures: number): number {
   const fullMs = backOffMs({ firstMs: backoffFirstMs, maxMs: backoffMaxMs }, failures + 1);
   return fullMs * (0.5 + Math.random() / 2);
 }
 
-/** Brings one claimed withdrawal a step further. Rails are called here, between transactions, never inside one. */
-export async function advance(parts: StepDependencies, claimed: Claimed): Promise<Reach> {
+/** Executes the next step of a claimed withdrawal. Rails are called here, between transactions, never inside one. */
+export async function advance(parts: StepDependencies, claimed: Claimed): Promise<RailReach> {
   const seen: Seen = { ...claimed, offsetNs: parts.timing.offsetNs() };
   const { work } = seen;
   await parts.checkpoint?.('claimed, before anything else', work.transferId);
-  // Only configured rails have a lane to claim from.
+  // Only withdrawals of configured rails are claimed.
   const rail = parts.rails.find(work.rail)!;
   if (work.state === 'QUEUED') return submit(parts, seen, rail);
   if (work.state !== 'SUBMITTING') return ask(parts, seen, rail);
@@ -90,8 +90,8 @@ async function end(parts: StepDependencies, seen: Seen, ending: Ending): Promise
   return ended;
 }
 
-/** The rail is unavailable: retry the same later, in the same state. */
-async function postpone(parts: StepDependencies, seen: Seen): Promise<Reach> {
+/** The rail is unavailable: retries later, in the same state. */
+async function postpone(parts: StepDependencies, seen: Seen): Promise<RailReach> {
   const { rail, state, failures } = seen.work;
   await step(parts, seen, {
     state,
@@ -102,8 +102,8 @@ async function postpone(parts: StepDependencies, seen: Seen): Promise<Reach> {
   return 'unavailable';
 }
 
-/** Records the intent, then calls the rail. From QUEUED, or from UNKNOWN once the rail certainly lost the request. */
-async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+/** Records the intent, then calls the rail. From QUEUED, or from UNKNOWN once it is certain that the request was lost. */
+async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<RailReach> {
   const { tables, timing, checkpoint } = parts;
   const { id } = seen.transfer;
   // Rent is reserved with the first intent, and only then.
@@ -124,8 +124,8 @@ async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<
   }
   if (intended.kind !== 'submit') return 'not called';
   await checkpoint?.('after the intent is committed, before the rail is called', id);
-  // If this process was suspended meanwhile, another worker may have the lease. The key would make a second request
-  // harmless; still, none is made.
+  // If this process was suspended in the meantime, another worker may have the lease. The idempotency key would make a
+  // second request harmless, but none is sent.
   if (performance.now() - started > timing.leaseMs / 2) return 'not called';
   const result = await submitTo(rail, intended.payment, timing.callTimeoutMs);
   await checkpoint?.('after the rail answered, before its answer is committed', id);
@@ -136,16 +136,16 @@ async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<
 }
 
 /**
- * After an unknown outcome the answer is about this request only. The request before it may have been paid: "duplicate
- * reference" would even suggest that. So neither `final` nor `retry` ends or restarts the withdrawal then: the rail is
- * asked, and only its answer to that question ends it.
+ * After an unknown outcome, the answer to a second request says nothing about the first one, which may have been paid: a
+ * rejection as "duplicate reference" even suggests that. So neither `final` nor `retry` ends or restarts the withdrawal
+ * then: the rail is asked, and only its answer to `ask` ends the withdrawal.
  */
 async function recordAnswer(
   parts: StepDependencies,
   seen: Seen,
   result: SubmitResult,
   wasUnknown: boolean,
-): Promise<Reach> {
+): Promise<RailReach> {
   const { rail, failures, transferId } = seen.work;
   if (result.kind === 'accepted') {
     const words = submitted(rail);
@@ -159,7 +159,11 @@ async function recordAnswer(
   const again = { delayMs: jitteredBackOffMs(parts.timing, failures), failures: failures + 1 };
   if (result.meaning === 'final') {
     const { reason } = result;
-    parts.trouble('a rail refused a request after an unknown outcome', { transferId, rail, reason });
+    parts.trouble('a rail rejected a repeated request after an unknown outcome', {
+      transferId,
+      rail,
+      reason,
+    });
     await step(parts, seen, { ...again, state: 'UNKNOWN', words: refusedAgain(rail, reason) });
     return 'reached';
   }
@@ -171,7 +175,7 @@ async function recordAnswer(
   return 'unavailable';
 }
 
-async function ask(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+async function ask(parts: StepDependencies, seen: Seen, rail: Rail): Promise<RailReach> {
   const { id } = seen.transfer;
   await parts.checkpoint?.('before the rail is asked', id);
   const asked = await askRail(rail, id, parts.timing.callTimeoutMs);
@@ -179,7 +183,12 @@ async function ask(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Rea
   return recordState(parts, seen, rail, asked);
 }
 
-async function recordState(parts: StepDependencies, seen: Seen, rail: Rail, asked: Asked): Promise<Reach> {
+async function recordState(
+  parts: StepDependencies,
+  seen: Seen,
+  rail: Rail,
+  asked: Asked,
+): Promise<RailReach> {
   const { work } = seen;
   switch (asked.kind) {
     case 'unavailable':
@@ -203,11 +212,11 @@ async function recordState(parts: StepDependencies, seen: Seen, rail: Rail, aske
 }
 
 /**
- * The rail does not know the payment. If it had accepted it, the rail is at fault, and an operator has to investigate. If
- * it had not, the request may still be on its way until the rail's horizon has passed. After that it is sent again, under
- * the same key, so that even a rail that is wrong about its horizon pays once.
+ * The rail does not know the payment. If it had accepted the payment, the rail is wrong, and an operator has to
+ * investigate. If it had not, the request may still be in transit until the rail's horizon has passed. After that the
+ * request is sent again under the same key, so that a rail that exceeds its horizon still pays only once.
  */
-async function notKnown(parts: StepDependencies, seen: Seen, rail: Rail): Promise<Reach> {
+async function notKnown(parts: StepDependencies, seen: Seen, rail: Rail): Promise<RailReach> {
   const { work, nowNs } = seen;
   if (work.state === 'SUBMITTED') {
     parts.trouble('a rail no longer knows a payment that it accepted', { transferId: work.transferId });

@@ -7,7 +7,7 @@ import type { Table } from '../ledger/command.ts';
 import type { Payment } from '../rails/rail.ts';
 import type { ClaimedWork, Work, WorkWrite } from './states.ts';
 
-/** Units are strings in JSON: its numbers would lose digits. */
+/** Units are strings in JSON, whose numbers would lose digits. */
 type StoredPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
 type StoredWork = Omit<Work, 'payment'> & { readonly payment: StoredPayment | null };
 
@@ -39,7 +39,7 @@ export const newWork: Table<Work> = {
     ),
 };
 
-/** Work in progress. A command that reads a row holds its lock until commit. */
+/** Work in progress. Loading locks the rows until commit. */
 export const works: Table<WorkWrite> = {
   name: 'withdrawal_work',
   async load(tx, ids) {
@@ -81,24 +81,24 @@ export const works: Table<WorkWrite> = {
 };
 
 /** How many rows of one rail may be claimed, independently of all other rails. */
-export type Lane = { readonly rail: string; readonly free: number };
+export type ClaimLimit = { readonly rail: string; readonly free: number };
 
-/** The database's clock, shifted by tests. All nodes agree on what is due. */
+/** The database's clock, so that all nodes agree on what is due. Only tests have an offset. */
 const NOW_NS = `${CLOCK_NS} + $1::bigint`;
 
 /**
  * Claims due rows, the longest overdue first, rail by rail; rows that another node is claiming are skipped. Each rail
- * costs one descent of the index and the rows it returns, however many wait. The ids go through an array, so that no
- * plan for the update can read the whole table.
+ * costs one index lookup and the rows that it returns, however many are waiting. The ids are passed as an array, so that
+ * the planner cannot choose a scan of the whole table for the update.
  */
 export const CLAIM_DUE = `with clock as materialized (select ${NOW_NS} as now_ns),
   due as materialized (
     select picked.transfer_id
-    from clock cross join unnest($2::text[], $3::integer[]) as lane (rail, free)
+    from clock cross join unnest($2::text[], $3::integer[]) as claim_limit (rail, free)
     cross join lateral (
       select d.transfer_id from withdrawal_work d
-      where d.rail = lane.rail and d.due_at_ns <= clock.now_ns
-      order by d.due_at_ns limit lane.free for update skip locked) as picked)
+      where d.rail = claim_limit.rail and d.due_at_ns <= clock.now_ns
+      order by d.due_at_ns limit claim_limit.free for update skip locked) as picked)
   update withdrawal_work w set due_at_ns = clock.now_ns + $4::bigint, version = w.version + 1
   from clock where w.transfer_id = any (array (select transfer_id from due))
   returning ${COLUMNS}, clock.now_ns as "nowNs"`;
@@ -106,13 +106,13 @@ export const CLAIM_DUE = `with clock as materialized (select ${NOW_NS} as now_ns
 /** Claims what is due, for the duration of the lease. */
 export async function claimDue(
   database: Queryable,
-  lanes: readonly Lane[],
+  limits: readonly ClaimLimit[],
   offsetNs: bigint,
   leaseNs: bigint,
 ): Promise<ClaimedWork[]> {
   const rows = await database.query<StoredWork & { nowNs: Instant }>(CLAIM_DUE, [
     offsetNs,
-    ...columns(lanes, { rail: 'text', free: 'integer' }),
+    ...columns(limits, { rail: 'text', free: 'integer' }),
     leaseNs,
   ]);
   return rows.map(({ nowNs, ...row }) => ({ nowNs, work: fromStored(row) }));
@@ -120,10 +120,10 @@ export async function claimDue(
 
 /**
  * Repairs due times that are further in the future than any worker sets them: the database's clock was ahead when they
- * were set, and has been set back since, or another server has taken over. Without this, such a row would wait for as
- * long as the clock went back. It becomes due at once if the rail has not been called or the last call is in the future,
- * otherwise after the longest interval between two questions to a rail. An extra question changes nothing; a worker that
- * still has the row loses its lease.
+ * were set, and was corrected since, or another server has taken over. Without the repair, such a row would wait until
+ * the clock has caught up. It becomes due at once if the rail has not been called or the last call is in the future,
+ * otherwise after the longest interval between two status queries. An additional query has no effect; a worker that still
+ * has the row loses its lease.
  */
 export async function pullBack(
   database: Queryable,
@@ -149,10 +149,10 @@ export async function pullBack(
   return rows.length;
 }
 
-/** Fiat accounts whose waiting withdrawals have to be looked at: written in the transaction of the review or deletion. */
+/** Fiat accounts whose waiting withdrawals have to become due: written in the transaction of the review or deletion. */
 export const withdrawalWakes: Table<{ readonly fiatAccountId: string }> = {
   name: 'withdrawal_wakes',
-  // DO UPDATE and not DO NOTHING: it waits for a worker that is about to delete the row, and then inserts a new one.
+  // DO UPDATE, not DO NOTHING: it waits for a worker that is deleting the row, and then inserts it again.
   write: (tx, rows) =>
     tx.query(
       `insert into withdrawal_wakes (fiat_account_id) select * from unnest($1::uuid[]) as changed (id) order by id
@@ -171,7 +171,7 @@ export async function wakeWithdrawals(
   offsetNs: bigint,
   rowsMax: number,
 ): Promise<number> {
-  // Nearly always there is none, and a transaction would cost three round trips.
+  // There is hardly ever a wake, and a transaction would cost three round trips.
   if ((await database.query('select 1 from withdrawal_wakes limit 1')).length === 0) return 0;
   return database.transaction(async (tx) => {
     const wakes = await tx.query<{ id: string }>(

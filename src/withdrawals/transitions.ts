@@ -26,10 +26,10 @@ export type ProgressTables = OutcomeTables & {
   readonly rentLamportsPerDayMax: bigint;
 };
 
-/** The withdrawal as its worker knows it. The worker's clock is ahead of the database's only in tests. */
+/** The withdrawal as its worker has claimed it. The worker's clock is ahead of the database's only in tests. */
 export type Seen = Claimed & { readonly offsetNs: bigint };
 
-export function rentKey(destination: string, now: Instant): string {
+function rentKey(destination: string, now: Instant): string {
   return `${now / (86_400n * NS_PER_SECOND)}/${destination}`;
 }
 
@@ -122,7 +122,7 @@ function rentFault(transfer: Transfer): Ending {
 
 /**
  * Records that the rail is about to be called. From here on the payment is fixed: after a crash, the next worker asks
- * about exactly this payment, and submits exactly this payment again.
+ * about this very payment, and submits the same one again if it was lost.
  */
 export function intendCommand(
   seen: Seen,
@@ -147,7 +147,7 @@ export function intendCommand(
       const { transfer, work } = found;
       const now = view.now + offsetNs;
       const account = fiatAccountId ? view.row(tables.fiatAccounts, fiatAccountId) : undefined;
-      // With a payment the rail may have been asked already: then only the same payment can be submitted again.
+      // If there is a payment, the rail may have received it: then only the same payment can be submitted again.
       if (work.payment === null && fiatAccountId) {
         const ending = accountFault(account, fiatAccountId);
         if (ending !== undefined) return accept(seen, [], { kind: 'end', ending });
@@ -190,7 +190,7 @@ export type Step = {
   readonly forgetsPayment?: boolean;
 };
 
-/** A step that does not end the withdrawal: its new state, and when to look at it again. */
+/** A step that does not end the withdrawal: its new state, and when it is due again. */
 export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Command<Work | 'stale'> {
   const { id } = seen.transfer;
   return {

@@ -4,10 +4,10 @@ import { repeat } from '../kernel/repeat.ts';
 import { atMost, type Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { createLane, type RailLane } from './lane.ts';
 import type { Claimed } from './states.ts';
 import { advance, type PayoutTiming, type StepDependencies } from './steps.ts';
-import { claimDue, type Lane, pullBack, wakeWithdrawals } from './store.ts';
+import { type ClaimLimit, claimDue, pullBack, wakeWithdrawals } from './store.ts';
+import { createRailThrottle, type RailThrottle } from './throttle.ts';
 
 export const PAYOUT_TIMING: PayoutTiming = {
   leaseMs: LIMITS.withdrawalLeaseMs,
@@ -18,7 +18,7 @@ export const PAYOUT_TIMING: PayoutTiming = {
 };
 
 export type WithdrawalWorker = Worker & {
-  /** Claims what is due now and waits until each is a step further. Returns how many there were. */
+  /** Claims what is due now, and waits until a step of each was executed. Returns how many were claimed. */
   runDue(): Promise<number>;
 };
 
@@ -30,39 +30,39 @@ export type WorkerDependencies = StepDependencies & {
   readonly called?: (rail: string, reach: 'reached' | 'unavailable') => void;
 };
 
-async function handle(parts: WorkerDependencies, lane: RailLane, claimed: Claimed): Promise<void> {
+async function handle(parts: WorkerDependencies, throttle: RailThrottle, claimed: Claimed): Promise<void> {
   const { rail } = claimed.work;
-  lane.enter();
+  throttle.enter();
   try {
     const reach = await advance(parts, claimed);
     if (reach !== 'not called') parts.called?.(rail, reach);
-    lane.learn(reach);
+    throttle.learn(reach);
   } catch (error) {
-    // The lease runs out, and a worker looks at it again.
+    // The withdrawal is claimed again when the lease has expired.
     parts.failed(error);
   } finally {
-    lane.leave();
+    throttle.leave();
   }
 }
 
-/** Claims due withdrawals and brings each a step further. Any number of nodes do this side by side. */
+/** Claims due withdrawals and executes the next step of each. Any number of nodes can do this at the same time. */
 export function createWithdrawalWorker(parts: WorkerDependencies): WithdrawalWorker {
   const { database, rails, timing, failed } = parts;
-  // Monotonic: a lane that pauses for a second pauses for a second, whatever is done to the wall clock.
+  // Monotonic, so that a change of the wall clock does not affect pauses.
   const nowMs = (): number => performance.now() + Number(timing.offsetNs() / NS_PER_MS);
-  const lanes = new Map(
-    rails.list.map(({ name }) => [name as string, createLane(timing.backoffFirstMs, nowMs)]),
+  const throttles = new Map(
+    rails.list.map(({ name }) => [name as string, createRailThrottle(timing.backoffFirstMs, nowMs)]),
   );
   const running = new Set<Promise<void>>();
   let nextRepairMs = 0;
 
-  /** `pullBack`, now and then. Its bounds are the longest times that workers set. */
+  /** Calls `pullBack` at an interval. Its bounds are the longest times that workers set. */
   async function repairDueTimes(offsetNs: bigint): Promise<void> {
     if (performance.now() < nextRepairMs) return;
     const rowsMax = LIMITS.withdrawalsWokenMax;
     const soonNs = BigInt(Math.max(timing.backoffMaxMs, timing.leaseMs)) * NS_PER_MS;
     const askNs = BigInt(LIMITS.withdrawalAskMaxMs) * NS_PER_MS;
-    const moved = await pullBack(database, [...lanes.keys()], offsetNs, { soonNs, askNs, rowsMax });
+    const moved = await pullBack(database, [...throttles.keys()], offsetNs, { soonNs, askNs, rowsMax });
     nextRepairMs = moved === rowsMax ? 0 : performance.now() + LIMITS.withdrawalAheadLookMs;
   }
 
@@ -70,15 +70,18 @@ export function createWithdrawalWorker(parts: WorkerDependencies): WithdrawalWor
     const offsetNs = timing.offsetNs();
     await wakeWithdrawals(database, offsetNs, LIMITS.withdrawalsWokenMax);
     await repairDueTimes(offsetNs);
-    const open: Lane[] = [];
-    for (const [rail, lane] of lanes) if (lane.free() > 0) open.push({ rail, free: lane.free() });
-    if (open.length === 0) return [];
-    const claimed = await claimDue(database, open, offsetNs, BigInt(timing.leaseMs) * NS_PER_MS);
+    const limits: ClaimLimit[] = [];
+    for (const [rail, throttle] of throttles) {
+      const free = throttle.free();
+      if (free > 0) limits.push({ rail, free });
+    }
+    if (limits.length === 0) return [];
+    const claimed = await claimDue(database, limits, offsetNs, BigInt(timing.leaseMs) * NS_PER_MS);
     if (claimed.length === 0) return [];
     const transfers = await parts.transfersById(claimed.map(({ work }) => work.transferId));
     return claimed.map(({ work, nowNs }) => {
       const transfer = transfers.get(work.transferId)!;
-      const task = handle(parts, lanes.get(work.rail)!, { work, nowNs, transfer }).finally(() =>
+      const task = handle(parts, throttles.get(work.rail)!, { work, nowNs, transfer }).finally(() =>
         running.delete(task),
       );
       running.add(task);
@@ -95,7 +98,7 @@ export function createWithdrawalWorker(parts: WorkerDependencies): WithdrawalWor
     name: 'withdrawals',
     stage: 'edge',
     start: () => loop.start(),
-    // A rail call that hangs is abandoned: its outcome is then as unknown as after a crash, and the rail is asked.
+    // A rail call that hangs is abandoned. Its outcome is then unknown, as after a crash, and the rail is asked.
     stop: () =>
       atMost(
         LIMITS.workerStopMs,

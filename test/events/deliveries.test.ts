@@ -143,7 +143,7 @@ it('an internal error is retried after a while, not in a tight loop', async () =
   await until('it is logged', () => warnings.length > 0);
   await sleep(1_000);
   await node.stop();
-  expect(warnings).toEqual(['a delivery failed on our side']);
+  expect(warnings).toEqual(['could not process a delivery']);
 });
 
 it('two nodes share endpoints without duplicating or reordering anything', async () => {

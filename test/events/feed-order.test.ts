@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
-import { eventId, LINE_MAX, type Place } from '../../src/events/event.ts';
+import { eventId, type FeedPlace, LINE_MAX } from '../../src/events/event.ts';
 import { type FeedPage, readFeed, sequence } from '../../src/events/feed-store.ts';
 import { createNews } from '../../src/events/news.ts';
 import { event } from '../../src/events/outbox.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-const START: Place = { position: 0n, line: LINE_MAX };
+const START: FeedPlace = { position: 0n, line: LINE_MAX };
 const log = { warn: (details: unknown) => console.error(details) } as never;
 
 /** A node as main.ts makes it, reduced to what appends and orders events. */
@@ -53,7 +53,7 @@ type Node = Awaited<ReturnType<typeof startNode>>;
 
 /** Reads the feed until it has so many events, and then once more: there must be no other ones. */
 async function followFeed(node: Node, customerId: string, count: number) {
-  const seen: { writer: number; count: number; place: Place }[] = [];
+  const seen: { writer: number; count: number; place: FeedPlace }[] = [];
   let after = START;
   for (let last = false; ; ) {
     let page: FeedPage;
@@ -119,7 +119,8 @@ it('an event whose transaction commits late comes after those that were read alr
     [batchId, customerId, packText(packLine(1, 'transfer.test.completed', newId(), 1n, '{}'))],
   );
   await node.writePath.submit(emit(customerId, [{}, {}]));
-  const read = (after: Place) => readFeed(node.database, customerId, {}, after, { limit: 10, scanMax: 100 });
+  const read = (after: FeedPlace) =>
+    readFeed(node.database, customerId, {}, after, { limit: 10, scanMax: 100 });
   await until('the others are visible', async () => (await read(START)).events.length > 0);
   const page = await read(START);
   expect(page.events).toHaveLength(2);

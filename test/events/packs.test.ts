@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/database.ts';
-import { batchOf, FEED_START, type FeedEvent, type Place } from '../../src/events/event.ts';
+import { batchOf, FEED_START, type FeedEvent, type FeedPlace } from '../../src/events/event.ts';
 import { type FeedPage, findEvent, readFeed, sequence } from '../../src/events/feed-store.ts';
 import type { FeedFilter } from '../../src/events/filter.ts';
 import { findEvents } from '../../src/events/group-store.ts';
@@ -31,7 +31,7 @@ async function pagesOf(
   { limit, scanMax }: typeof bounds,
 ): Promise<FeedPage[]> {
   const pages: FeedPage[] = [];
-  let after: Place = FEED_START;
+  let after: FeedPlace = FEED_START;
   for (;;) {
     const page = await readFeed(database, customerId, filter, after, { limit, scanMax });
     expect(page.events.length).toBeLessThanOrEqual(limit);

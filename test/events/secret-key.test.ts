@@ -96,7 +96,7 @@ describe('a FERRY_SECRET_KEY that did not seal the secrets of the database', () 
     await withKey(OTHER_KEY, async ({ service, call, lines }) => {
       const errors = lines.filter(({ level }) => level === ERROR);
       expect(errors.map(({ msg }) => msg)).toEqual([
-        expect.stringContaining('FERRY_SECRET_KEY does not open'),
+        expect.stringContaining('FERRY_SECRET_KEY does not decrypt'),
       ]);
       for (let count = 0; count < 3; count += 1) await service.writePath.submit(emit(customerId, [{}]));
       const deliveries = async () => (await call('GET', `${WEBHOOKS}/${id}/deliveries`)).body.items;

@@ -186,7 +186,7 @@ describe('a bad environment', () => {
       code: 1,
       stdout: '',
       stderr:
-        'FERRY_CONFIG: the demo data of the sandbox needs the default assets, and BTC on BITCOIN is missing: keep them, and add your own.\n',
+        'FERRY_CONFIG: the demo data of the sandbox needs the default assets, but BTC on BITCOIN is missing. Keep the default assets, and add your own.\n',
       started: false,
     });
   });

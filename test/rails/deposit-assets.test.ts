@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
-import { arrivals } from '../../src/deposits/arrival-store.ts';
+import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { createArrivals } from '../../src/deposits/arrivals.ts';
 import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
@@ -60,7 +60,7 @@ describe('a deposit of an asset that its rail does not carry', () => {
     const deposit = byBank(await ways.memoOf(profile, 'WIRE'), { asset: 'USDC', amountUnits: 5_000_000n });
     const { body } = await node.arrivals.arrive(deposit);
     const seen = (await findSuspense(world.database, body.suspense_deposit!.id))!;
-    const tables = { ...world.creation, suspenseDeposits, arrivals };
+    const tables = { ...world.creation, suspenseDeposits, arrivalRecords };
     await node.writePath.submit(creditSuspenseCommand(seen, profile, tables));
     expect(await world.balanceOf(profile, 'USDC')).toEqual({ available: '5', held: '0' });
   });
@@ -75,7 +75,7 @@ describe('a second currency', () => {
     const memoId = await ways.memoOf(profile, network);
     const writePath = createTestWritePath(world.database, assets);
     const schedule = createFeeSchedule(NETWORKS, assets, { deposits: deposits! });
-    const tables = { ...world.creation, assets, schedule, suspenseDeposits, arrivals };
+    const tables = { ...world.creation, assets, schedule, suspenseDeposits, arrivalRecords };
     const { database } = world;
     const service = createArrivals({
       database,
@@ -156,7 +156,7 @@ describe('a deposit of an asset that the service does not know', () => {
   it('is not credited while it is not known, and from the clearing account once it is', async () => {
     const { profile, suspense } = await arrived({ asset: 'DOGE' });
     const seen = (await findSuspense(world.database, suspense.id))!;
-    const tables = { ...world.creation, suspenseDeposits, arrivals };
+    const tables = { ...world.creation, suspenseDeposits, arrivalRecords };
     const problem = await problemOf(node.writePath.submit(creditSuspenseCommand(seen, profile, tables)));
     expect(problem).toMatchObject({ slug: 'invalid-state', meta: { status: 'ASSET_NOT_CONFIGURED' } });
     const networks = { ETHEREUM: 'native' };

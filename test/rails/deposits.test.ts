@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
-import { arrivals } from '../../src/deposits/arrival-store.ts';
+import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
@@ -239,7 +239,7 @@ describe('a deposit that is nobody’s', () => {
     const crediting = stopAtCommit(patient(databases[0]));
     const first = world.createNode({ database: crediting.database });
     const second = world.createNode({ database: patient(databases[1]) });
-    const tables = { ...world.creation, suspenseDeposits, arrivals };
+    const tables = { ...world.creation, suspenseDeposits, arrivalRecords };
     const credited = first.writePath.submit(creditSuspenseCommand(seen, one, tables));
     const pid = await crediting.stopped;
     const refused = problemOf(second.writePath.submit(creditSuspenseCommand(seen, another, tables)));

@@ -256,7 +256,7 @@ describe('a rail that misbehaves', () => {
       secondaryStatus: { name: 'OUTCOME_UNKNOWN', detail: expect.stringContaining('duplicate reference') },
     });
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
-    expect(own.troubles).toEqual(['a rail refused a request after an unknown outcome']);
+    expect(own.troubles).toEqual(['a rail rejected a repeated request after an unknown outcome']);
     await world.settle(own);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });

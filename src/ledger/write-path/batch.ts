@@ -11,7 +11,7 @@ import * as store from '../store.ts';
 /** The transaction failed. With `inDoubt`, its commit was sent and the answer never came. */
 export class BatchFailure extends Error {
   readonly inDoubt: Doubt | undefined;
-  /** The connection was lost before the commit was sent, so nothing is committed; another connection may do. */
+  /** The connection was lost before the commit was sent, so nothing is committed; another connection may succeed. */
   readonly lostEarly: boolean;
   constructor(cause: unknown, inDoubt?: Doubt, lostEarly = false) {
     super('the batch was not committed', { cause });
@@ -20,14 +20,14 @@ export class BatchFailure extends Error {
   }
 }
 
-/** How to find out what became of a commit whose answer never came. */
+/** How to find out the outcome of a commit whose answer never came. */
 export type Doubt = {
   readonly verdicts: readonly Verdict[];
-  /** Of the server that was asked to commit: one that is behind it knows nothing of the commit. */
+  /** Timeline of the server that received the commit: a server on an earlier timeline does not have the commit. */
   readonly timeline: string;
-  /** What the server says of the transaction. */
+  /** The outcome of the transaction, according to the server. */
   ended(database: Queryable): Promise<store.TransactionOutcome>;
-  /** What the server says counts only together with this row: after a crash it may speak of another transaction. */
+  /** A row of the batch. `ended` counts only if the row is stored: after a crash the server may reuse the transaction id. */
   readonly evidence: store.Evidence;
 };
 
@@ -39,7 +39,7 @@ export class MissingBalances extends Error {
   }
 }
 
-/** The distinct keys, balances and rows that the batch needs. */
+/** The distinct idempotency keys, balances and rows that the batch needs. */
 type Needs = {
   readonly keys: Map<string, IdempotencyKey>;
   readonly balances: Map<string, BalanceKey>;
@@ -79,7 +79,7 @@ type Opened = {
   readonly missing: readonly BalanceRow[];
   readonly rows: Rows;
   readonly nowNs: Instant;
-  /** When the node heard it, by its monotonic clock. */
+  /** When the node received `nowNs`, by its monotonic clock. */
   readonly heardAt: bigint;
   readonly xid: string;
   readonly timeline: string;
@@ -89,8 +89,8 @@ const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
 
 /**
  * One round trip, in the lock order of all nodes: balances sorted by profile and asset, then other rows by table name.
- * Keys are looked up when every lock is held, so that what another node did to these balances under a key is visible. The
- * clock is read last, so that "before the end of the window" is judged at a time when nobody else can act.
+ * Keys are looked up once all locks are held, so that keys that another node used for these balances are visible. The
+ * clock is read last: rules such as "before the end of the window" are decided at a time when all locks are held.
  */
 async function open(
   connection: Connection,
@@ -99,7 +99,7 @@ async function open(
   isPatient: boolean,
 ): Promise<Opened> {
   const balances = [...needs.balances.values()];
-  // Some tables lock the rows that they load, so the order counts.
+  // Some tables lock the rows that they load, so the order matters.
   const tables = [...needs.rows].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const [, , , locked, loaded, usedKeys, clock] = await Promise.all([
     connection.query('begin'),
@@ -118,8 +118,8 @@ async function open(
 }
 
 /**
- * Balances that never moved have no row and count as zero. Only if an accepted command moves one is the row created and
- * the batch retried with it locked. So a refused request leaves nothing behind, whatever ids it names.
+ * Balances that never moved have no row, and count as zero. Only if an accepted command moves one, the row is created, and
+ * the batch is retried with the row locked. So a refused request creates no rows, whatever ids it names.
  */
 function missingRows(needs: Needs, locked: readonly BalanceRow[]): BalanceRow[] {
   const found = new Set(locked.map((row) => balanceKeyText(row.profileId, row.asset)));
@@ -141,7 +141,7 @@ function rowOf(rows: Rows, table: Table<unknown>, key: string): unknown {
   return loaded.get(key);
 }
 
-/** Decides each command in arrival order, on the results of those before it. */
+/** Decides the commands in the order of the queue, each on the results of those before it. */
 function decideAll(
   commands: readonly Command<unknown>[],
   opened: Opened,
@@ -165,7 +165,7 @@ function decideAll(
 async function writeAll(connection: Connection, decided: Decided): Promise<void> {
   const { book } = decided;
   const statements: Promise<unknown>[] = [];
-  // Keys first on every node: a batch that waits for another one's key has written nothing that others wait for.
+  // Keys first, on every node: a batch that waits for a key of another batch has not yet written rows that others wait for.
   if (decided.acceptedKeys.size > 0) statements.push(store.useKeys(connection, decided.acceptedKeys));
   if (book.entries.length > 0) {
     statements.push(store.insertEntries(connection, book.entries));
@@ -173,7 +173,7 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
     const deltas = store.insertSystemDeltas(connection, book.entries);
     if (deltas !== undefined) statements.push(deltas);
   }
-  // Async: a store that throws must not leave the promises of the statements before it unhandled.
+  // Async, so that a store that throws does not leave the promises of earlier statements unhandled.
   const writeRows = async (table: Table<unknown>): Promise<unknown> =>
     table.write!(connection, decided.writes.rowsOf(table), decided.batchId);
   for (const table of decided.writes.tables) statements.push(writeRows(table));
@@ -185,7 +185,7 @@ export type BatchResult = {
   readonly lastInstant: Instant;
   /** Balances that the batch changed. */
   readonly changed: readonly BalanceKey[];
-  /** What the batch saw of the database, for the cache. */
+  /** What the batch read from the database, for the cache. */
   readonly seen: {
     readonly balances: readonly BalanceRow[];
     readonly rows: Rows;
@@ -217,12 +217,12 @@ export async function runBatch(
     if (!verdicts.some(({ kind }) => kind === 'done' || kind === 'replay')) {
       await connection.query('rollback');
     } else if (isEmpty(decided)) {
-      // Replays, and commands that found their work done, answer with what others committed: not before the standby has it.
+      // Replays answer with what others committed, and some commands find their work done: the commit waits for the standby.
       await store.writeMarker(connection);
       await connection.commit();
     } else {
-      // The commit waits for the answers of all statements: one that failed on this side, before it was sent, would
-      // not stop a commit that went out together with it.
+      // The commit is sent after the answers of all statements: a statement that failed on this side, before it was sent,
+      // would not prevent a commit that is sent together with it.
       await writeAll(connection, decided);
       const { xid, timeline } = opened;
       const evidence = store.evidenceOf(decided);
@@ -237,8 +237,8 @@ export async function runBatch(
       seen: { balances, rows, nowNs, heardAt },
     };
   } catch (error) {
-    // Only a connection that still answers proves that the server rolled back. An error may be the last message of a
-    // connection that is lost, and then a commit is in doubt.
+    // Only a connection that still answers proves that the server has rolled back. Otherwise the error may be the last
+    // message of a lost connection, and a commit that was sent is in doubt.
     const answers = await connection.query('rollback').then(
       () => true,
       () => false,
@@ -246,7 +246,7 @@ export async function runBatch(
     if (error instanceof MissingBalances) throw error;
     if (answers && !(error instanceof DatabaseUnavailable)) throw new BatchFailure(error);
     const lost = new DatabaseUnavailable(error);
-    // A server that did not answer once would be waited for as long again.
+    // No retry if the server did not answer in time: the retry would wait for the same time.
     throw new BatchFailure(lost, inDoubt, inDoubt === undefined && !(lost.cause instanceof NoAnswer));
   } finally {
     connection.release();

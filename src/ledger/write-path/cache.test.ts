@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createCache, createLru, createRecent } from './cache.ts';
 
 describe('a cache', () => {
-  it('keeps what is asked for, and never more than it may', () => {
+  it('keeps entries that are used, and never more than its maximum', () => {
     const cache = createLru<number>(10);
     cache.set('hot', 0);
     for (let index = 1; index <= 1_000; index += 1) {
@@ -14,7 +14,7 @@ describe('a cache', () => {
     expect(cache.get('cold 1')).toBeUndefined();
   });
 
-  it('forgets at once, from either half', () => {
+  it('deletes entries of both generations', () => {
     const cache = createLru<number>(4);
     for (const key of ['a', 'b', 'c']) cache.set(key, 1);
     for (const key of ['a', 'b', 'c']) cache.delete(key);
@@ -22,7 +22,7 @@ describe('a cache', () => {
   });
 });
 
-it('recent texts are known until others take their places', () => {
+it('recent texts are found until newer ones overwrite them', () => {
   const recent = createRecent(1_009);
   expect(recent.has('one')).toBe(false);
   recent.add('one');
@@ -32,7 +32,7 @@ it('recent texts are known until others take their places', () => {
   expect(recent.has('other 19999')).toBe(true);
 });
 
-describe('what is cached', () => {
+describe('the cache of a node', () => {
   const row = () => ({ profileId: 'p', asset: 'USD', available: 1n, held: 0n, movedAtNs: 1n, flight: 7 });
 
   it('excludes balances that a batch has suspended, until every such batch has resumed them', () => {
@@ -49,7 +49,7 @@ describe('what is cached', () => {
     expect(cache.balance('p', 'USD')).toMatchObject({ available: 1n });
   });
 
-  it('is the time of the quickest answer, and of a clock that was put back after a second', () => {
+  it('has the time of the answer with the least delay, and after a second that of a clock that was set back', () => {
     let counter = 0n;
     const cache = createCache(() => counter);
     expect(cache.now()).toBeUndefined();

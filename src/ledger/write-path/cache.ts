@@ -1,29 +1,29 @@
-import type { Instant } from '../../kernel/instant.ts';
+import { type Instant, NS_PER_SECOND } from '../../kernel/instant.ts';
 import { LIMITS } from '../../limits.ts';
 import { type BalanceRow, balanceKeyText } from '../book.ts';
 import type { BalanceKey, Table } from '../command.ts';
 
 /**
- * What a node has seen of the database, so that it can decide without asking. Nothing here is trusted: the transaction
- * that writes a decision confirms everything that it was made on.
+ * What a node has read from the database, so that it can decide without reading again. It may be stale: the transaction
+ * that writes a decision confirms everything that the decision was based on.
  */
 export type Cache = {
   balance(profileId: string, asset: string): BalanceRow | undefined;
   row(table: Table<unknown>, key: string): unknown;
-  /** The database's time, never ahead of it. Undefined until it was heard once. */
+  /** The database's time, never ahead of it. Undefined until it was read once. */
   now(): Instant | undefined;
-  /** Whether this node used the key a short while ago. A hint: it may be wrong either way, a yes hardly ever. */
+  /** Whether this node used the key recently. A hint: it can be wrong either way, and `true` is wrong very rarely. */
   wasUsed(keyText: string): boolean;
 
   /**
    * A batch is about to lock and change these balances: drops them, and caches nothing about them until every such batch
-   * has called `resume`. Returns the last flight that changed any of them: a lock taken before it has landed makes it fail.
+   * has called `resume`. Returns the last flight that changed any of them: locking before it has landed would make it fail.
    */
   suspend(keys: readonly BalanceKey[]): number;
   resume(keys: readonly BalanceKey[]): void;
   learnBalances(rows: Iterable<BalanceRow>): void;
   learnRows(rows: ReadonlyMap<Table<unknown>, ReadonlyMap<string, unknown>>): void;
-  /** The database's time, and when this node heard of it, by its monotonic clock. */
+  /** The database's time, and when this node received it, by its monotonic clock. */
   learnTime(nowNs: Instant, heardAt: bigint): void;
   learnKey(keyText: string): void;
   forgetBalances(keys: readonly BalanceKey[]): void;
@@ -75,8 +75,8 @@ function hash(text: string): number {
 }
 
 /**
- * Texts that were added recently, by their hash alone: thousands of texts a second that each live for a minute would be
- * work for the garbage collector.
+ * Texts that were added recently, stored only as hashes: thousands of texts per second that live for a minute each would
+ * burden the garbage collector.
  */
 export function createRecent(entriesMax: number): { has(text: string): boolean; add(text: string): void } {
   const hashes = new Uint32Array(entriesMax);
@@ -92,10 +92,8 @@ export function createRecent(entriesMax: number): { has(text: string): boolean; 
   };
 }
 
-const NS_PER_SECOND = 1_000_000_000n;
-
 export function createCache(hrtime: () => bigint = process.hrtime.bigint): Cache {
-  // Two levels: a concatenated key would have to be hashed again for each lookup.
+  // Two levels, because a concatenated key would have to be hashed again for each lookup.
   const balances = new Map<string, Lru<BalanceRow>>();
   /** How many batches have suspended each balance. */
   const suspended = new Map<string, number>();
@@ -155,7 +153,7 @@ export function createCache(hrtime: () => bigint = process.hrtime.bigint): Cache
     },
     learnTime(nowNs, heardAt) {
       const offset = nowNs - heardAt;
-      // Answers are delayed by different amounts: of those of one second, the quickest is nearest to the truth.
+      // Answers are delayed by different amounts: within a second, the one with the least delay is the most accurate.
       if (clock === undefined || offset > clock.offset || heardAt - clock.heardAt > NS_PER_SECOND)
         clock = { offset, heardAt };
     },

@@ -4,20 +4,20 @@ import { LIMITS } from '../../limits.ts';
 import { timelineOfPrimary, writeMarker } from '../store.ts';
 
 /**
- * Proof that the synchronous standby has what was found in the database. PostgreSQL makes a commit visible whose wait for
- * the standby was cut off; if the primary dies then, the standby is promoted without it. A commit made after the rows were
- * found is confirmed only together with them. Without synchronous replication it is an ordinary commit.
+ * Proof that the synchronous standby has what was found in the database. If a commit's wait for the standby is interrupted,
+ * PostgreSQL still makes the commit visible; if the primary then fails, the standby is promoted without it. A later commit
+ * is confirmed only together with everything before it. Without synchronous replication it is an ordinary commit.
  */
 export type Confirmation = {
-  /** Resolves with the timeline of the primary that has confirmed all that was committed before the call. */
+  /** Resolves with the timeline of the primary that has confirmed everything committed before the call. */
   confirm(): Promise<string>;
-  /** The standby has not confirmed for so long that new commits would only wait as well. */
+  /** The standby has not confirmed for so long that new commits would not be confirmed either. */
   isOverdue(): boolean;
 };
 
 /**
- * One confirmation at a time, on one connection, and a patient one, however many wait for it: a server whose standby is
- * down keeps the session of every client that gives up on its commit, until it has no sessions left.
+ * One confirmation at a time, on one connection with a long timeout, however many callers wait for it. While the standby is
+ * down, the server keeps the session of every client that gives up on its commit, until no sessions are left.
  */
 export function createConfirmation(database: Database): Confirmation {
   let startedMs: number | undefined;
@@ -53,7 +53,7 @@ export function createConfirmation(database: Database): Confirmation {
 
   return {
     confirm() {
-      // The one in flight may have begun before the rows were there, so callers share the next one.
+      // The confirmation in flight may have begun before the rows were committed, so callers share the next one.
       if (next === undefined) {
         next = running.then(run, run);
         running = next;

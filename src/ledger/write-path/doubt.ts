@@ -14,39 +14,36 @@ type Dependencies = {
   readonly observer: WritePathObserver;
 };
 
-/** What one server says of a commit in doubt; with its timeline, if it has the commit. */
-type Finding =
+/** What one server knows about a commit in doubt; with its timeline, if it has the commit. */
+type DoubtLookup =
   | { readonly outcome: 'committed'; readonly timeline: string }
   | { readonly outcome: Exclude<TransactionOutcome, 'committed'>; readonly timeline?: undefined };
 
-/** All questions on one connection: two connections might lead to two servers. */
-async function lookUp(doubt: Doubt, connection: Connection): Promise<Finding> {
+/** All queries on one connection, because two connections might lead to two servers. */
+async function lookUp(doubt: Doubt, connection: Connection): Promise<DoubtLookup> {
   const timeline = await timelineOfPrimary(connection);
-  // A standby, or a primary that was left behind by a promotion, does not know what the commit's server did.
+  // A standby, or a primary of an earlier timeline, does not know what the server of the commit did.
   if (timeline === undefined || timeline < doubt.timeline) return { outcome: 'in progress' };
   const outcome = await doubt.ended(connection);
   if (outcome !== 'committed') return { outcome };
-  // A server that crashed before the commit was on disk has forgotten the transaction, and reuses its id: so
-  // "committed" counts only together with a row of this very batch. Without one the batch was lost.
+  // A server that crashed before the commit was on disk has lost the transaction, and reuses its id. So "committed" counts
+  // only if a row of this batch is stored; otherwise the batch was lost.
   const stored = await isStored(connection, doubt.evidence);
   if (stored === undefined) return { outcome: null };
   return stored ? { outcome: 'committed', timeline } : { outcome: 'aborted' };
 }
 
-/**
- * Finds out what became of a commit that was cut off, and answers its callers. The commands are never sent again before
- * that is known.
- */
+/** Finds out the outcome of a commit that was interrupted, and answers its callers. The commands are not sent again. */
 export function createDoubtResolver({ database, confirmation, observer }: Dependencies) {
   async function outcomeOf(doubt: Doubt): Promise<TransactionOutcome> {
     const connection = await database.reserve();
     const { outcome, timeline } = await lookUp(doubt, connection).finally(() => connection.release());
     if (outcome !== 'committed') return outcome;
-    // What was found counts once the standby has it, and on no other server than the one where it was found.
+    // The result counts once the standby has confirmed it, and only on the server on which it was found.
     return (await confirmation.confirm()) === timeline ? 'committed' : 'in progress';
   }
 
-  /** Null when it will never be known. */
+  /** Null if the outcome cannot be found out. */
   async function untilKnown(doubt: Doubt, signal: AbortSignal): Promise<TransactionOutcome> {
     while (!signal.aborted) {
       const outcome = await outcomeOf(doubt).catch(() => 'in progress' as const);

@@ -11,10 +11,10 @@ import { BatchFailure, type BatchResult, type Doubt, MissingBalances, runBatch }
 import type { Cache } from './cache.ts';
 import type { WritePathObserver } from './observer.ts';
 import { answerAll, rejectAll, type Waiting } from './queue.ts';
-import { createStuckBalances } from './stuck.ts';
+import { createStuckBalances, type StuckBalances } from './stuck.ts';
 
 /**
- * Sees a batch through to its end, whatever happens on the way, and answers every caller:
+ * Executes a batch, handles every kind of failure, and answers every caller:
  *
  *   RUN ── committed ─────────────────────────> callers get their answers
  *    │ ^
@@ -22,13 +22,13 @@ import { createStuckBalances } from './stuck.ts';
  *    ├──── balance stuck ─────────────────────> its commands are refused, the others run again
  *    ├──── rejected, or another lock is stuck ─> bisected, each half runs
  *    ├──── database unavailable ──────────────> refused
- *    └──── commit cut off ────────────────────> in doubt (`doubt.ts`)
+ *    └──── commit interrupted ────────────────> in doubt (`doubt.ts`)
  */
 export type Executor = {
   execute(batch: readonly Waiting[]): Promise<void>;
-  /** A batch of the optimistic lane that was not committed. */
+  /** Handles a batch of the optimistic lane that was not committed. */
   recover(batch: readonly Waiting[], failure: BatchFailure): Promise<void>;
-  /** The last instant of all commands of this node so far. */
+  /** The last instant that this node has used. */
   lastInstant(): Instant;
   advance(instant: Instant): void;
 };
@@ -51,46 +51,60 @@ const UNAVAILABLE = (): Problem =>
   unavailable('The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.');
 
 /**
- * Nothing is committed, and the same work may succeed at once. A lost connection is replaced once: the server ends the
- * session of a node that stood still inside a batch, and an operator or a failover may end any.
+ * Nothing is committed, and a retry may succeed at once. A lost connection is replaced once: the server ends the session of
+ * a node that was suspended during a batch, and an operator or a failover may end any session.
  */
 const isWorthRetrying = ({ cause, inDoubt, lostEarly }: BatchFailure, attempt: number): boolean =>
   inDoubt === undefined && (failureOf(cause) === 'conflict' || (lostEarly && attempt === 1));
 
-export function createExecutor({
-  database,
-  assets,
-  observer,
-  cache,
-  landed,
-  resolveDoubt,
-}: Dependencies): Executor {
+/** Answers the callers of a committed batch. Never throws: such a batch must not reach the code that retries failed ones. */
+function finish(
+  { cache, observer }: Pick<Dependencies, 'cache' | 'observer'>,
+  batch: readonly Waiting[],
+  { verdicts, changed, seen }: BatchResult,
+): void {
+  try {
+    cache.learnBalances(seen.balances);
+    cache.learnTime(seen.nowNs, seen.heardAt);
+    cache.learnRows(seen.rows);
+  } catch (error) {
+    observer.trouble('bug', error);
+  }
+  try {
+    answerAll(batch, verdicts, observer);
+    observer.committed?.(changed);
+  } catch (error) {
+    observer.trouble('bug', error);
+  }
+}
+
+/** Nothing is committed, or the commit is in doubt. */
+async function endUnavailable(
+  { observer, resolveDoubt }: Pick<Dependencies, 'observer' | 'resolveDoubt'>,
+  batch: readonly Waiting[],
+  { cause, inDoubt }: BatchFailure,
+): Promise<void> {
+  observer.trouble(inDoubt === undefined ? 'unavailable' : 'in-doubt', cause);
+  if (inDoubt !== undefined) return resolveDoubt(batch, inDoubt);
+  rejectAll(batch, UNAVAILABLE());
+}
+
+/** Refuses the commands on balances that are known to be stuck, and returns the others. */
+async function withoutStuck(stuck: StuckBalances, batch: readonly Waiting[]): Promise<readonly Waiting[]> {
+  const isBlocked = await stuck.blocks(commandsOf(batch)).catch(() => () => false);
+  const blocked = batch.filter(({ command }) => isBlocked(command));
+  if (blocked.length === 0) return batch;
+  rejectAll(blocked, BUSY());
+  return batch.filter(({ command }) => !isBlocked(command));
+}
+
+export function createExecutor(dependencies: Dependencies): Executor {
+  const { database, assets, observer, cache, landed } = dependencies;
   const stuck = createStuckBalances(database);
   let lastInstant: Instant = 0n;
 
   function advance(instant: Instant): void {
     if (instant > lastInstant) lastInstant = instant;
-  }
-
-  /** Never throws: a committed batch must not reach the code that retries failed ones. */
-  function finish(
-    batch: readonly Waiting[],
-    { verdicts, changed, lastInstant: last, seen }: BatchResult,
-  ): void {
-    advance(last);
-    try {
-      cache.learnBalances(seen.balances);
-      cache.learnTime(seen.nowNs, seen.heardAt);
-      cache.learnRows(seen.rows);
-    } catch (error) {
-      observer.trouble('bug', error);
-    }
-    try {
-      answerAll(batch, verdicts, observer);
-      observer.committed?.(changed);
-    } catch (error) {
-      observer.trouble('bug', error);
-    }
   }
 
   async function bisect(batch: readonly Waiting[], isPatient: boolean): Promise<void> {
@@ -99,19 +113,14 @@ export function createExecutor({
     await execute(batch.slice(middle), isPatient);
   }
 
-  async function endUnavailable(batch: readonly Waiting[], { cause, inDoubt }: BatchFailure): Promise<void> {
-    observer.trouble(inDoubt === undefined ? 'unavailable' : 'in-doubt', cause);
-    if (inDoubt !== undefined) return resolveDoubt(batch, inDoubt);
-    rejectAll(batch, UNAVAILABLE());
-  }
-
-  /** A batch that the database rejects is bisected until the command at fault is isolated. */
+  /** If the database rejects a batch, it is bisected until the failing command is isolated. */
   async function fail(batch: readonly Waiting[], failure: BatchFailure, isPatient: boolean): Promise<void> {
     const kind = failureOf(failure.cause);
-    if (kind === 'unavailable' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
+    if (kind === 'unavailable' || failure.inDoubt !== undefined)
+      return endUnavailable(dependencies, batch, failure);
     observer.trouble('isolated', failure.cause);
-    // Bisecting would wait for the lock once per level. If it is a balance, the commands that need it are refused and
-    // all others executed together; if it is another lock, each part waits only a moment.
+    // Bisecting would wait for the lock at every level. If the lock is on a balance, the commands that need the balance
+    // are refused, and the others are executed together. If it is another lock, each half waits only briefly.
     if (kind === 'timeout' && isPatient) {
       const isBalance = await stuck.learn(commandsOf(batch)).catch(() => false);
       return execute(batch, isBalance);
@@ -123,36 +132,27 @@ export function createExecutor({
   async function run(commands: readonly Command<unknown>[], isPatient: boolean): Promise<BatchResult> {
     const balances = commands.flatMap((command) => command.balances);
     const flight = cache.suspend(balances);
-    let result: BatchResult | undefined;
     try {
       await landed(flight);
-      result = await runBatch(database, assets, commands, lastInstant, isPatient);
+      return await runBatch(database, assets, commands, lastInstant, isPatient);
     } finally {
       cache.resume(balances);
     }
-    return result;
-  }
-
-  /** Refuses the commands on balances that are known to be stuck, and gives the others back. */
-  async function withoutStuck(batch: readonly Waiting[]): Promise<readonly Waiting[]> {
-    const isBlocked = await stuck.blocks(commandsOf(batch)).catch(() => () => false);
-    const blocked = batch.filter(({ command }) => isBlocked(command));
-    if (blocked.length === 0) return batch;
-    rejectAll(blocked, BUSY());
-    return batch.filter(({ command }) => !isBlocked(command));
   }
 
   async function execute(given: readonly Waiting[], isPatient = true): Promise<void> {
-    const batch = await withoutStuck(given);
+    const batch = await withoutStuck(stuck, given);
     if (batch.length === 0) return;
     const commands = commandsOf(batch);
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return finish(batch, await run(commands, isPatient));
+        const result = await run(commands, isPatient);
+        advance(result.lastInstant);
+        return finish(dependencies, batch, result);
       } catch (error) {
         const last = attempt >= LIMITS.batchAttemptsMax;
         if (error instanceof MissingBalances && !last) {
-          // If that fails, the rows are missing again, and the last attempt says so.
+          // If this fails, the rows are missing in the next attempt as well, and the last attempt reports it.
           await createMissingBalances(database, error.keys).catch(() => undefined);
         } else if (error instanceof BatchFailure && isWorthRetrying(error, attempt) && !last) {
           observer.trouble(error.lostEarly ? 'connection-lost' : 'conflict', error.cause);
@@ -168,7 +168,8 @@ export function createExecutor({
     execute,
     async recover(batch, failure) {
       const kind = failureOf(failure.cause);
-      if (kind === 'unavailable' || failure.inDoubt !== undefined) return endUnavailable(batch, failure);
+      if (kind === 'unavailable' || failure.inDoubt !== undefined)
+        return endUnavailable(dependencies, batch, failure);
       if (kind === 'timeout') return fail(batch, failure, true);
       observer.trouble('stale-cache', failure.cause);
       return execute(batch);

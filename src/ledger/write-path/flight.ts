@@ -12,9 +12,9 @@ import type { Cache } from './cache.ts';
 
 /**
  * A batch of the optimistic lane. It is decided on cached balances, which include the effects of batches still in flight,
- * and sent whole: the statements that confirm what it was decided on, all rows, the commit. So the database never waits
- * for the node in the middle of a transaction, and has the next one at hand when it has committed. If the cache was
- * stale, nothing is written, and the commands are decided again on locked rows.
+ * and sent as a whole: the statements that confirm the cached rows, all new rows, and the commit. So the database never
+ * waits for the node during a transaction, and has already received the next one when it commits. If the cache was stale,
+ * nothing is written, and the commands are decided again on locked rows.
  */
 
 /** A connection whose end can be detected (see `markSession`), and the timeline of its server. */
@@ -40,7 +40,7 @@ export async function openSession(database: Database): Promise<Session> {
 }
 
 export type Flight = {
-  /** One for each command; undefined for those that must be decided on locked rows. */
+  /** One for each command; undefined for commands that must be decided on locked rows. */
   readonly verdicts: readonly (Verdict | undefined)[];
   readonly lastInstant: Instant;
   readonly changed: readonly BalanceKey[];
@@ -66,7 +66,7 @@ type Answers = {
   readonly commit: Promise<unknown>;
 };
 
-/** Sends the whole transaction. Throws, before the commit is sent, if a row cannot be sent. */
+/** Sends the whole transaction. Throws before the commit is sent if a row cannot be sent. */
 function sendAll(
   { connection }: Session,
   { book, acceptedKeys, writes, batchId, nowNs }: Decided,
@@ -105,15 +105,15 @@ async function conclude(
   try {
     await Promise.all(statements);
   } catch (error) {
-    // The server skips what follows a failed statement. If only its answer could not be read here, the commit went through.
+    // After a failed statement the server skips the rest. If only its answer could not be read here, the commit succeeded.
     const isCommitted = await commit?.then(
       () => true,
       () => false,
     );
     if (isCommitted === true) return requireConfirmed();
-    // After all of them: in one flight with a statement that fails, the rollback would be skipped and prove nothing.
+    // The rollback is sent after all answers: the server would skip it behind a failed statement, and it would prove nothing.
     await Promise.allSettled(statements);
-    // Only a connection that still answers proves that the server refused.
+    // Only a connection that still answers proves that the server has rolled back.
     const answers = await session.connection.query('rollback').then(
       () => true,
       () => false,
@@ -149,7 +149,7 @@ export function sendFlight(
   const decided = decider.decided();
   const changed = book.changedRows();
   const { lastInstant } = decided;
-  // Without an entry there would be nothing to recognise a commit in doubt by.
+  // Without an entry, the outcome of a commit in doubt could not be found out.
   if (book.entries.length === 0) {
     return { verdicts: commands.map(() => undefined), lastInstant: after, changed, committed: undefined };
   }

@@ -1,4 +1,4 @@
-/** Batches of the optimistic lane that are in flight. They land, committed or failed, in the order in which they are sent. */
+/** Batches of the optimistic lane that are in flight. They land, committed or failed, in the order in which they were sent. */
 export type Flights = {
   inFlight(): number;
   /** The number of the flight that is sent next. */

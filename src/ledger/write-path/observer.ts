@@ -7,7 +7,7 @@ import type { BalanceKey } from '../command.ts';
  *   decided again on locked rows;
  * - connection-lost: before its commit; it is retried on another connection;
  * - isolated: the database rejected it, and it is bisected until the failing command is isolated;
- * - in-doubt: its commit was cut off, and the database is asked what became of it;
+ * - in-doubt: its commit was interrupted, and the database is asked for the outcome;
  * - unavailable: the database cannot be used, and its commands are refused;
  * - bug: a rule or an observer threw.
  */

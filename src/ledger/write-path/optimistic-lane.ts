@@ -1,28 +1,23 @@
 import type { Database } from '../../database/database.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import { backOffMs } from '../../kernel/back-off.ts';
-import { createModes } from '../../kernel/mode.ts';
 import { LIMITS } from '../../limits.ts';
 import { BatchFailure } from './batch.ts';
 import type { Cache } from './cache.ts';
 import type { Executor } from './execute.ts';
-import { type Flight, openSession, type Session, sendFlight } from './flight.ts';
+import { type Flight, type Session, sendFlight } from './flight.ts';
 import type { Flights } from './flights.ts';
+import { createLaneConnection } from './lane-connection.ts';
 import type { WritePathObserver } from './observer.ts';
 import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
 
 /**
- * The lane for commands that may be decided on cached balances, which the transaction then confirms. All of them go over
- * one connection, so that each batch comes after those that it was decided on.
+ * The lane for commands that may be decided on cached balances, which the transaction then confirms. All batches use one
+ * connection, so that each is executed after those whose effects it is based on.
  *
- *             first command            connected
- *   CLOSED ───────────────────> OPENING ────────> OPEN
- *     ^  ^                         │                │
- *     │  └──── refused ────────────┘                │
- *     └──── idle, or the connection is lost; and nothing is in flight
- *
- * What cannot be decided here goes to the pessimistic lane: one command, if the cache lacks something or it would be refused;
- * a batch, if it failed; and after a failure everything for a while, since nodes that share balances fail every time.
+ * The pessimistic lane gets what cannot be decided here: a single command, if the cache lacks something or the command would
+ * be refused; a batch that failed; and after a failure all commands for a while, because nodes that share balances would
+ * fail every time.
  */
 export type OptimisticLane = {
   /** False while commands have to take the pessimistic lane. */
@@ -48,16 +43,28 @@ type Dependencies = {
   readonly pump: { now(): void; soon(): void };
 };
 
-type Mode =
-  | { readonly name: 'CLOSED' }
-  | { readonly name: 'OPENING' }
-  | { readonly name: 'OPEN'; readonly session: Session };
-
 type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
 
 const BACK_OFF = { firstMs: LIMITS.optimisticBackOffMs, maxMs: LIMITS.optimisticBackOffMaxMs };
 
-/** Where there are several callers, those that just got their answers are given a moment to come back. */
+/** How long commands take the pessimistic lane after failures of this one. */
+function createBackOff(): { isOver(): boolean; extend(): void; reset(): void } {
+  let failures = 0;
+  let untilMs = 0;
+  return {
+    isOver: () => performance.now() >= untilMs,
+    extend() {
+      failures += 1;
+      untilMs = performance.now() + backOffMs(BACK_OFF, failures);
+    },
+    /** The next failure begins with the shortest pause again. */
+    reset() {
+      failures = 0;
+    },
+  };
+}
+
+/** After a large batch, waits briefly, so that callers that just got their answers can submit their next commands. */
 function createGathering(resume: () => void): {
   landed(count: number): void;
   idleMs(): number;
@@ -91,40 +98,17 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     dependencies;
   const queue: Waiting[] = [];
   const gathering = createGathering(pump.now);
-  const modes = createModes<Mode>(
-    'the optimistic lane',
-    { name: 'CLOSED' },
-    { CLOSED: ['OPENING'], OPENING: ['OPEN', 'CLOSED'], OPEN: ['CLOSED'] },
+  const hasWork = (): boolean => flights.inFlight() > 0 || queue.length > 0;
+  const connection = createLaneConnection(
+    database,
+    () => !hasWork() && gathering.idleMs() >= LIMITS.optimisticIdleMs,
   );
-  let failures = 0;
-  let closedUntilMs = 0;
+  const backOff = createBackOff();
 
   async function open(): Promise<void> {
-    modes.become({ name: 'OPENING' });
-    try {
-      modes.become({ name: 'OPEN', session: await openSession(database) });
-      setTimeout(closeIfIdle, LIMITS.optimisticIdleMs).unref();
-    } catch {
-      modes.become({ name: 'CLOSED' });
-      // The pessimistic lane meets the same error, and reports it.
-      passOn(queue.splice(0));
-    }
+    // If it fails, the pessimistic lane gets the same error, and reports it.
+    if (!(await connection.open())) passOn(queue.splice(0));
     pump.now();
-  }
-
-  function close(): void {
-    const mode = modes.now();
-    if (mode.name !== 'OPEN') return;
-    mode.session.connection.release();
-    modes.become({ name: 'CLOSED' });
-  }
-
-  /** Others may need the connection; and one that is idle for long may be lost without anybody knowing. */
-  function closeIfIdle(): void {
-    if (!modes.is('OPEN')) return;
-    const isIdle = flights.inFlight() === 0 && queue.length === 0;
-    if (isIdle && gathering.idleMs() >= LIMITS.optimisticIdleMs) close();
-    else setTimeout(closeIfIdle, LIMITS.optimisticIdleMs).unref();
   }
 
   function isWorthAFlight(): boolean {
@@ -140,11 +124,8 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     const commands = taken.map((waiting) => waiting.command);
     const flight = sendFlight(session, cache, assets, commands, executor.lastInstant(), flights.next());
     executor.advance(flight.lastInstant);
-    const batch: Waiting[] = [];
-    const others: Waiting[] = [];
-    for (const [index, waiting] of taken.entries()) {
-      (flight.verdicts[index] === undefined ? others : batch).push(waiting);
-    }
+    const batch = taken.filter((_, index) => flight.verdicts[index] !== undefined);
+    const others = taken.filter((_, index) => flight.verdicts[index] === undefined);
     if (others.length > 0) {
       passOn(others);
       pump.soon();
@@ -161,8 +142,8 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
   function finish({ batch, flight, startedMs }: Sent): void {
     flights.land();
     gathering.landed(batch.length);
-    failures = 0;
-    // The next batch first: hundreds of answers take milliseconds, in which the database would have nothing to do.
+    backOff.reset();
+    // The next batch first: hundreds of answers take milliseconds, during which the database would be idle.
     pump.now();
     const verdicts = flight.verdicts.filter((verdict) => verdict !== undefined);
     answerAll(batch, verdicts, observer);
@@ -177,14 +158,13 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
   /** Nothing was written, or the commit is in doubt. */
   function fail({ batch }: Sent, error: unknown): void {
     flights.land();
-    failures += 1;
-    closedUntilMs = performance.now() + backOffMs(BACK_OFF, failures);
+    backOff.extend();
     passOn(queue.splice(0));
     recover(batch, error instanceof BatchFailure ? error : new BatchFailure(error));
   }
 
   return {
-    takes: () => performance.now() >= closedUntilMs,
+    takes: backOff.isOver,
     push(waiting) {
       queue.push(waiting);
     },
@@ -192,13 +172,13 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
       return queue.length;
     },
     pump() {
-      let mode = modes.now();
-      if (mode.name === 'OPEN' && !mode.session.connection.isOpen() && flights.inFlight() === 0) close();
-      mode = modes.now();
-      if (mode.name === 'OPEN') while (isWorthAFlight()) send(mode.session);
-      else if (mode.name === 'CLOSED' && queue.length > 0) void open();
+      const isLost = connection.session()?.connection.isOpen() === false;
+      if (isLost && flights.inFlight() === 0) connection.close();
+      const session = connection.session();
+      if (session !== undefined) while (isWorthAFlight()) send(session);
+      else if (connection.isClosed() && queue.length > 0) void open();
     },
-    isIdle: () => flights.inFlight() === 0 && queue.length === 0 && !modes.is('OPENING'),
-    close,
+    isIdle: () => !hasWork() && !connection.isOpening(),
+    close: connection.close,
   };
 }

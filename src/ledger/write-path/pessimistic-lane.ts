@@ -7,21 +7,21 @@ import { isWorthABatch, rejectAll, takeBatch, type Waiting } from './queue.ts';
 /**
  * The lane for every command: batches lock what they touch, decide on the locked rows, write and commit.
  *
- *             a place is free           commit cut off
- *   QUEUED ───────────────────> RUNNING ───────────────> IN DOUBT
- *                                  │                        │
- *                                  └──────> ANSWERED <──────┘
+ *             a slot is free         commit interrupted
+ *   QUEUED ──────────────────> RUNNING ────────────────> IN DOUBT
+ *                                 │                        │
+ *                                 └──────> ANSWERED <──────┘
  *
- * Only running batches take a place: one that is in doubt does nothing but wait, and holds up nobody.
+ * Only running batches take a slot: a batch in doubt only waits, and does not delay others.
  */
 export type PessimisticLane = {
   push(waiting: readonly Waiting[]): void;
   readonly queued: number;
-  /** Starts as many batches as are worth it. */
+  /** Starts as many batches as are worthwhile. */
   pump(): void;
   /** Executes a batch of the optimistic lane that was not committed there. */
   recover(batch: readonly Waiting[], failure: BatchFailure): void;
-  /** A running batch is in doubt from now on, until the function that it gets is called. */
+  /** A running batch is in doubt from now on, until the returned function is called. */
   beginDoubt(): () => void;
   isIdle(): boolean;
 };
@@ -31,7 +31,7 @@ type Dependencies = {
   readonly observer: WritePathObserver;
   /** Queued commands of the whole write path. */
   queued(): number;
-  /** A batch has ended, or is in doubt: there may be a place for the next one. */
+  /** Called when a batch has ended or is in doubt: there may be a slot for the next one. */
   readonly pump: { now(): void; soon(): void };
 };
 
@@ -47,7 +47,7 @@ export function createPessimisticLane(dependencies: Dependencies): PessimisticLa
     try {
       await work;
     } catch (error) {
-      // Not reached by design; but a caller must never be left waiting.
+      // Not expected; but no caller must be left without an answer.
       rejectAll(batch, error);
     }
     running -= 1;

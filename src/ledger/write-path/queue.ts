@@ -12,8 +12,8 @@ export type Waiting = {
 };
 
 /**
- * While the database works on one batch, the next one is prepared and sent, so that neither side waits for the other. But
- * only if enough commands are queued: the fixed cost of a batch is shared by its commands.
+ * While the database executes one batch, the next one is prepared and sent, so that neither side waits for the other; but
+ * only if enough commands are queued to share the fixed cost of a batch.
  */
 export function isWorthABatch(queued: number, batchesInFlight: number, batchesMax: number): boolean {
   if (batchesInFlight === 0) return queued > 0;
@@ -21,8 +21,8 @@ export function isWorthABatch(queued: number, batchesInFlight: number, batchesMa
 }
 
 /**
- * As many commands as fit into a batch, oldest first. If no batch is in flight, half of them, where that leaves enough for
- * another batch: two that take turns keep both the node and the database busy, one keeps either waiting for the other.
+ * As many commands as fit into a batch, oldest first. If no batch is in flight, only half of them, provided that the rest is
+ * enough for another batch: two alternating batches keep both the node and the database busy.
  */
 export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
   const half = batchesInFlight === 0 && queue.length >= 2 * LIMITS.secondBatchCommandsMin;
@@ -60,7 +60,7 @@ export function rejectAll(batch: readonly Waiting[], error: unknown): void {
   for (const waiting of batch) waiting.reject(error);
 }
 
-/** Repeating is safe only under a ref_id. Without one there is no Retry-After, for a client that would obey it. */
+/** A retry is safe only with a ref_id. Without one there is no Retry-After header, which clients might follow. */
 export function rejectUnknown(batch: readonly Waiting[]): void {
   const detail =
     'The connection to the database was lost during the commit, and the outcome is not known yet.';

@@ -6,21 +6,21 @@ import type { BalanceKey, Command } from '../command.ts';
 import { lockedBalances } from '../store.ts';
 
 /**
- * Balances that some transaction holds on to: a forgotten session, a process that is frozen. A batch has waited for the
- * lock once; from then on commands on such a balance are refused at once, and everybody else is not held up, until the
- * transaction has ended.
+ * Balances that another transaction keeps locked, such as a forgotten session or a suspended process. After one batch has
+ * waited for the lock, commands on such a balance are refused at once, until that transaction has ended. So other commands
+ * are not delayed.
  */
 export type StuckBalances = {
-  /** True for a command that cannot be executed now. Asks the database only about balances known to be stuck. */
+  /** Returns a test for commands that cannot be executed now. Queries the database only for balances known to be stuck. */
   blocks(commands: readonly Command<unknown>[]): Promise<(command: Command<unknown>) => boolean>;
-  /** After a wait that was in vain: finds out which balances of these commands are stuck. False when none is. */
+  /** After a lock timeout: finds out which balances of these commands are stuck. False if none is. */
   learn(commands: readonly Command<unknown>[]): Promise<boolean>;
 };
 
 const NONE = (): boolean => false;
 
 export function createStuckBalances(database: Queryable): StuckBalances {
-  /** By balance, the transaction that holds it. */
+  /** By balance, the transaction that has locked it. */
   const holders = new Map<string, string>();
 
   const textOf = ({ profileId, asset }: BalanceKey): string => balanceKeyText(profileId, asset);
@@ -53,7 +53,7 @@ export function createStuckBalances(database: Queryable): StuckBalances {
     async learn(commands) {
       const keys = keysOf(commands);
       const before = await lockedBalances(database, keys);
-      // Batches lock and release in turn: only a transaction that is still the same one is stuck.
+      // Batches lock and release all the time: a balance is stuck only if the same transaction still has the lock.
       await sleep(LIMITS.stuckLookMs);
       const after = await lockedBalances(database, keys);
       for (const [text, holder] of after) if (before.get(text) === holder) holders.set(text, holder);

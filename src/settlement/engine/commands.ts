@@ -20,7 +20,7 @@ import { choose } from './netting.ts';
 export type EngineTables = {
   readonly assets: Assets;
   readonly profiles: Table<ProfileFacts>;
-  /** The same profiles, locked: their status does not change until commit. */
+  /** The same profiles, locked: their status cannot change until commit. */
   readonly heldProfiles: Table<ProfileFacts>;
   readonly settlements: Table<Settlement>;
   readonly waits: Table<Wait>;
@@ -71,7 +71,7 @@ export function byAge(a: Settlement, b: Settlement): number {
   return a.id < b.id ? -1 : 1;
 }
 
-/** The rows as they are now, locked. What was read before was only a reason to try. */
+/** The current rows, locked. The rows that were read before were only a reason to try. */
 function lockedRows(view: View, many: readonly Settlement[], { settlements }: EngineTables): Settlement[] {
   return many.flatMap(({ id }) => view.row(settlements, id) ?? []);
 }
@@ -80,14 +80,14 @@ function partyReads(many: readonly Settlement[], profiles: Table<ProfileFacts>):
   return [...new Set(many.flatMap(partiesOf))].map((id) => read(profiles, id));
 }
 
-/** Both profiles are enabled. Disabling one waits for the batches that may have read it as enabled. */
+/** Both profiles are enabled. Disabling a profile waits for batches that may have read it as enabled. */
 function mayMove(view: View, settlement: Settlement, profiles: Table<ProfileFacts>): boolean {
   return partiesOf(settlement).every((id) => view.row(profiles, id)?.status === 'ACTIVE');
 }
 
 /**
  * Settles as many of these as possible: all legs of each in this one command, whose balances are checked after the last
- * posting. The choice is made on locked balances, at an instant after all locks are held: no other command comes between,
+ * posting. The choice is made on locked balances, at an instant after all locks are held: no other command can intervene,
  * and the window is checked against the time of the postings. Answers with the transactions that settled.
  */
 export function settleCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
@@ -154,8 +154,8 @@ export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTab
 }
 
 /**
- * From now on these wait: their records say so, and the balances that they debit are stored. No event, since their status
- * does not change.
+ * Records that these transactions wait, and the balances that they debit. There is no event, because their status does not
+ * change.
  */
 export function awaitFundsCommand(
   many: readonly Settlement[],

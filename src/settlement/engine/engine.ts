@@ -20,23 +20,23 @@ import { createSubmitter, type SubmitGroups, type SubmitterDependencies } from '
 
 /**
  * Tries transactions: reads them and those around them without locking anything, plans, and submits the plan as commands
- * of a few transactions each, so that no other command waits for long. A command decides again on locked rows; a plan that
- * other commands overtook settles less, and what it left is tried again.
+ * of a few transactions each, so that no other command waits for long. A command decides again on locked rows. If other
+ * commands changed balances in the meantime, a plan settles fewer transactions, and the rest is tried again.
  */
 export type Engine = {
-  /** Says how many transactions changed: settled, or began to wait. */
+  /** Returns how many transactions changed: settled, or began to wait. */
   tryThese(seeds: readonly Settlement[]): Promise<number>;
   tryIds(ids: readonly string[]): Promise<number>;
-  /** Everything that waits for balances that have grown. Says how many settled. */
+  /** Tries everything that waits for balances that have grown. Returns how many settled. */
   tryGrown(balances: readonly store.Grown[]): Promise<number>;
   expire(ended: readonly Settlement[]): Promise<number>;
 };
 
-type Attempt = {
+type TryResult = {
   readonly settled: number;
   /** Began to wait. */
   readonly marked: number;
-  /** All were tried with what was `available`; false if other commands kept overtaking the plan. */
+  /** All were tried with what was `available`; false if other commands kept changing the balances. */
   readonly isComplete: boolean;
   readonly available: Available;
 };
@@ -56,7 +56,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   async function tryTogether(
     seeds: readonly Settlement[],
     grown: readonly NamedBalance[] = [],
-  ): Promise<Attempt> {
+  ): Promise<TryResult> {
     const tryable = seeds.filter(({ id }) => !setAside.has(id));
     let together = await gather(database, tryable, setAside);
     let settled = 0;
@@ -97,7 +97,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
       const result = await tryTogether(page, [{ ...grown, key }]);
       settled += result.settled;
       if (!result.isComplete) return settled;
-      // After a debit in between they were tried with less than had been seen.
+      // After a debit in the meantime, they were tried with less than was seen before.
       const tried = result.available(key);
       if (tried < seen) seen = tried;
     }
@@ -117,10 +117,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   };
 }
 
-/** What happens to transactions that a plan could not settle. Both say how many records changed. */
+/** Handles transactions that a plan could not settle. Both functions return how many records changed. */
 function createLeave({ database, tables }: EngineDependencies, submitGroups: SubmitGroups) {
   return {
-    /** They lack something: from the first time on their records say so, and which balances they wait for. */
+    /** They lack funds. The first time, this is recorded, with the balances that they wait for. */
     async waiting(left: readonly Settlement[], available: Available): Promise<number> {
       const known = left.filter((one) => one.secondaryStatus !== null);
       await store.lowerWaits(database, waitsOf(known, available));
@@ -128,7 +128,7 @@ function createLeave({ database, tables }: EngineDependencies, submitGroups: Sub
       return (await submitGroups(chunksOf(first), (some) => awaitFundsCommand(some, available, tables)))
         .length;
     },
-    /** A profile is disabled: they are in no plan, and from the first time on their records say so. */
+    /** A profile is disabled, so they are in no plan. The first time, this is recorded. */
     async blocked(blocked: readonly Settlement[]): Promise<number> {
       const first = blocked.filter((one) => one.secondaryStatus?.name !== AWAITING_PARTY.name);
       return (await submitGroups(chunksOf(first), (some) => awaitPartyCommand(some, tables))).length;

@@ -5,7 +5,7 @@ import type { Settlement } from '../transaction.ts';
 import { byAge } from './commands.ts';
 import type { SetAside } from './set-aside.ts';
 
-/** The seeds, and around them, party by party, those that wait: as many as are planned together, oldest first. */
+/** The seeds, and waiting transactions of the same parties, and of their parties in turn, up to a limit. Oldest first. */
 export async function gather(
   database: Queryable,
   seeds: readonly Settlement[],

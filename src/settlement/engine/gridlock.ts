@@ -1,6 +1,6 @@
 import { after, covered, type Member, nets, type Positions, post, shortOf } from './positions.ts';
 
-/** Steps that searching may still take, over all searches of one choice. */
+/** The remaining steps of all searches of one choice. */
 export type Budget = { steps: number };
 
 /**
@@ -16,10 +16,10 @@ export function bestSets(waiting: readonly Member[], positions: Positions, budge
 }
 
 /**
- * Leaves out transactions that no set can contain: their debits exceed what would be there if every credit of the others
- * came. Each transaction that is left out also removes its own credits, so repeat until nothing changes.
+ * Removes transactions that no set can contain: their debits exceed the balance even if all others make their credits. Each
+ * removed transaction also removes its own credits, so this repeats until nothing changes.
  */
-export function withoutImpossible(waiting: readonly Member[], positions: Positions): Member[] {
+function withoutImpossible(waiting: readonly Member[], positions: Positions): Member[] {
   const hope = [...positions];
   for (const { effects } of waiting)
     for (const { account, units } of effects) if (units > 0n) hope[account]! += units;
@@ -36,7 +36,7 @@ export function withoutImpossible(waiting: readonly Member[], positions: Positio
 }
 
 /** Groups transactions that share balances, directly or through others. Ordered by their oldest member. */
-export function componentsOf(members: readonly Member[]): Member[][] {
+function componentsOf(members: readonly Member[]): Member[][] {
   const parent = new Map<number, number>();
   const rootOf = (account: number): number => {
     let root = account;
@@ -69,7 +69,7 @@ function bestOf(component: readonly Member[], positions: Positions, budget: Budg
   const grown = grow(component, positions, bringers, budget);
   if (grown.length > best.length) best = grown;
   const set = search(component, positions, best, budget);
-  // Credits may exceed what a balance can hold; only the search checks that.
+  // Credits may exceed what a balance can hold, which only the search checks.
   return nets(positions, set) ? set : [];
 }
 
@@ -77,7 +77,7 @@ function bestOf(component: readonly Member[], positions: Positions, budget: Budg
  * After Bech and Soramäki: assume that all settle, and while a balance is short, remove the newest transaction that debits
  * it. Then add those that fit again, oldest first.
  */
-export function withoutNewest(component: readonly Member[], positions: Positions): Member[] {
+function withoutNewest(component: readonly Member[], positions: Positions): Member[] {
   const net = after(positions, component);
   const members = new Set(component);
   const newestFirst = component.toReversed();
@@ -124,8 +124,8 @@ function bringersOf(component: readonly Member[]): Bringers {
   return bringers;
 }
 
-/** Bilateral: the oldest pair in which each credits what the other one lacks. Checks every possible pair. */
-export function offsetting(component: readonly Member[], positions: Positions, bringers: Bringers): Member[] {
+/** Bilateral offsetting: the oldest pair in which each credits what the other one lacks. Checks every possible pair. */
+function offsetting(component: readonly Member[], positions: Positions, bringers: Bringers): Member[] {
   for (const first of component) {
     const net = after(positions, [first]);
     const [short] = shortOf(net, first);

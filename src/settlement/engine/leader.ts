@@ -7,17 +7,17 @@ import type { Engine } from './engine.ts';
 import type { SetAside } from './set-aside.ts';
 
 /**
- * One node leads at a time: it finds the windows that open or end, and what other nodes left undone.
+ * One node leads at a time: it finds windows that open or end, and work that other nodes left undone.
  *
  *                 the session lock is free (tried every settlementLeadMs)
  *   FOLLOWING ──────────────────────────────────────────────────────────> LEADING
  *       ^                                                                    │
  *       └───────────────── resign: a turn failed, or the worker stops ───────┘
  *
- * The leader reads through the connection that holds the lock: if the connection is lost, so is the lead.
+ * The leader reads through the connection that holds the lock: if the connection is lost, the node no longer leads.
  */
 export type Leader = {
-  /** Tries to lead when that is due; leading, does what is due. */
+  /** As a follower, tries to become the leader at an interval; as the leader, does what is due. */
   turn(): Promise<void>;
   dueInMs(): number;
   resign(): Promise<void>;
@@ -31,13 +31,35 @@ type Dependencies = {
   readonly setAside: Pick<SetAside, 'ids'>;
 };
 
+/** Expires transactions whose window has ended, and tries those whose window has opened. */
+async function tryDue(
+  { engine, setAside }: Pick<Dependencies, 'engine' | 'setAside'>,
+  connection: Connection,
+  { nowNs, nextStartNs, nextEndNs }: store.Due,
+): Promise<{ found: number; done: number }> {
+  const without = setAside.ids();
+  let found = 0;
+  let done = 0;
+  if (nextEndNs !== null && nextEndNs <= nowNs) {
+    const ended = await store.endedSettlements(connection, without, LIMITS.settlementPageMax);
+    found += ended.length;
+    done += await engine.expire(ended);
+  }
+  if (nextStartNs !== null && nextStartNs <= nowNs) {
+    const opened = await store.openedSettlements(connection, without, LIMITS.settlementPageMax);
+    found += opened.length;
+    done += await engine.tryThese(opened);
+  }
+  return { found, done };
+}
+
 export function createLeader({ database, engine, setAside }: Dependencies): Leader {
   const modes = createModes<Mode>(
     'the settlement leader',
     { name: 'FOLLOWING' },
     { FOLLOWING: ['LEADING'], LEADING: ['FOLLOWING'] },
   );
-  // By the monotonic clock: a wall clock that is set back must not make anything wait.
+  // By the monotonic clock, so that a change of the wall clock causes no delay.
   let nextTryAt = 0;
   let nextPollAt = 0;
   let nextGrownAt = 0;
@@ -52,28 +74,7 @@ export function createLeader({ database, engine, setAside }: Dependencies): Lead
     }
   }
 
-  /** Windows that have ended or opened. */
-  async function tryDue(
-    connection: Connection,
-    { nowNs, nextStartNs, nextEndNs }: store.Due,
-  ): Promise<{ found: number; done: number }> {
-    const without = setAside.ids();
-    let found = 0;
-    let done = 0;
-    if (nextEndNs !== null && nextEndNs <= nowNs) {
-      const ended = await store.endedSettlements(connection, without, LIMITS.settlementPageMax);
-      found += ended.length;
-      done += await engine.expire(ended);
-    }
-    if (nextStartNs !== null && nextStartNs <= nowNs) {
-      const opened = await store.openedSettlements(connection, without, LIMITS.settlementPageMax);
-      found += opened.length;
-      done += await engine.tryThese(opened);
-    }
-    return { found, done };
-  }
-
-  /** Reads one row for each balance that is waited for: the more there are, the less often. */
+  /** Reads one row for each balance that transactions wait for: the more there are, the less often. */
   async function tryGrown(connection: Connection): Promise<number> {
     const started = performance.now();
     if (started < nextGrownAt) return 0;
@@ -87,7 +88,7 @@ export function createLeader({ database, engine, setAside }: Dependencies): Lead
     const started = performance.now();
     if (started < nextPollAt) return;
     const due = await store.nextDue(connection);
-    const { found, done } = await tryDue(connection, due);
+    const { found, done } = await tryDue({ engine, setAside }, connection, due);
     const settled = await tryGrown(connection);
     const ended = performance.now();
     // After any progress there may be more; otherwise wait for the next window, or the next poll.

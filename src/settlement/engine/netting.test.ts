@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Candidate, choose, type Effect } from './netting.ts';
 
-/** Legs as `from>to amount asset`; age is the order in which they stand. */
+/** Legs as `from>to amount asset`. Older transactions come first. */
 function payment(name: string, ...legs: string[]): Candidate<string> {
   const net = new Map<string, bigint>();
   for (const leg of legs) {
@@ -43,7 +43,7 @@ describe('first in, first out', () => {
     expect(available('c/USD')).toBe(4n);
   });
 
-  it('goes back to an older one as soon as something brings what it lacks', () => {
+  it('returns to an older one as soon as it is covered', () => {
     const { steps } = choose(
       [payment('old', 'b>c 10'), payment('brings', 'a>b 10'), payment('young', 'b>d 10')],
       has({ 'a/USD': 10 }),
@@ -51,26 +51,26 @@ describe('first in, first out', () => {
     expect(steps).toEqual([['brings'], ['old']]);
   });
 
-  it('looks at what all legs of a transaction do together', () => {
+  it('nets all legs of a transaction', () => {
     const swap = payment('swap', 'a>b 10', 'b>a 4', 'b>a 1 BTC');
     expect(choose([swap], has({ 'a/USD': 6, 'b/BTC': 1 })).steps).toEqual([['swap']]);
     expect(choose([swap], has({ 'a/USD': 5, 'b/BTC': 1 })).steps).toEqual([]);
     expect(choose([swap], has({ 'a/USD': 6 })).left).toEqual(['swap']);
   });
 
-  it('does not bring a balance above what the ledger can hold', () => {
+  it('does not credit more than a balance can hold', () => {
     const full = (key: string): bigint => (key === 'b/USD' ? 10n ** 38n - 1n : 5n);
     expect(choose([payment('one', 'a>b 1')], full).steps).toEqual([]);
   });
 });
 
 describe('gridlock', () => {
-  it('lets two that offset each other settle with nothing at all', () => {
+  it('settles two that offset each other without any funds', () => {
     const { steps } = choose([payment('there', 'a>b 10'), payment('back', 'b>a 10')], has());
     expect(steps).toEqual([['there', 'back']]);
   });
 
-  it('needs only the difference where two do not offset each other fully', () => {
+  it('needs only the difference if two do not offset each other fully', () => {
     const two = [payment('there', 'a>b 10'), payment('back', 'b>a 7')];
     expect(choose(two, has({ 'a/USD': 2 })).steps).toEqual([]);
     expect(choose(two, has({ 'a/USD': 3 })).steps).toEqual([['there', 'back']]);
@@ -98,7 +98,7 @@ describe('gridlock', () => {
     }
   });
 
-  it('leaves out the newest where that lets the rest settle', () => {
+  it('leaves out the newest if that lets the rest settle', () => {
     const all = [
       payment('one', 'a>b 10'),
       payment('two', 'b>c 10'),
@@ -115,7 +115,7 @@ describe('gridlock', () => {
     expect(choose(all, has()).steps).toEqual([['ab', 'ba']]);
   });
 
-  it('finds a set among many that only stand in the way', () => {
+  it('finds a set among many transactions that cannot settle', () => {
     const noise = Array.from({ length: 300 }, (_, index) =>
       payment(`n${index}`, `p${index % 5}>q${index} 1`),
     );
@@ -130,7 +130,7 @@ describe('gridlock', () => {
     expect(choose(all, has(), 0).steps).toEqual([['there', 'match']]);
   });
 
-  it('lets what a set brings settle others, and sets that share nothing settle each', () => {
+  it('settles others with the credits of a set, and sets that share no balance separately', () => {
     const all = [...ring(3), payment('x', 'x>y 5'), payment('y', 'y>x 4'), payment('after', 'y>w 1')];
     expect(choose(all, has({ 'x/USD': 1 })).steps).toEqual([
       ['r0', 'r1', 'r2'],
@@ -138,7 +138,7 @@ describe('gridlock', () => {
     ]);
   });
 
-  it('ends its search at the budget, and still never settles less than one by one', () => {
+  it('ends its search at the budget, and still settles at least what it would settle one by one', () => {
     const all = Array.from({ length: 60 }, (_, index) =>
       payment(
         `t${index}`,
@@ -173,7 +173,7 @@ describe('against exhaustive search', () => {
     ),
   });
 
-  /** The most that any set settles; sets are numbers, bit by bit. */
+  /** The size of the largest set that can settle. A set is a bit mask. */
   function optimum(candidates: readonly Candidate<string>[], available: (key: string) => bigint): number {
     let best = 0;
     for (let set = 1; set < 1 << candidates.length; set += 1) {
@@ -189,7 +189,7 @@ describe('against exhaustive search', () => {
     return best;
   }
 
-  /** The rule in its simplest form: from the oldest on, again after each that settled. */
+  /** First in, first out in its simplest form: starts again with the oldest after each one that settled. */
   function fifo(candidates: readonly Candidate<string>[], available: (key: string) => bigint): string[] {
     const now = new Map<string, bigint>();
     const at = (key: string): bigint => now.get(key) ?? available(key);

@@ -7,7 +7,7 @@ export type Effect = { readonly key: string; readonly units: bigint };
 export type Candidate<Item> = { readonly item: Item; readonly effects: readonly Effect[] };
 
 export type Choice<Item> = {
-  /** Transactions that settle, in this order: each step is covered after those before it. A step of several nets. */
+  /** Transactions that settle, in this order: each step is covered after those before it. A step of several is netted. */
   readonly steps: readonly (readonly Item[])[];
   /** Transactions that have to wait, oldest first. */
   readonly left: readonly Item[];

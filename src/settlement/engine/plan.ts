@@ -13,7 +13,7 @@ export type NamedBalance = BalanceKey & { readonly key: string };
 /** Of these profiles, the ones that are disabled. */
 export type DisabledProfiles = (database: Queryable, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
-/** What to do with transactions, by what the balances and profiles were when they were read. Nothing is locked. */
+/** What to do with transactions, based on balances and profiles that were read without locks. */
 export type Plan = {
   /** Transactions that settle, in this order, one command for each group. */
   readonly groups: readonly (readonly Settlement[])[];
@@ -23,7 +23,7 @@ export type Plan = {
   readonly blocked: readonly Settlement[];
   /** What each balance has after all groups have settled. */
   readonly available: Available;
-  /** The balances that transactions take from. */
+  /** The balances that transactions debit. */
   readonly taken: readonly NamedBalance[];
 };
 
@@ -33,7 +33,7 @@ export type PlanDependencies = {
   readonly watch: Watch;
 };
 
-/** `grown` are balances that are read as well, even if no transaction takes from them. */
+/** `grown` are balances that are read as well, even if no transaction debits them. */
 export async function makePlan(
   { database, disabledProfiles, watch }: PlanDependencies,
   together: readonly Settlement[],
@@ -54,13 +54,13 @@ export async function makePlan(
   return { groups: groupsOf(steps), left, blocked, available, taken };
 }
 
-/** No transaction that is left takes from these balances: their growth lets nothing settle. */
+/** Balances that no remaining transaction debits: their growth does not let any settle. */
 export function notNeeded({ left, taken }: Plan): NamedBalance[] {
   const needed = new Set(left.flatMap((one) => takenBy(effectsOf(one)).map(({ key }) => key)));
   return taken.filter(({ key }) => !needed.has(key));
 }
 
-/** Consecutive steps of one transaction share a command; a set that nets has a command of its own. */
+/** Consecutive steps of one transaction share a command; a set that is netted has its own command. */
 function groupsOf(steps: readonly (readonly Settlement[])[]): Settlement[][] {
   const groups: Settlement[][] = [];
   let singles: Settlement[] = [];

@@ -1,6 +1,6 @@
 import type { Settlement } from '../transaction.ts';
 
-/** Transactions that could not be tried: because of a bug, or of a balance that another session keeps locked. */
+/** Transactions that could not be tried, because of a bug, or because another session keeps a balance locked. */
 export type SetAside = {
   add(many: readonly Settlement[], error: unknown, forMs: number): void;
   has(id: string): boolean;
@@ -11,7 +11,7 @@ export function createSetAside(failed: (error: unknown, what: string) => void): 
   const untilById = new Map<string, number>();
   return {
     add(many, error, forMs) {
-      failed(error, `settlement transactions could not be tried: ${many.map(({ id }) => id).join(', ')}`);
+      failed(error, `could not try settlement transactions: ${many.map(({ id }) => id).join(', ')}`);
       for (const { id } of many) untilById.set(id, performance.now() + forMs);
     },
     has: (id) => (untilById.get(id) ?? 0) > performance.now(),

@@ -35,7 +35,7 @@ function isUrgent(group: readonly Settlement[], now: Instant): boolean {
 export function createSubmitter(dependencies: SubmitterDependencies): SubmitGroups {
   const { database, writePath, clock, setAside } = dependencies;
 
-  /** A command that is refused or throws is split, so that one transaction cannot hold up others. */
+  /** A command that is refused or throws is split, so that one transaction cannot block others. */
   async function submit(many: readonly Settlement[], commandOf: CommandOf): Promise<Settlement[]> {
     try {
       const outcome = await writePath.submit(commandOf(many));
@@ -58,7 +58,7 @@ export function createSubmitter(dependencies: SubmitterDependencies): SubmitGrou
     }
   }
 
-  /** Bulk work leaves room for other commands: a pause after each of its own, unless a window ends soon. */
+  /** Bulk work pauses after each command, so that other commands are not delayed, unless a window ends soon. */
   return async (groups, commandOf) => {
     const done: Settlement[] = [];
     let tookMs = 0;

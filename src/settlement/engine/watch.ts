@@ -10,14 +10,14 @@ export type Watch = {
   remove(keys: readonly BalanceKey[]): void;
 };
 
-/** … and those of them that this node has changed since the engine last looked. */
+/** The same, and those of them that this node has changed since the engine last tried them. */
 export type WatchedBalances = Watch & {
   /** Returns whether any of them is watched. */
   noteChanges(keys: readonly BalanceKey[]): boolean;
   hasChanges(): boolean;
   /** A page of the changed balances; they count as unchanged from then on. */
   takeChanges(): BalanceKey[];
-  /** Reads from the database what is waited for: transactions that began to wait on other nodes are in there. */
+  /** Reads the watched balances from the database, including those of transactions that began to wait on other nodes. */
   refreshIfDue(): Promise<void>;
   refreshInMs(): number;
 };
@@ -27,7 +27,7 @@ const textOf = ({ profileId, asset }: BalanceKey): string => balanceKeyText(prof
 export function createWatchedBalances(database: Queryable): WatchedBalances {
   const watched = new Set<string>();
   const changed = new Map<string, BalanceKey>();
-  // By the monotonic clock: a wall clock that is set back must not make anything wait.
+  // By the monotonic clock, so that a change of the wall clock causes no delay.
   let nextRefreshAt = 0;
 
   return {

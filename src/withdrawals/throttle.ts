@@ -1,9 +1,9 @@
 import { backOffMs } from '../kernel/back-off.ts';
 import { LIMITS } from '../limits.ts';
-import type { Reach } from './steps.ts';
+import type { RailReach } from './steps.ts';
 
 /**
- * One rail's share of a node: how many withdrawals it has in flight, and a circuit breaker.
+ * Limits the withdrawals that a node has in flight with one rail, and is its circuit breaker.
  *
  *            railFailuresMax failures in a row              the pause is over
  *   closed ────────────────────────────────────> open ────────────────────────> probing
@@ -11,18 +11,19 @@ import type { Reach } from './steps.ts';
  *      │               success                     └──────────── failure ───────────┤
  *      └────────────────────────────────────────────────────────────────────────────┘
  *
- * An unavailable rail is tried with a single payment now and then, so that a hundred thousand waiting withdrawals cost
- * nothing, and other rails are not delayed.
+ * While a rail is unavailable, it is probed with a single withdrawal after each pause. So a hundred thousand withdrawals
+ * that wait for it cost nothing, and other rails are not delayed.
  */
-export type RailLane = {
+export type RailThrottle = {
   /** How many more withdrawals may be claimed now. */
   free(): number;
   enter(): void;
   leave(): void;
-  learn(reach: Reach): void;
+  /** The result of a step. */
+  learn(reach: RailReach): void;
 };
 
-export function createLane(backoffFirstMs: number, nowMs: () => number): RailLane {
+export function createRailThrottle(backoffFirstMs: number, nowMs: () => number): RailThrottle {
   let inFlight = 0;
   let failures = 0;
   let pauses = 0;
@@ -47,7 +48,7 @@ export function createLane(backoffFirstMs: number, nowMs: () => number): RailLan
         return;
       }
       failures += 1;
-      // Many calls that fail at once are one outage, not many.
+      // Calls that were in flight together and fail are one outage: they start one pause.
       if (isClosed() || nowMs() < openUntilMs) return;
       pauses += 1;
       openUntilMs = nowMs() + backOffMs({ firstMs: backoffFirstMs, maxMs: LIMITS.railPauseMaxMs }, pauses);

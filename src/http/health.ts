@@ -4,13 +4,13 @@ import type { Database } from '../database/database.ts';
 import { unavailable } from '../kernel/problem.ts';
 
 /** For operators: liveness, readiness and metrics. */
-export function operationsExtension(options: {
+export function healthExtension(options: {
   readonly database: Database;
   readonly registry: Registry;
   isReady(): boolean;
 }): (app: FastifyInstance) => void {
   return (app) => {
-    // Checks nothing but the process itself: a restart would not help against anything else.
+    // Checks only the process itself: a restart would not solve any other problem.
     app.get('/health/live', async () => ({ status: 'live' }));
     app.get('/health/ready', async () => {
       if (!options.isReady()) throw unavailable('The service is starting or stopping.');

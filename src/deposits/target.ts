@@ -12,50 +12,54 @@ export type DepositOwner = {
   readonly metadata: Readonly<Record<string, string>> | null;
 };
 
-type Way = DepositOwner & {
+/** What deposits are sent to: an address on a crypto network, or a bank account with a memo. */
+export type DepositTarget = DepositOwner & {
   readonly id: string;
   readonly refId: string | null;
   readonly createdAtNs: Instant;
 };
 
 /** An address that belongs to a profile: every deposit to it is credited to the profile. It never changes. */
-export type DepositAddress = Way & { readonly cryptoNetwork: CryptoNetwork; readonly address: string };
+export type DepositAddress = DepositTarget & {
+  readonly cryptoNetwork: CryptoNetwork;
+  readonly address: string;
+};
 
 /** A memo that belongs to a profile: every bank deposit with it is credited to the profile. It never changes. */
-export type DepositInstructions = Way & {
+export type DepositInstructions = DepositTarget & {
   readonly kind: FiatKind;
   readonly memoId: string;
   /** The operator's own account. */
   readonly instructions: object;
 };
 
-function presentWay(way: Way) {
+function presentTarget(target: DepositTarget) {
   return {
-    id: way.id,
-    customer_id: way.customerId,
-    profile_id: way.profileId,
-    created_at: formatInstant(way.createdAtNs),
-    ...(way.refId !== null && { ref_id: way.refId }),
-    ...(way.identityId !== null && { identity_id: way.identityId }),
-    ...(way.accountId !== null && { account_id: way.accountId }),
-    ...(way.metadata !== null && { metadata: way.metadata }),
+    id: target.id,
+    customer_id: target.customerId,
+    profile_id: target.profileId,
+    created_at: formatInstant(target.createdAtNs),
+    ...(target.refId !== null && { ref_id: target.refId }),
+    ...(target.identityId !== null && { identity_id: target.identityId }),
+    ...(target.accountId !== null && { account_id: target.accountId }),
+    ...(target.metadata !== null && { metadata: target.metadata }),
   };
 }
 
-export function presentDepositAddress(way: DepositAddress) {
-  return { ...presentWay(way), crypto_network: way.cryptoNetwork, address: way.address };
+export function presentDepositAddress(target: DepositAddress) {
+  return { ...presentTarget(target), crypto_network: target.cryptoNetwork, address: target.address };
 }
 
 export function kindOfNetwork(network: FiatNetwork): FiatKind {
   return network.toLowerCase() as FiatKind;
 }
 
-export function presentInstructions(way: DepositInstructions) {
+export function presentInstructions(target: DepositInstructions) {
   return {
-    ...presentWay(way),
-    fiat_network: way.kind.toUpperCase() as FiatNetwork,
-    memo_id: way.memoId,
-    fiat_network_instructions: way.instructions,
+    ...presentTarget(target),
+    fiat_network: target.kind.toUpperCase() as FiatNetwork,
+    memo_id: target.memoId,
+    fiat_network_instructions: target.instructions,
   };
 }
 
