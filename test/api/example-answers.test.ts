@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { type Receiver, startReceiver } from '../events/receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import {
   type Belongings,
   createBelongings,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Receiver, startReceiver } from '../events/receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { createFiatAccount } from '../support/transfers.ts';
 

@@ -17,7 +17,7 @@ import {
   startAuthNode,
   type TestClient,
   tokenFor,
-} from './support.ts';
+} from './auth-nodes.ts';
 
 const FAST: AuthTiming = { pollMs: 300, staleMs: 700, keyReloadIntervalMs: 25 };
 /** Neither the poll nor the age of what is known makes a node ask: only a key that it does not know does. */

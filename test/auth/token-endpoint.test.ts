@@ -16,7 +16,7 @@ import {
   startAuthNode,
   type TestClient,
   tokenFor,
-} from './support.ts';
+} from './auth-nodes.ts';
 
 let test: TestDatabase;
 let node: AuthNode;

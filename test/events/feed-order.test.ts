@@ -11,7 +11,8 @@ import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assets } from '../support/ledger.ts';
-import { emit, until } from './support.ts';
+import { emit } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {

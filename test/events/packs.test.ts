@@ -10,7 +10,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { allEvents } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
-import { emit } from './support.ts';
+import { emit } from '../support/events.ts';
 
 let test: TestDatabase;
 let path: ReturnType<typeof createTestWritePath>;

@@ -12,7 +12,8 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
-import { type Event, emit, until } from './support.ts';
+import { type Event, emit } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 let customer: TestCustomer;

@@ -8,7 +8,7 @@ import { awaitPartyCommand } from '../../src/settlement/engine/commands.ts';
 import { settlements } from '../../src/settlement/store.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { problemOf } from '../support/ledger.ts';
-import { createWorld, engineTables, type LegText, type Node, type World } from './support.ts';
+import { createWorld, engineTables, type LegText, type Node, type World } from './settlement-world.ts';
 
 /** A profile that an operator disables: nothing is affirmed with it, and nothing settles until it is enabled again. */
 const DELIVER: LegText = 'deliver 10 USD';

@@ -4,7 +4,7 @@ import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { pay } from '../support/ledger.ts';
-import { createWorld, type LegText, type World } from './support.ts';
+import { createWorld, type LegText, type World } from './settlement-world.ts';
 
 let world: World;
 beforeAll(async () => {

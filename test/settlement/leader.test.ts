@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { pay } from '../support/ledger.ts';
-import { createWorld, type LegText, type Node, type World } from './support.ts';
+import { createWorld, type LegText, type Node, type World } from './settlement-world.ts';
 
 const DELIVER: LegText = 'deliver 10 USD';
 const LATER = { startMs: 3_600_000 };

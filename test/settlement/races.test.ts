@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { problemOf } from '../support/ledger.ts';
-import { createWorld, type LegText, type Node, type World } from './support.ts';
+import { createWorld, type LegText, type Node, type World } from './settlement-world.ts';
 
 const DELIVER: LegText = 'deliver 10 USD';
 

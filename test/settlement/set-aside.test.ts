@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { createWorld, type LegText } from './support.ts';
+import { createWorld, type LegText } from './settlement-world.ts';
 
 /** Transactions that the engine cannot try at the moment. */
 const DELIVER: LegText = 'deliver 10 USD';

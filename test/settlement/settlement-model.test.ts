@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { assets, problemOf } from '../support/ledger.ts';
-import { createWorld, type LegText, type World } from './support.ts';
+import { createWorld, type LegText, type World } from './settlement-world.ts';
 
 /**
  * The engine beside a model that knows nothing of indexes, wake-ups or search: balances and states in memory, legs as

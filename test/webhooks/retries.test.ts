@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { expectInOrder, HOUR, useDeliveries } from './delivery-support.ts';
-import { OK } from './receiver.ts';
-import { until } from './support.ts';
+import { OK } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
 
 const {
   database,

@@ -16,8 +16,8 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
-import { type Hit, OK, type Receiver, startReceiver } from './receiver.ts';
-import { until } from './support.ts';
+import { type Hit, OK, type Receiver, startReceiver } from '../support/receiver.ts';
+import { until } from '../support/until.ts';
 
 let service: TestService;
 let customer: TestCustomer;

@@ -8,7 +8,7 @@ import { isChain, railFacts } from '../../src/sandbox/facts.ts';
 import { BEHAVIOURS, createSteering, STEERINGS } from '../../src/sandbox/steering.ts';
 import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type World } from '../support/payouts.ts';
-import { describeRail } from './contract.ts';
+import { describeRail } from '../rails/contract.ts';
 
 const { addressFault, cryptoNetworks } = NETWORKS;
 const behaviourOf = createSteering(NETWORKS);

@@ -8,8 +8,9 @@ import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { assemble, type Service } from '../../src/main.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
-import { emit, until } from './support.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { emit } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 const WEBHOOKS = '/v2/events/webhooks';
 const KEY = randomBytes(32).toString('base64');

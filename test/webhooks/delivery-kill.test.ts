@@ -8,8 +8,9 @@ import { createEndpointCommand } from '../../src/webhooks/commands.ts';
 import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createTestWritePath } from '../support/ledger.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
-import { emit, until } from './support.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { emit } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 const ENDPOINTS = 10;
 const RESOURCES = 250;
@@ -35,7 +36,7 @@ afterAll(async () => {
 function startWorker(): ChildProcess {
   const worker = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'worker.ts'), JSON.stringify(test.address)],
+    [join(import.meta.dirname, 'delivery-worker.ts'), JSON.stringify(test.address)],
     { stdio: ['pipe', 'ignore', 'inherit'] },
   );
   workers.push(worker);

@@ -10,8 +10,9 @@ import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type Sender } from '../../src/webhooks/sender.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { assets } from '../support/ledger.ts';
-import { type Receiver, startReceiver } from './receiver.ts';
-import { emit, until } from './support.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { emit } from '../support/events.ts';
+import { until } from '../support/until.ts';
 
 export const HOUR = 3_600_000;
 const sealer = createSealer(Buffer.alloc(32, 7));

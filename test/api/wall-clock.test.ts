@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { OK, type Receiver, startReceiver } from '../events/receiver.ts';
+import { OK, type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { expectInOrder, type Row, useDeliveries } from './delivery-support.ts';
-import { until } from './support.ts';
+import { until } from '../support/until.ts';
 
 const {
   database,
