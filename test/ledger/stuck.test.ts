@@ -70,9 +70,7 @@ it('a batch whose node stood still is decided once more, since the server undid 
   expect(path.troubles).toEqual(['connection-lost']);
 });
 
-it('a session that never lets go of a balance is waited for once, not by every batch', {
-  timeout: 120_000,
-}, async () => {
+it('a session that never lets go of a balance is waited for once, not by every batch', async () => {
   const [stuck, alice, bob] = (await funded(3)) as [string, string, string];
   const holder = await test.database.reserve();
   await holder.query('set idle_in_transaction_session_timeout = 0');

@@ -66,9 +66,7 @@ describe('a server that cannot write', () => {
     await node.stop();
   });
 
-  it('is one line in the log for as long as commands keep failing, and one when they succeed', {
-    timeout: 120_000,
-  }, async () => {
+  it('is one line in the log for as long as commands keep failing, and one when they succeed', async () => {
     const lines: string[] = [];
     const logger = pino(
       { level: 'info' },
@@ -78,7 +76,7 @@ describe('a server that cannot write', () => {
     const path = createTestWritePath(test.database, assets, (what, error) => log.warn({ err: error }, what));
     const alice = newId();
     await failsWith('53100');
-    const until = performance.now() + 4 * LIMITS.outageLookMs;
+    const until = performance.now() + 2.5 * LIMITS.outageLookMs;
     let count = 0;
     while (performance.now() < until || count < 50) {
       await problemOf(path.submit(fund(alice, 'USD', 1n)));

@@ -18,7 +18,7 @@ const {
   emitSteps,
 } = useDeliveries();
 
-/** A receiver below HTTP: does with the raw connection what it likes. */
+/** A receiver that gets the raw connection. */
 async function rawReceiver(behave: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -35,19 +35,19 @@ async function rawReceiver(behave: (socket: Socket) => void): Promise<string> {
 }
 
 describe('a receiver that misbehaves', () => {
-  /** What the bad one's first delivery shows after its first attempt. */
-  async function beside(url: string): Promise<Row> {
+  /** The first delivery to the endpoint that misbehaves, after its first attempt, beside an endpoint that works. */
+  async function beside(url: string, timeoutMs = 60_000): Promise<Row> {
     newCustomer();
-    const node = await startNode({ impatient: { url, timeoutMs: 700 } });
+    const node = await startNode({ impatient: { url, timeoutMs } });
     const good = await receiver();
     const badId = await createEndpoint(node, url);
     const goodId = await createEndpoint(node, good.url);
     await emitSteps(node, 20);
-    await until('the good one has all', () => good.hits.length >= 60);
+    await until('the working endpoint has all events', () => good.hits.length >= 60);
     expect(good.hits).toHaveLength(60);
     expectInOrder(good);
     await until('all are recorded', () => allDelivered(goodId, 60));
-    await until('the bad one was tried', async () => ((await rows(badId))[0]?.attempts ?? 0) > 0);
+    await until('the other endpoint was tried', async () => ((await rows(badId))[0]?.attempts ?? 0) > 0);
     const [bad] = await rows(badId);
     await node.stop();
     return bad!;
@@ -61,8 +61,8 @@ describe('a receiver that misbehaves', () => {
   });
 
   it('hangs: it is cut off after the timeout', async () => {
-    const bad = await beside(await rawReceiver(() => undefined));
-    expect(bad).toMatchObject({ status: 'PENDING', response: null, error: 'no answer within 700 ms' });
+    const bad = await beside(await rawReceiver(() => undefined), 300);
+    expect(bad).toMatchObject({ status: 'PENDING', response: null, error: 'no answer within 300 ms' });
   });
 
   it('answers byte by byte: the timeout is for the whole answer', async () => {
@@ -72,8 +72,8 @@ describe('a receiver that misbehaves', () => {
       const timer = setInterval(() => socket.write(text[at++] ?? 'a'), 20);
       socket.on('close', () => clearInterval(timer));
     });
-    const bad = await beside(url);
-    expect(bad).toMatchObject({ status: 'PENDING', response: null, error: 'no answer within 700 ms' });
+    const bad = await beside(url, 300);
+    expect(bad).toMatchObject({ status: 'PENDING', response: null, error: 'no answer within 300 ms' });
   });
 
   it('redirects: the redirect is an answer like any other, and is not followed', async () => {
@@ -108,7 +108,7 @@ describe('a receiver that misbehaves', () => {
     expect(sent).toBeLessThan(2 ** 30 / 4);
   });
 
-  it('closes early: before the answer it has failed, after the status it has answered', async () => {
+  it('closes the connection early: before the answer it is a failure, after the status it is an answer', async () => {
     const silent = await beside(await rawReceiver((socket) => socket.once('data', () => socket.destroy())));
     expect(silent).toMatchObject({
       status: 'PENDING',
@@ -132,7 +132,7 @@ it('an internal error is retried after a while, not in a tight loop', async () =
   await emitOne(before);
   await until('it was tried', async () => (await rows(id))[0]?.attempts === 1);
   await before.stop();
-  // An event that does not exist: the service cannot handle that.
+  // The delivery of an event that does not exist is an internal error.
   await database().query(
     'update webhook_deliveries set event_id = $2, due_at_ms = 0 where endpoint_id = $1',
     [id, newId()],
@@ -141,9 +141,11 @@ it('an internal error is retried after a while, not in a tight loop', async () =
   const log = { info: () => undefined, warn: (_: object, text: string) => warnings.push(text) } as never;
   const node = await startNode({ log });
   await until('it is logged', () => warnings.length > 0);
-  await sleep(1_000);
+  await sleep(300);
   await node.stop();
-  expect(warnings).toEqual(['a delivery failed on our side']);
+  // A tight loop logs hundreds of lines in that time.
+  expect(new Set(warnings)).toEqual(new Set(['a delivery failed on our side']));
+  expect(warnings.length).toBeLessThan(10);
 });
 
 it('two nodes share endpoints without duplicating or reordering anything', async () => {
@@ -156,7 +158,7 @@ it('two nodes share endpoints without duplicating or reordering anything', async
     await sleep(700);
   }
   for (const [index, target] of targets.entries()) {
-    await until('all came', () => allDelivered(ids[index]!, 360));
+    await until('all have arrived', () => allDelivered(ids[index]!, 360));
     expect(target.hits).toHaveLength(360);
     expectInOrder(target);
   }

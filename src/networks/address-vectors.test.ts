@@ -1,89 +1,11 @@
-import { ECDH } from 'node:crypto';
-import {
-  CashAddressNetworkPrefix,
-  CashAddressType,
-  decodeCashAddress,
-  encodeCashAddress,
-  encodeCashAddressFormat,
-} from '@bitauth/libauth';
-import { base58, bech32, bech32m } from '@scure/base';
-import { Address, NETWORK, TEST_NETWORK, utils, WIF } from '@scure/btc-signer';
-import { getAddressDecoder, isAddress as isSolanaAddress } from '@solana/kit';
-import fc from 'fast-check';
-import { bytesToHex, getAddress, isAddress as isEvmAddress } from 'viem';
+import { CashAddressNetworkPrefix, CashAddressType, encodeCashAddress, encodeCashAddressFormat } from '@bitauth/libauth';
+import { bech32, bech32m } from '@scure/base';
+import { Address, NETWORK, WIF } from '@scure/btc-signer';
 import { describe, expect, test } from 'vitest';
 import type { CryptoNetwork } from './crypto.ts';
 import { NETWORKS } from './register.ts';
 
-const { addressFault, cryptoNetworks: CRYPTO_NETWORKS } = NETWORKS;
-
-// The module decodes with two small codecs; the libraries that real wallets use are the oracles here.
-const litecoin = { ...NETWORK, bech32: 'ltc', pubKeyHash: 0x30, scriptHash: 0x32 };
-const litecoinTestnet = { ...TEST_NETWORK, bech32: 'tltc', scriptHash: 0x3a };
-const evmNetworks = ['ETHEREUM', 'POLYGON_POS', 'BASE', 'ARBITRUM_ONE', 'INK'] as const;
-
-const bytesOf = (length: number) =>
-  fc.uint8Array({ minLength: length, maxLength: length }).filter((bytes) => bytes.some((byte) => byte > 0));
-const hash20 = bytesOf(20);
-const hash32 = bytesOf(32);
-const taprootKey = hash32.filter(isPrivate).map((key) => utils.pubSchnorr(key));
-
-/** Every kind of output that Bitcoin and Litecoin have an address for. */
-const output = fc.oneof(
-  fc.record({ type: fc.constant('pkh' as const), hash: hash20 }),
-  fc.record({ type: fc.constant('sh' as const), hash: hash20 }),
-  fc.record({ type: fc.constant('wpkh' as const), hash: hash20 }),
-  fc.record({ type: fc.constant('wsh' as const), hash: hash32 }),
-  fc.record({ type: fc.constant('tr' as const), pubkey: taprootKey }),
-);
-
-const cashOutput = fc.oneof(
-  fc.record({ type: fc.constantFrom(...Object.values(CashAddressType)), payload: hash20 }),
-  fc.record({ type: fc.constantFrom(CashAddressType.p2sh, CashAddressType.p2shWithTokens), payload: hash32 }),
-);
-
-const cashEncode = (from: { type: CashAddressType; payload: Uint8Array }, prefix: CashAddressNetworkPrefix) =>
-  encodeCashAddress({ ...from, prefix }).address;
-
-function isPrivate(key: Uint8Array): boolean {
-  try {
-    utils.pubSchnorr(key);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isOnCurve(x: Uint8Array): boolean {
-  try {
-    ECDH.convertKey(Buffer.concat([Buffer.of(2), x]), 'secp256k1');
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** What btc-signer can decode, without what we refuse on purpose: pay-to-anchor and keys off the curve. */
-function isPayable(address: string, network: typeof NETWORK): boolean {
-  try {
-    const decoded = Address(network).decode(address);
-    if (decoded.type === 'p2a') return false;
-    return decoded.type !== 'tr' || isOnCurve(decoded.pubkey);
-  } catch {
-    return false;
-  }
-}
-
-/** The text with one character replaced by another of the same alphabet. */
-function withTypo(address: string, alphabet: string, at: number, by: number): string {
-  const index = at % address.length;
-  const letters = Array.from(alphabet).filter((letter) => letter !== address[index]);
-  return address.slice(0, index) + letters[by % letters.length] + address.slice(index + 1);
-}
-
-const typo = fc.tuple(fc.nat(), fc.nat());
-const base58Letters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const bech32Letters = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
+const { addressFault, cryptoNetworks } = NETWORKS;
 
 const accepted: [CryptoNetwork, string, string][] = [
   ['BITCOIN', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa', 'the P2PKH address of the genesis block'],
@@ -130,7 +52,7 @@ const accepted: [CryptoNetwork, string, string][] = [
   ['INK', '0xD1220A0CF47C7B9BE7A2E6BA89F429762E7B9ADB', 'all upper, though its EIP-55 form is mixed'],
   ['INK', '0x1234567890123456789012345678901234567890', 'no letters at all'],
   ['SOLANA', '9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM', 'a wallet'],
-  ['SOLANA', 'bc1fEu6D2x5rJRbY9r4SXkXYsW1t2kmwCKQYXfxxxxx', 'one that begins as a Bitcoin address does'],
+  ['SOLANA', 'bc1fEu6D2x5rJRbY9r4SXkXYsW1t2kmwCKQYXfxxxxx', 'begins like a Bitcoin address'],
 ];
 
 const privateKey = WIF().encode(new Uint8Array(32).fill(1));
@@ -138,7 +60,7 @@ const mweb =
   'ltcmweb1qqt9rwznnxzkghv4s5wgtwxs0m0ry6n3atp95f47slppapxljde3xyqmdlnrc8ag7y2k354jzdc4pc4ks0kr43jehr77lngdecgh6689nn5mgv5yn';
 
 const refused: [CryptoNetwork, string, string][] = [
-  // Text that is no address at all.
+  // Not an address at all.
   ['BITCOIN', '', 'is empty'],
   ['SOLANA', '1'.repeat(129), 'is 129 characters long, no address has more than 128'],
   ['SOLANA', '2'.repeat(128), 'is 128 characters long, a base58 address has at most 44'],
@@ -183,7 +105,7 @@ const refused: [CryptoNetwork, string, string][] = [
     "has version byte 0x06, which is not Bitcoin's",
   ],
 
-  // BIP-173 and BIP-350, with what we refuse beyond them.
+  // BIP-173 and BIP-350, with what Ferry refuses beyond them.
   ['BITCOIN', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5', 'fails its bech32 checksum'],
   ['BITCOIN', 'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj2', 'fails its bech32m checksum'],
   ['BITCOIN', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3T4', 'mixes upper and lower case'],
@@ -258,7 +180,7 @@ const refused: [CryptoNetwork, string, string][] = [
     'carries a taproot key that is not on the secp256k1 curve',
   ],
 
-  // The cashaddr spec, with what we refuse beyond it.
+  // The cashaddr spec, with what Ferry refuses beyond it.
   ['BITCOIN_CASH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6q', 'fails its cashaddr checksum'],
   ['BITCOIN_CASH', 'bitcoincash:q', 'fails its cashaddr checksum'],
   ['BITCOIN_CASH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdX6a', 'mixes upper and lower case'],
@@ -302,7 +224,11 @@ const refused: [CryptoNetwork, string, string][] = [
   ],
   [
     'BITCOIN_CASH',
-    cashEncode({ type: CashAddressType.p2sh, payload: new Uint8Array(20) }, CashAddressNetworkPrefix.mainnet),
+    encodeCashAddress({
+      type: CashAddressType.p2sh,
+      payload: new Uint8Array(20),
+      prefix: CashAddressNetworkPrefix.mainnet,
+    }).address,
     'carries a hash of zeros',
   ],
   [
@@ -328,7 +254,7 @@ const refused: [CryptoNetwork, string, string][] = [
   ['SOLANA', '1111111111111111111111111111111', 'decodes to 31 bytes, a Solana address has 32'],
   ['SOLANA', '111111111111111111111111111111111', 'decodes to 33 bytes, a Solana address has 32'],
 
-  // Addresses that are good somewhere else.
+  // Addresses of another network.
   [
     'BITCOIN',
     'tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7',
@@ -372,8 +298,8 @@ const refused: [CryptoNetwork, string, string][] = [
   ['LITECOIN', 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7L', 'is a Dogecoin address, not a Litecoin one'],
 ];
 
-describe('vectors', () => {
-  test.each(accepted)('%s takes %s (%s)', (network, address) => {
+describe('known addresses', () => {
+  test.each(accepted)('%s accepts %s (%s)', (network, address) => {
     expect(addressFault(network, address)).toBeUndefined();
   });
 
@@ -381,224 +307,13 @@ describe('vectors', () => {
     expect(addressFault(network, address)).toBe(clause);
   });
 
-  test('every EVM network takes the same address', () => {
-    for (const network of evmNetworks) {
+  test('every EVM network accepts the same address', () => {
+    for (const network of ['ETHEREUM', 'POLYGON_POS', 'BASE', 'ARBITRUM_ONE', 'INK'] as const) {
       expect(addressFault(network, '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBeUndefined();
     }
   });
-});
 
-describe('Bitcoin and Litecoin against @scure/btc-signer', () => {
-  test('an address that it encodes is taken on its own network and named on the other', () => {
-    fc.assert(
-      fc.property(output, (from) => {
-        const bitcoinAddress = Address(NETWORK).encode(from);
-        const litecoinAddress = Address(litecoin).encode(from);
-        expect(addressFault('BITCOIN', bitcoinAddress)).toBeUndefined();
-        expect(addressFault('LITECOIN', litecoinAddress)).toBeUndefined();
-        expect(addressFault('BITCOIN', litecoinAddress)).toBe('is a Litecoin address, not a Bitcoin one');
-        expect(addressFault('LITECOIN', bitcoinAddress)).toMatch(
-          from.type === 'sh' ? /^begins with 3/ : /^is a Bitcoin address, not a Litecoin one$/,
-        );
-      }),
-    );
-  });
-
-  test('an address of a testnet is refused as one', () => {
-    fc.assert(
-      fc.property(output, (from) => {
-        expect(addressFault('BITCOIN', Address(TEST_NETWORK).encode(from))).toBe(
-          'is a Bitcoin testnet address',
-        );
-        expect(addressFault('LITECOIN', Address(litecoinTestnet).encode(from))).toBe(
-          'is a Litecoin testnet address',
-        );
-      }),
-    );
-  });
-
-  test('an address with one character mistyped is refused', () => {
-    fc.assert(
-      fc.property(output, typo, (from, [at, by]) => {
-        for (const [network, format] of [['BITCOIN', NETWORK] as const, ['LITECOIN', litecoin] as const]) {
-          const address = Address(format).encode(from);
-          const letters = from.type === 'pkh' || from.type === 'sh' ? base58Letters : bech32Letters;
-          expect(addressFault(network, withTypo(address, letters, at, by))).toBeDefined();
-        }
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test('it and we agree on any witness version, length and checksum', () => {
-    const words = fc.tuple(
-      fc.oneof(fc.constantFrom(0, 1), fc.nat(31)),
-      fc.oneof(fc.constantFrom(20, 32), fc.nat(42)).chain(bytesOrNone),
-      fc.array(fc.nat(31), { maxLength: 1 }),
-    );
-    fc.assert(
-      fc.property(
-        words,
-        fc.constantFrom(bech32, bech32m),
-        fc.constantFrom('bc', 'ltc', 'tb'),
-        (parts, codec, prefix) => {
-          const [version, program, extra] = parts;
-          const address = codec.encode(prefix, [version, ...codec.toWords(program), ...extra]);
-          expect(addressFault('BITCOIN', address) === undefined).toBe(isPayable(address, NETWORK));
-          expect(addressFault('LITECOIN', address) === undefined).toBe(isPayable(address, litecoin));
-        },
-      ),
-      { numRuns: 2_000 },
-    );
-  });
-
-  test('a 32-byte taproot program is taken exactly when OpenSSL finds it on the curve', () => {
-    fc.assert(
-      fc.property(hash32, (program) => {
-        const address = bech32m.encode('bc', [1, ...bech32m.toWords(program)]);
-        expect(addressFault('BITCOIN', address) === undefined).toBe(isOnCurve(program));
-      }),
-      { numRuns: 300 },
-    );
-  });
-});
-
-describe('Bitcoin Cash against @bitauth/libauth', () => {
-  test('an address that it encodes is taken with and without its prefix, in either case', () => {
-    fc.assert(
-      fc.property(cashOutput, (from) => {
-        const address = cashEncode(from, CashAddressNetworkPrefix.mainnet);
-        const bare = address.slice(address.indexOf(':') + 1);
-        for (const form of [address, bare, address.toUpperCase(), bare.toUpperCase()]) {
-          expect(addressFault('BITCOIN_CASH', form)).toBeUndefined();
-        }
-        expect(addressFault('BITCOIN', bare)).toBe('is a Bitcoin Cash address, not a Bitcoin one');
-      }),
-    );
-  });
-
-  test('an address of a testnet is refused as one, with and without its prefix', () => {
-    fc.assert(
-      fc.property(cashOutput, (from) => {
-        const address = cashEncode(from, CashAddressNetworkPrefix.testnet);
-        for (const form of [address, address.slice(address.indexOf(':') + 1)]) {
-          expect(addressFault('BITCOIN_CASH', form)).toBe('is a Bitcoin Cash testnet address');
-        }
-      }),
-    );
-  });
-
-  test('an address with one character mistyped is refused', () => {
-    fc.assert(
-      fc.property(cashOutput, typo, (from, [at, by]) => {
-        const bare = cashEncode(from, CashAddressNetworkPrefix.mainnet).slice('bitcoincash:'.length);
-        const mistyped = `bitcoincash:${withTypo(bare, bech32Letters, at, by)}`;
-        expect(decodeCashAddress(mistyped)).toBeTypeOf('string');
-        expect(addressFault('BITCOIN_CASH', mistyped)).toBeDefined();
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  test('it and we agree on any version byte, but for the hash lengths that no script uses', () => {
-    const version = fc.oneof(fc.constantFrom(0, 8, 11, 16, 24, 27), fc.nat(255));
-    const length = fc.oneof(fc.constantFrom(20, 32), fc.nat(40));
-    fc.assert(
-      fc.property(version, length.chain(bytesOrNone), (versionByte, payload) => {
-        const { address } = encodeCashAddressFormat({ payload, prefix: 'bitcoincash', version: versionByte });
-        const decoded = decodeCashAddress(address);
-        const isPayableCash =
-          typeof decoded !== 'string' &&
-          (payload.length === 20 || (payload.length === 32 && decoded.type.startsWith('p2sh')));
-        expect(addressFault('BITCOIN_CASH', address) === undefined).toBe(isPayableCash);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-});
-
-describe('EVM networks against viem', () => {
-  const evmNetwork = fc.constantFrom(...evmNetworks);
-
-  test('an address that it checksums is taken, as are its lower and upper case forms', () => {
-    fc.assert(
-      fc.property(evmNetwork, hash20, (network, bytes) => {
-        const address = getAddress(bytesToHex(bytes));
-        expect(addressFault(network, address)).toBeUndefined();
-        expect(addressFault(network, address.toLowerCase())).toBeUndefined();
-        expect(addressFault(network, `0x${address.slice(2).toUpperCase()}`)).toBeUndefined();
-      }),
-    );
-  });
-
-  test('an address with one letter in the wrong case is refused where it refuses it', () => {
-    fc.assert(
-      fc.property(evmNetwork, hash20, fc.nat(39), (network, bytes, at) => {
-        const right = getAddress(bytesToHex(bytes)).slice(2);
-        const letter = right[at]!;
-        const turned = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
-        const digits = right.slice(0, at) + turned + right.slice(at + 1);
-        const isOneCase = digits === digits.toLowerCase() || digits === digits.toUpperCase();
-        const expected = isOneCase || isEvmAddress(`0x${digits}`) ? undefined : 'fails its EIP-55 checksum';
-        expect(addressFault(network, `0x${digits}`)).toBe(expected);
-      }),
-      { numRuns: 500 },
-    );
-  });
-});
-
-describe('Solana against @solana/kit', () => {
-  test('an address that it encodes is taken, and named on every other network', () => {
-    fc.assert(
-      fc.property(hash32, (bytes) => {
-        const address = getAddressDecoder().decode(bytes);
-        expect(addressFault('SOLANA', address)).toBeUndefined();
-        expect(addressFault('ETHEREUM', address)).toBe('is a Solana address, not an Ethereum one');
-        expect(addressFault('BITCOIN', address)).toBe('is a Solana address, not a Bitcoin one');
-        expect(addressFault('BITCOIN_CASH', address)).toBe('is a Solana address, not a Bitcoin Cash one');
-      }),
-    );
-  });
-
-  test('it and we agree on base58 of any length', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 28, max: 36 }).chain(bytesOf), (bytes) => {
-        const address = base58.encode(bytes);
-        expect(addressFault('SOLANA', address) === undefined).toBe(isSolanaAddress(address));
-      }),
-      { numRuns: 300 },
-    );
-  });
-});
-
-describe('any text', () => {
-  const text = fc.oneof(
-    fc.string({ maxLength: 140 }),
-    fc.string({ unit: 'binary', maxLength: 140 }),
-    fc.string({ unit: fc.constantFrom(...Array.from(base58Letters)), maxLength: 140 }),
-    fc
-      .string({ unit: fc.constantFrom(...Array.from(bech32Letters)), maxLength: 120 })
-      .map((data) => `bc1${data}`),
-    fc
-      .string({ unit: fc.constantFrom(...Array.from(bech32Letters)), maxLength: 120 })
-      .map((data) => `bitcoincash:${data}`),
-    fc
-      .string({ unit: fc.constantFrom(...Array.from('0123456789abcdefABCDEF')), maxLength: 80 })
-      .map((data) => `0x${data}`),
-  );
-
-  test('an answer is undefined or one clause, and never an exception', () => {
-    fc.assert(
-      fc.property(fc.constantFrom(...CRYPTO_NETWORKS), text, (network, address) => {
-        const fault = addressFault(network, address);
-        if (fault !== undefined)
-          expect(fault).toMatch(/^(is|has|begins|does|contains|decodes|fails|carries|mixes) \S/);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
-
-  test('white space before or after a good address is refused', () => {
+  test('white space before or after a valid address is refused', () => {
     for (const [network, address] of accepted) {
       for (const space of [' ', '\t', '\n', '\r\n', '\u00a0', '\u200b', '\ufeff', '\0']) {
         expect(addressFault(network, address + space)).toBeDefined();
@@ -607,17 +322,12 @@ describe('any text', () => {
     }
   });
 
-  test('a megabyte is refused without being decoded', () => {
-    const started = performance.now();
-    for (const network of CRYPTO_NETWORKS) {
+  test('a text of a megabyte is refused without being decoded', () => {
+    // Decoding base58 takes quadratic time: a megabyte would take longer than the runner's timeout.
+    for (const network of cryptoNetworks) {
       expect(addressFault(network, '2'.repeat(1_000_000))).toBe(
         'is 1000000 characters long, no address has more than 128',
       );
     }
-    expect(performance.now() - started).toBeLessThan(250);
   });
 });
-
-function bytesOrNone(length: number): fc.Arbitrary<Uint8Array> {
-  return length === 0 ? fc.constant(new Uint8Array()) : bytesOf(length);
-}
