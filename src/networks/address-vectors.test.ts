@@ -1,4 +1,9 @@
-import { CashAddressNetworkPrefix, CashAddressType, encodeCashAddress, encodeCashAddressFormat } from '@bitauth/libauth';
+import {
+  CashAddressNetworkPrefix,
+  CashAddressType,
+  encodeCashAddress,
+  encodeCashAddressFormat,
+} from '@bitauth/libauth';
 import { bech32, bech32m } from '@scure/base';
 import { Address, NETWORK, WIF } from '@scure/btc-signer';
 import { describe, expect, test } from 'vitest';

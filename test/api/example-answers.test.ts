@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
 import {
   type Belongings,
   createBelongings,
@@ -10,6 +9,7 @@ import {
   type Operation,
   pathFor,
 } from '../support/openapi.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer } from '../support/service.ts';
 
 // Before the tests are collected: one test for each operation of the document.

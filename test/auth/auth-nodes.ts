@@ -3,7 +3,6 @@ import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { pino } from 'pino';
 import { Type } from 'typebox';
-import { vi } from 'vitest';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { type Auth, type AuthTiming, createAuth } from '../../src/auth/auth.ts';
 import type { ExternalIssuer } from '../../src/auth/external-issuer.ts';
@@ -15,9 +14,6 @@ import { newId } from '../../src/kernel/id.ts';
 import type { Problem } from '../../src/kernel/problem.ts';
 import { type Caller, route } from '../../src/kernel/route.ts';
 import { problemOf } from '../support/ledger.ts';
-
-// Tests poll for what a node does in the background, and end as soon as it is done.
-vi.setConfig({ testTimeout: 120_000 });
 
 export type AuthNode = {
   auth: Auth;

@@ -10,8 +10,8 @@ import type { EventType } from '../../src/kernel/event-types.ts';
 import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { assets } from '../support/ledger.ts';
 import { emit } from '../support/events.ts';
+import { assets } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
 
 let test: TestDatabase;

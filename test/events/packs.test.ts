@@ -8,9 +8,8 @@ import { findEvents } from '../../src/events/group-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { allEvents } from '../support/events.ts';
+import { allEvents, emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
-import { emit } from '../support/events.ts';
 
 let test: TestDatabase;
 let path: ReturnType<typeof createTestWritePath>;

@@ -7,6 +7,7 @@ import { markFeed, placeBefore, readFeed, sequence } from '../../src/events/feed
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { type Event, emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import {
   expectInvalid,
@@ -15,7 +16,6 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
-import { type Event, emit } from '../support/events.ts';
 import { until } from '../support/until.ts';
 
 let service: TestService;

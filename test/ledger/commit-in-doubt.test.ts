@@ -52,7 +52,10 @@ async function availableOf(profileId: string): Promise<bigint> {
 describe('a commit whose answer never came', () => {
   it.each([
     ['was done by the server', () => ({ kind: 'answer-lost' as const })],
-    ['reaches the server only after the connection is gone', () => ({ kind: 'late' as const, sent: sleep(300) })],
+    [
+      'reaches the server only after the connection is gone',
+      () => ({ kind: 'late' as const, sent: sleep(300) }),
+    ],
   ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
@@ -117,7 +120,10 @@ describe('a commit whose answer never came', () => {
 describe('a flight of the optimistic lane that was cut off', () => {
   it.each([
     ['was done by the server', () => ({ kind: 'answer-lost' as const })],
-    ['reaches the server only after the connection is gone', () => ({ kind: 'late' as const, sent: sleep(300) })],
+    [
+      'reaches the server only after the connection is gone',
+      () => ({ kind: 'late' as const, sent: sleep(300) }),
+    ],
   ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));

@@ -138,38 +138,35 @@ describe('a row that another session keeps locked', () => {
   it.each([
     ['one command', 1],
     ['eight commands', 8],
-  ])(
-    'costs the %s that need it a 503, and the 56 others one lock timeout',
-    async (_, stuckCount) => {
-      const node = startNode(test.address);
-      const locked = newId();
-      const others = Array.from({ length: 56 }, newId);
-      for (const profile of [locked, ...others]) await node.path.submit(fund(profile, 'USD', 1n));
-      const holder = await test.database.reserve();
-      await holder.query('set idle_in_transaction_session_timeout = 0');
-      await holder.query('begin');
-      await holder.query('select * from balances where profile_id = $1 for update', [locked]);
-      const stuck = Array.from({ length: stuckCount }, () =>
-        problemOf(node.path.submit(fund(locked, 'USD', 5n))),
+  ])('costs the %s that need it a 503, and the 56 others one lock timeout', async (_, stuckCount) => {
+    const node = startNode(test.address);
+    const locked = newId();
+    const others = Array.from({ length: 56 }, newId);
+    for (const profile of [locked, ...others]) await node.path.submit(fund(profile, 'USD', 1n));
+    const holder = await test.database.reserve();
+    await holder.query('set idle_in_transaction_session_timeout = 0');
+    await holder.query('begin');
+    await holder.query('select * from balances where profile_id = $1 for update', [locked]);
+    const stuck = Array.from({ length: stuckCount }, () =>
+      problemOf(node.path.submit(fund(locked, 'USD', 5n))),
+    );
+    await Promise.all(others.map((profile) => node.path.submit(fund(profile, 'USD', 5n))));
+    const refusals = await Promise.all(stuck);
+    await holder.query('rollback');
+    holder.release();
+    for (const { message } of refusals) {
+      expect(message).toBe(
+        'Another session has locked a balance of this request. Nothing was executed; retry.',
       );
-      await Promise.all(others.map((profile) => node.path.submit(fund(profile, 'USD', 5n))));
-      const refusals = await Promise.all(stuck);
-      await holder.query('rollback');
-      holder.release();
-      for (const { message } of refusals) {
-        expect(message).toBe(
-          'Another session has locked a balance of this request. Nothing was executed; retry.',
-        );
-      }
-      expect(await availableOf(locked)).toBe(1n);
-      for (const profile of others) expect(await availableOf(profile)).toBe(6n);
-      await node.path.submit(fund(locked, 'USD', 2n));
-      expect(await availableOf(locked)).toBe(3n);
-      await node.stop();
-      // Each lock timeout is one of these.
-      expect(node.path.troubles).toEqual(['isolated']);
-    },
-  );
+    }
+    expect(await availableOf(locked)).toBe(1n);
+    for (const profile of others) expect(await availableOf(profile)).toBe(6n);
+    await node.path.submit(fund(locked, 'USD', 2n));
+    expect(await availableOf(locked)).toBe(3n);
+    await node.stop();
+    // Each lock timeout is one of these.
+    expect(node.path.troubles).toEqual(['isolated']);
+  });
 });
 
 describe('a command that only the database refuses', () => {

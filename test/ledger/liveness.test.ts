@@ -64,23 +64,26 @@ function unsendable(plain: Command<string>): Command<string> {
 }
 
 describe('a node', () => {
-  it.each(['pessimistic', 'optimistic'])('executes other commands while a commit (%s) is in doubt', async (kind) => {
-    const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
-    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
-    const { promise: sent, resolve: send } = Promise.withResolvers<void>();
-    proxy.failNextCommit({ kind: 'late', sent });
-    const plain = pay(alice, bob, 'USD', 1n);
-    let isKnown = false;
-    const doubtful = node.path.submit(kind === 'optimistic' ? optimistic(plain) : plain).finally(() => {
-      isKnown = true;
-    });
-    await until('the commit was cut off', () => proxy.failed > 0);
-    await node.path.submit(pay(carol, dave, 'USD', 1n));
-    expect(isKnown).toBe(false);
-    send();
-    await doubtful;
-    expect(await availableOf(alice)).toBe(98n);
-  });
+  it.each(['pessimistic', 'optimistic'])(
+    'executes other commands while a commit (%s) is in doubt',
+    async (kind) => {
+      const [alice, bob, carol, dave] = (await funded(4)) as [string, string, string, string];
+      await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
+      const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+      proxy.failNextCommit({ kind: 'late', sent });
+      const plain = pay(alice, bob, 'USD', 1n);
+      let isKnown = false;
+      const doubtful = node.path.submit(kind === 'optimistic' ? optimistic(plain) : plain).finally(() => {
+        isKnown = true;
+      });
+      await until('the commit was cut off', () => proxy.failed > 0);
+      await node.path.submit(pay(carol, dave, 'USD', 1n));
+      expect(isKnown).toBe(false);
+      send();
+      await doubtful;
+      expect(await availableOf(alice)).toBe(98n);
+    },
+  );
 
   it('does not execute a committed batch again because it cannot be cached', async () => {
     const [alice, bob] = (await funded(2)) as [string, string];

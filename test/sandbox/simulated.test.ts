@@ -6,9 +6,9 @@ import { NETWORKS } from '../../src/networks/register.ts';
 import type { Payment } from '../../src/rails/rail.ts';
 import { isChain, railFacts } from '../../src/sandbox/facts.ts';
 import { BEHAVIOURS, createSteering, STEERINGS } from '../../src/sandbox/steering.ts';
+import { describeRail } from '../rails/contract.ts';
 import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type World } from '../support/payouts.ts';
-import { describeRail } from '../rails/contract.ts';
 
 const { addressFault, cryptoNetworks } = NETWORKS;
 const behaviourOf = createSteering(NETWORKS);

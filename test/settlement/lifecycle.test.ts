@@ -8,6 +8,7 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 /** Every state × every action × every party, over HTTP: what is answered, what becomes of it, and who is told. */
 
@@ -48,15 +49,12 @@ async function endWindow(id: string): Promise<void> {
 }
 
 async function reach(made: Made, wanted: (body: any) => boolean): Promise<any> {
-  const deadline = performance.now() + 30_000;
-  while (performance.now() < deadline) {
-    const { body } = await act.read(made.source, made.id);
-    if (wanted(body)) return body;
-    await sleep(5);
-  }
-  throw new Error(
-    `${made.id} did not get there: ${JSON.stringify((await act.read(made.source, made.id)).body)}`,
-  );
+  let body: any;
+  await until('the settlement has the state', async () => {
+    ({ body } = await act.read(made.source, made.id));
+    return wanted(body);
+  });
+  return body;
 }
 
 /** By requests as users make them; only the window of one that expires is moved, so that it cannot end too early. */
@@ -68,7 +66,7 @@ async function make(state: State, both: boolean): Promise<Made> {
     target_profile_id: await service.createProfile(target),
   };
   const windows: Partial<Record<State, object>> = {
-    AFFIRMED: { settlement_window_start: inMs(60_000) },
+    AFFIRMED: { settlement_window_start: inMs(3_600_000) },
   };
   const answer = await source.call('POST', PATH, {
     ...profiles,
@@ -188,7 +186,7 @@ describe('what happens by itself', () => {
     await happen[happening](one);
     const body = await reach(one, ({ status }) => status === next);
     if (next === statusOf(state)) {
-      await sleep(300);
+      await sleep(150);
       expect((await act.read(alice, one.id)).body.status).toBe(next);
       expect(await eventsOf(one.id)).toEqual(told);
       return;

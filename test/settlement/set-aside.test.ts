@@ -15,6 +15,7 @@ it('a balance that another session keeps locked does not hold up other transacti
     await other.profile(),
   ];
   const holder = await other.database.reserve();
+  await holder.query('set idle_in_transaction_session_timeout = 0');
   await holder.query('begin');
   await holder.query(`select from balances where profile_id = $1 for update`, [a]);
   const held = await other.agree(a, b, [DELIVER]);
@@ -22,10 +23,10 @@ it('a balance that another session keeps locked does not hold up other transacti
   const free = await other.agree(c, d, [DELIVER]);
   await other.until('SETTLED', [free]);
   expect(await other.statuses([held])).toEqual(['AFFIRMED']);
+  await expect.poll(() => other.node.failures.join()).toContain(held.id);
   await holder.query('rollback');
   holder.release();
   await other.until('SETTLED', [held]);
-  expect(other.node.failures.join()).toContain(held.id);
   other.node.troubles.length = 0;
   await other.end();
 });

@@ -14,7 +14,7 @@ export type Behaviour = (hit: Hit, response: ServerResponse) => void;
 
 export const OK: Behaviour = (_, response) => void response.end('thanks');
 
-/** A real receiver on a port of its own, which does with each request what it is told. */
+/** A real HTTP receiver on its own port, whose behaviour the test sets. */
 export type Receiver = {
   readonly url: string;
   readonly hits: Hit[];

@@ -2,8 +2,8 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { expectInOrder, type Row, useDeliveries } from './delivery-support.ts';
 import { until } from '../support/until.ts';
+import { expectInOrder, type Row, useDeliveries } from './delivery-support.ts';
 
 const {
   database,
@@ -155,7 +155,8 @@ it('two nodes share endpoints without duplicating or reordering anything', async
   const ids = await Promise.all(targets.map((target) => createEndpoint(nodes[0], target.url)));
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(nodes.map((node) => emitSteps(node, 20)));
-    await sleep(700);
+    // Longer than a node keeps an idle endpoint, so that either node may claim it next.
+    await sleep(250);
   }
   for (const [index, target] of targets.entries()) {
     await until('all have arrived', () => allDelivered(ids[index]!, 360));

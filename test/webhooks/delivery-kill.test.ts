@@ -7,9 +7,9 @@ import { newId } from '../../src/kernel/id.ts';
 import { createEndpointCommand } from '../../src/webhooks/commands.ts';
 import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { emit } from '../support/events.ts';
 import { until } from '../support/until.ts';
 
 const ENDPOINTS = 10;
@@ -43,7 +43,7 @@ function startWorker(): ChildProcess {
   return worker;
 }
 
-/** Both sides of the promise: at least once, and for each endpoint and resource never a step back. */
+/** Checks the order for each endpoint and resource, and counts how often each event arrived. */
 function countAndCheckOrder(): { deliveries: Map<string, number> } {
   const deliveries = new Map<string, number>();
   const last = new Map<string, number>();
@@ -58,7 +58,7 @@ function countAndCheckOrder(): { deliveries: Map<string, number> } {
   return { deliveries };
 }
 
-it('processes killed at random during 10,000 deliveries: every event arrives, in order, duplicates with the same id', async () => {
+it('with processes killed at random during 10,000 deliveries every event arrives, in order, and duplicates have the same id', async () => {
   const writePath = createTestWritePath(test.database);
   const sealer = createSealer(Buffer.alloc(32, 7));
   const customerId = newId();
@@ -81,7 +81,7 @@ it('processes killed at random during 10,000 deliveries: every event arrives, in
 
   const running = Array.from({ length: WORKERS }, startWorker);
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // By progress, not by time: each process gets to deliver something before the next one dies.
+    // By progress, not by time: each process delivers something before the next one is killed.
     const hits = receiver.hits.length + 50 + Math.random() * 400;
     await until('deliveries go on', () => receiver.hits.length >= hits);
     const victim = Math.floor(Math.random() * WORKERS);
@@ -104,6 +104,6 @@ it('processes killed at random during 10,000 deliveries: every event arrives, in
   console.log(
     `${receiver.hits.length} deliveries, ${duplicates} duplicates, ${hitsAtLastKill} at the last kill`,
   );
-  // What was under way when a process died, not more: sixteen for each endpoint that it had.
+  // At most what was in flight when a process died: sixteen for each of its endpoints.
   expect(duplicates).toBeLessThan(KILLS * ENDPOINTS * 16);
-}, 300_000);
+});

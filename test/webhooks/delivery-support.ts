@@ -9,9 +9,9 @@ import { createDispatcher, type Dispatcher } from '../../src/webhooks/dispatcher
 import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type Sender } from '../../src/webhooks/sender.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { emit } from '../support/events.ts';
 import { until } from '../support/until.ts';
 
 export const HOUR = 3_600_000;
@@ -21,9 +21,9 @@ const quiet = { warn: () => undefined, info: () => undefined } as never;
 export type Node = { writePath: WritePath; dispatcher: Dispatcher; stop(): Promise<void> };
 export type Row = { id: string; status: string; attempts: number; error: string | null; response: any };
 type NodeOptions = {
-  /** The URL of a receiver that gets only so long; all others get as long as they need. */
+  /** A receiver with a short timeout. All others have a minute. */
   impatient?: { url: string; timeoutMs: number };
-  /** A clock that stands still unless the test moves it. */
+  /** A clock that only the test moves. */
   clock?: { ms: number };
   log?: never;
 };
@@ -42,7 +42,7 @@ function createTestSender(impatient: NodeOptions['impatient']): Sender {
   };
 }
 
-/** For each resource the numbers in the order in which they came: a repetition may come, but never a step back. */
+/** The numbers of each resource arrive in order. A number may be repeated, but none is skipped and none comes after a later one. */
 export function expectInOrder(target: Receiver): void {
   const last = new Map<string, number>();
   for (const { body } of target.hits) {
@@ -53,7 +53,7 @@ export function expectInOrder(target: Receiver): void {
   }
 }
 
-/** A database, and nodes that deliver from it; set up and torn down with the test file that calls this. */
+/** A database and nodes that deliver its events, set up and torn down with the test file that calls this. */
 export function useDeliveries() {
   let test: TestDatabase;
   let clock: ServerClock;
@@ -104,7 +104,7 @@ export function useDeliveries() {
           await writePath.submit(disableEndpointCommand(owner, id, reason));
         },
         clock: { nowMs: () => options.clock?.ms ?? clock.nowMs() },
-        timing: { pollMs: 50, stopMs: 100 },
+        timing: { pollMs: 50, stopMs: 100, lingerMs: 100 },
       });
       await sequencer.start();
       dispatcher.start();
@@ -140,7 +140,7 @@ export function useDeliveries() {
     async emitOne(node: Node): Promise<void> {
       await node.writePath.submit(emit(customerId, [{}]));
     },
-    /** Three events for each of so many resources. */
+    /** Three events for each of that many resources. */
     async emitSteps(node: Node, resources: number): Promise<void> {
       const ids = Array.from({ length: resources }, newId);
       for (const number of [1, 2, 3]) {
@@ -148,7 +148,7 @@ export function useDeliveries() {
         await node.writePath.submit(emit(customerId, items));
       }
     },
-    /** Lets time pass, and waits until everything that is due by then was tried. */
+    /** Advances the clock, and waits until everything that is due by then was tried. */
     async pass(node: Node, ticking: { ms: number }, milliseconds: number): Promise<void> {
       ticking.ms += milliseconds;
       node.dispatcher.wake();

@@ -4,7 +4,7 @@ import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
 import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender } from '../../src/webhooks/sender.ts';
 
-/** A node reduced to its deliveries, as a process that can be killed. */
+/** A process that only delivers webhooks, and that a test can kill. */
 const address = JSON.parse(process.argv[2]!) as DatabaseAddress;
 const log = { info: () => undefined, warn: () => undefined } as never;
 const database = connectDatabase(address, 4);
@@ -19,6 +19,6 @@ const dispatcher = createDispatcher({
 });
 dispatcher.start();
 process.stdout.write('started\n');
-// Ends with whoever started it, should that forget to end it.
+// Ends with the process that started it.
 process.stdin.on('end', () => process.exit(0)).resume();
 setInterval(() => undefined, 1_000);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { expectInOrder, HOUR, useDeliveries } from './delivery-support.ts';
 import { OK } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
+import { expectInOrder, HOUR, useDeliveries } from './delivery-support.ts';
 
 const {
   database,
@@ -20,7 +20,7 @@ const {
 } = useDeliveries();
 
 describe('time', () => {
-  it('a receiver that is down for a day gets everything afterwards, in order, and others are not late', async () => {
+  it('a receiver that is down for a day gets everything afterwards, in order, and other receivers are not delayed', async () => {
     newCustomer();
     const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
     const node = await startNode({ clock });
@@ -29,21 +29,21 @@ describe('time', () => {
     const downId = await createEndpoint(node, down.url);
     const goodId = await createEndpoint(node, good.url);
     await emitSteps(node, 100);
-    await until('the good one has them', () => allDelivered(goodId, 300));
+    await until('the working endpoint has them', () => allDelivered(goodId, 300));
     await until('the other one was tried', () => down.hits.length >= 10);
     for (let hour = 0; hour < 24; hour += 1) {
       if (hour % 6 === 5) await emitSteps(node, 5);
       for (let part = 0; part < 6; part += 1) await pass(node, clock, HOUR / 6);
     }
-    await until('the good one has the later ones', () => allDelivered(goodId, 360));
-    // With the breaker open, a dead receiver costs one request every ten minutes or so, and keeps no more rows.
+    await until('the working endpoint has the later ones', () => allDelivered(goodId, 360));
+    // With the breaker open, a dead receiver costs about one request every ten minutes, and no more rows.
     expect(down.hits.length).toBeLessThan(250);
     expect((await rows(downId)).length).toBeLessThanOrEqual(300);
     expect(new Set(down.hits.map((hit) => hit.body.data.number))).toEqual(new Set([1]));
     const failed = down.hits.length;
     down.behave(OK);
     await pass(node, clock, 11 * 60_000);
-    await until('all 360 have come', () => allDelivered(downId, 360));
+    await until('all 360 have arrived', () => allDelivered(downId, 360));
     expectInOrder(down);
     expect(down.hits.length - failed).toBe(360);
     const [state] = await database().query<any>(
@@ -54,7 +54,7 @@ describe('time', () => {
     await node.stop();
   });
 
-  it('after three days an event is given up, and the endpoint disabled with an event for the others', async () => {
+  it('after three days deliveries are given up, and the endpoint is disabled with an event to the other endpoints', async () => {
     newCustomer();
     const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
     const node = await startNode({ clock });
@@ -79,7 +79,7 @@ describe('time', () => {
     }
     expect(hours).toBeGreaterThanOrEqual(71);
     expect(hours).toBeLessThan(77);
-    await until('the others are told', () => good.hits.length === 7);
+    await until('the other endpoint gets the event', () => good.hits.length === 7);
     const { body } = good.hits.at(-1)!;
     expect(body).toMatchObject({
       type: 'webhook_endpoint.disabled',
@@ -98,7 +98,7 @@ describe('time', () => {
     await node.stop();
   });
 
-  it('one event that the receiver never takes holds up only its own resource, and is given up after three days', async () => {
+  it('an event that the receiver always refuses delays only its own resource, and is given up after three days', async () => {
     newCustomer();
     const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
     const node = await startNode({ clock });
@@ -145,7 +145,7 @@ describe('time', () => {
 });
 
 describe('a database whose clock went back by an hour', () => {
-  it('does not keep a retry waiting, neither for an endpoint that is idle nor for one that is busy', async () => {
+  it('does not delay a retry, neither of an idle endpoint nor of a busy one', async () => {
     newCustomer();
     const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
     const node = await startNode({ clock });
@@ -165,13 +165,16 @@ describe('a database whose clock went back by an hour', () => {
     })();
     clock.ms -= HOUR;
     const isDelivered = async (id: string): Promise<boolean> => (await rows(id))[0]?.status === 'DELIVERED';
-    await until('both came', async () => (await isDelivered(ids[0]!)) && (await isDelivered(ids[1]!)));
+    await until(
+      'both have arrived',
+      async () => (await isDelivered(ids[0]!)) && (await isDelivered(ids[1]!)),
+    );
     isStopped.abort();
     await traffic;
     await node.stop();
   });
 
-  it('does not keep a receiver that is back waiting for its probe, and one that is not back is not flooded', async () => {
+  it('does not delay the probe of a receiver that has recovered, and does not flood one that has not', async () => {
     newCustomer();
     const clock = { ms: Date.parse('2026-03-01T00:00:00Z') };
     const node = await startNode({ clock });
@@ -186,21 +189,21 @@ describe('a database whose clock went back by an hour', () => {
       );
       return Number(row!.at);
     };
-    await until('it is taken to be down', async () => (await probeAt()) > 0);
+    await until('the breaker is open', async () => (await probeAt()) > 0);
     clock.ms -= HOUR;
     const failed = target.hits.length;
     await until('it was probed', async () => (await probeAt()) < clock.ms + HOUR / 2);
-    await sleep(500);
+    await sleep(200);
     expect(target.hits.length).toBeLessThan(failed + 20);
     target.behave(OK);
     clock.ms += 10 * 60_000;
     node.dispatcher.wake();
-    await until('all came', () => allDelivered(id, 60));
+    await until('all have arrived', () => allDelivered(id, 60));
     expectInOrder(target);
     await node.stop();
   });
 
-  it('does not keep the endpoint of a node that died from the others', async () => {
+  it('does not keep other nodes from claiming the endpoint of a node that died', async () => {
     newCustomer();
     const target = await receiver();
     const before = await startNode();
@@ -210,7 +213,7 @@ describe('a database whose clock went back by an hour', () => {
     await database().query(lease, [id, newId(), serverClock().nowMs() + HOUR]);
     const node = await startNode();
     await emitOne(node);
-    await until('it came', () => allDelivered(id, 1));
+    await until('it has arrived', () => allDelivered(id, 1));
     await node.stop();
   });
 });

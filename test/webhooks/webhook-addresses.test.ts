@@ -188,7 +188,7 @@ describe('the address that is connected to', () => {
       reach: 'public',
       resolveHost: answers(list),
       ca: CERTIFICATE,
-      timeoutMs: 1_000,
+      timeoutMs: 60_000,
     });
     expect(await sender.hostFault(url())).toMatch(/is not a public address/);
     const before = connections;
@@ -200,7 +200,7 @@ describe('the address that is connected to', () => {
 
   it('a name that changes its answer after the check is refused', async () => {
     const resolveHost = answers([PUBLIC], ['127.0.0.1']);
-    const sender = createSender({ reach: 'public', resolveHost, ca: CERTIFICATE, timeoutMs: 1_000 });
+    const sender = createSender({ reach: 'public', resolveHost, ca: CERTIFICATE, timeoutMs: 60_000 });
     expect(await sender.hostFault(url())).toBeUndefined();
     const before = connections;
     expect((await sender.post(url(), {}, '{}')).error).toMatch(/not a public address/);
@@ -256,7 +256,7 @@ describe('the address that is connected to', () => {
   });
 
   it.each(REFUSED_HOSTS)('%s (%s) is refused also when it is in the database already', async (_, host) => {
-    const sender = createSender({ reach: 'public', timeoutMs: 500 });
+    const sender = createSender({ reach: 'public', timeoutMs: 60_000 });
     const result = await sender.post(`https://${host}:${port}/`, {}, '{}');
     expect(result).toMatchObject({ status: undefined, error: expect.stringContaining('must') });
     sender.close();
