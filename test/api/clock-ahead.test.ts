@@ -8,7 +8,7 @@ let service: TestService;
 let alice: TestCustomer;
 let bob: TestCustomer;
 beforeAll(async () => {
-  service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '100' });
+  service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '36000' });
   alice = await service.createCustomer();
   bob = await service.createCustomer();
 });
