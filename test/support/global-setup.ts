@@ -12,10 +12,14 @@ declare module 'vitest' {
   }
 }
 
+// The data directory is deleted after the run, so nothing has to survive a crash of the machine. Tests about durability start
+// servers of their own.
+const settingsWithoutDurability = { fsync: 'off', full_page_writes: 'off' };
+
 /** One real server for the whole run. Databases are copied from a template that is migrated once. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
-  const server = await startEmbedded({ dataDir, log: () => undefined });
+  const server = await startEmbedded({ dataDir, log: () => undefined, settings: settingsWithoutDurability });
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
   await administration.query('create database template_ferry');
