@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A profile whose last entry was stamped by a clock that was an hour ahead. */
+/** A profile whose last entry has the time of a clock that was an hour ahead. */
 async function profileAhead(customer: TestCustomer, balances: Record<string, string>): Promise<string> {
   const id = await service.createProfile(customer, balances);
   await service.database.query(

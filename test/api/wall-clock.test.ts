@@ -3,7 +3,7 @@ import { OK, type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
 
-/** A node whose wall clock is set while it works: everything goes on as if nothing had happened. */
+/** A change of a node's wall clock has no effect on its work. */
 let service: TestService;
 let customer: TestCustomer;
 let receiver: Receiver;
@@ -39,7 +39,7 @@ async function propose(window: object) {
   return { status: answer.status, id: answer.body.id as string };
 }
 
-/** With a window that ends soon: as soon as the machine is quick enough to propose it before its end. */
+/** With a window that ends as soon as possible, but not before the request arrives. */
 async function proposeEndingSoon(): Promise<string> {
   for (let inTheEndMs = 700; inTheEndMs < 100_000; inTheEndMs *= 2) {
     const { status, id } = await propose({ settlement_window_end: inMs(inTheEndMs) });
@@ -59,7 +59,7 @@ const transfer = async (id: string): Promise<string> =>
 const cameOf = (id: string): string[] =>
   receiver.hits.filter(({ body }) => body.resource_id === id).map(({ body }) => body.data.status);
 
-/** Work of every kind that is still to be done when this returns. */
+/** Starts work of every kind, and returns a function that waits for its end. */
 async function begin() {
   const { id: opens } = await propose({
     settlement_window_start: inMs(700),
@@ -84,7 +84,7 @@ async function begin() {
   };
 }
 
-/** What rounding and the reading of the database's clock may add, and far less than a wrong clock. */
+/** More than rounding and reading the clock of the database add, and far less than the error of a wrong clock. */
 const TOLERANCE_MS = 10_000;
 
 describe.each([
@@ -92,7 +92,7 @@ describe.each([
   ['back by an hour', -3_600_000],
   ['ahead by an hour', 3_600_000],
 ])('a wall clock that is set %s', (_title, shiftMs) => {
-  it('delays nothing, neither while it is wrong nor after it is right again', async () => {
+  it('delays nothing, neither while it is wrong nor after it is corrected', async () => {
     const before = await begin();
     shiftWallClock(shiftMs);
     await before();
@@ -103,7 +103,7 @@ describe.each([
     await (await begin())();
   });
 
-  it('neither delays a retry of a webhook nor keeps one from being signed for now', async () => {
+  it('neither delays the retry of a webhook nor changes the time in its signature', async () => {
     const startedMs = rightNow();
     receiver.behave((_hit, response) => void response.writeHead(500).end());
     const { id } = await propose({});
@@ -119,7 +119,7 @@ describe.each([
     }
   });
 
-  it('takes no token away: neither one from before, nor one that was issued meanwhile', async () => {
+  it('invalidates no token, neither earlier ones nor those issued meanwhile', async () => {
     shiftWallClock(shiftMs);
     const meanwhile = await service.createCustomer();
     const read = async (by: TestCustomer) => (await by.call('GET', '/v2/profiles')).status;

@@ -13,7 +13,7 @@ import { assets, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { databaseBefore } from '../support/migrations.ts';
 import { deriveAddress } from '../support/networks.ts';
 
-it('deposits that arrived before are known by the key that they would have now', async () => {
+it('deposits from before the migration have the key that they would have now', async () => {
   const { test, connection, migrate } = await databaseBefore('arrival_keys');
   const request = '{"amount_units":"1","asset":"USDC","sent_to":"0xAb"}';
   const keys = [
@@ -40,12 +40,12 @@ it('deposits that arrived before are known by the key that they would have now',
   await test.drop();
 });
 
-describe('deposits that arrived while they were known by a text', () => {
+describe('deposits that were identified by a text', () => {
   const NOBODY = '00000000-0000-0000-0000-000000000000';
   const ADDRESS = deriveAddress('ETHEREUM', 'a deposit from before');
   const HASH = `0x${'ab'.repeat(32)}`;
 
-  /** As the release before wrote it. */
+  /** As the previous release wrote it. */
   const insertKey = (to: Queryable, rail: string, refId: string, id: string, request: object) =>
     to.query(
       `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request) values ($1, $2, $3, $4, $5)`,
@@ -57,7 +57,7 @@ describe('deposits that arrived while they were known by a text', () => {
     sent_to: sentTo,
   });
 
-  it('have typed identities, and what became of them', async () => {
+  it('get typed identities, and keep their outcome', async () => {
     const { test, connection, migrate } = await databaseBefore('deposit_identities');
     const cash = 'bitcoincash:qqcjnydj3vdspwh8ydfmpk4lnrtg4ny4cvgn8hh03e';
     const kept = newId();
@@ -73,7 +73,7 @@ describe('deposits that arrived while they were known by a text', () => {
         requestOf('bc1q', 'BTC'),
         { account: 'bc1q', transaction: 'cd', output_number: 1n },
       ],
-      // Credited twice by the release before: the first one stands for the output.
+      // Credited twice by the previous release: the first one represents the output.
       ['BITCOIN', 'cd:01', requestOf('bc1q', 'BTC'), undefined],
       [
         'BITCOIN',
@@ -138,7 +138,7 @@ describe('deposits that arrived while they were known by a text', () => {
     await test.drop();
   });
 
-  it('are found again by what a rail reports now, and not credited a second time', async () => {
+  it('are matched with what a rail reports now, and not credited again', async () => {
     const { test, connection, migrate } = await databaseBefore('deposit_identities');
     const deposits: ArrivedDeposit[] = [
       onChain(ADDRESS, { txHash: HASH, output: null }),
@@ -202,7 +202,7 @@ it('contradictions that were recorded before are kept', async () => {
   await test.drop();
 });
 
-it('withdrawals that were pending before there were workers are brought out, too', async () => {
+it('withdrawals that were pending before there were workers are paid as well', async () => {
   const { test, connection, migrate } = await databaseBefore('rails');
   const account = newId();
   await connection.query(

@@ -13,7 +13,7 @@ import { byBank, createWays, onChain } from '../support/deposits.ts';
 import { auditLines, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
-/** Only what the configuration knows is credited: an asset on a rail, with a fee of its own. */
+/** Only configured assets are credited: an asset on a rail, with its own fee. */
 let world: World;
 let node: Node;
 let ways: ReturnType<typeof createWays>;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 describe('a deposit of an asset that its rail does not carry', () => {
-  it('over a bank pays no fee of another currency: it is kept in suspense', async () => {
+  it('over a bank is kept in suspense, and pays no fee of another currency', async () => {
     const profile = await world.createProfile();
     const memoId = await ways.memoOf(profile, 'WIRE');
     const charging = world.createNode({ fees: { deposits: { fiat: { wire: '10' } } } });
@@ -89,7 +89,7 @@ describe('a second currency', () => {
     return body;
   }
 
-  it('pays its own fee where one is configured for it', async () => {
+  it('pays its own fee if one is configured', async () => {
     const { transfer } = await arrive({ fiat: { wire: { USD: '10', EUR: '9.5' } } }, 'WIRE');
     expect(transfer).toMatchObject({
       type: 'WIRE_DEPOSIT',
@@ -100,7 +100,7 @@ describe('a second currency', () => {
     });
   });
 
-  it('may come in for nothing', async () => {
+  it('may be free of charge', async () => {
     const { transfer } = await arrive({ fiat: { cubix: { EUR: '0' } } }, 'CUBIX');
     expect(transfer).toMatchObject({ asset: 'EUR', fee: '0', total: '50' });
   });
@@ -126,7 +126,7 @@ describe('a deposit of an asset that the service does not know', () => {
     return { profile, deposit, answer, suspense: answer.body.suspense_deposit! };
   }
 
-  it('is kept, with its units and without an amount, and posted nowhere', async () => {
+  it('is recorded with its units and without an amount, and not posted', async () => {
     const { deposit, answer, suspense } = await arrived();
     expect(suspense).toEqual({
       id: suspense.id,
@@ -143,7 +143,7 @@ describe('a deposit of an asset that the service does not know', () => {
     expect(entries).toEqual([]);
   });
 
-  it('told by a notice is taken once, and does not come again', async () => {
+  it('reported by a notice is recorded once, and the notice is not delivered again', async () => {
     const deposit = onChain(await ways.addressOf(await world.createProfile(), 'ETHEREUM'), { asset: 'DOGE' });
     const notice: Notice = { id: newId(), about: 'deposit', deposit };
     await world.journal.plan([{ dueAtNs: world.now(), notice }]);
@@ -153,7 +153,7 @@ describe('a deposit of an asset that the service does not know', () => {
     expect(await world.database.query('select 1 from sandbox_notices')).toEqual([]);
   });
 
-  it('is not credited while it is not known, and from the clearing account once it is', async () => {
+  it('is not credited while the asset is unknown, and from the clearing account once it is known', async () => {
     const { profile, suspense } = await arrived({ asset: 'DOGE' });
     const seen = (await findSuspense(world.database, suspense.id))!;
     const tables = { ...world.creation, suspenseDeposits, arrivals };
@@ -183,7 +183,7 @@ describe('a deposit of an asset that the service does not know', () => {
   });
 });
 
-it('more of a known asset than the ledger can hold is kept, and posted nowhere', async () => {
+it('more of a known asset than the ledger can hold is recorded, and not posted', async () => {
   const address = await ways.addressOf(await world.createProfile(), 'ETHEREUM');
   const { body } = await node.arrivals.arrive(onChain(address, { amountUnits: 10n ** 40n }));
   expect(body.suspense_deposit).toMatchObject({

@@ -6,7 +6,7 @@ import { byBank, createWays, newTxHash, onChain } from '../support/deposits.ts';
 import { problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
-/** What tells one deposit from another: one that arrived is credited once, and two that arrived are credited both. */
+/** The identity of a deposit: one deposit is credited once, and two deposits are both credited. */
 let world: World;
 let node: Node;
 let ways: ReturnType<typeof createWays>;
@@ -57,7 +57,7 @@ describe('an output', () => {
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0', held: '0' });
   });
 
-  it('with such a number in a notice is kept at its source, and the next one is taken', async () => {
+  it('with such a number in a notice stays with the rail, and the next notice is processed', async () => {
     const { profile, deposit } = await onBitcoin();
     for (const output of [-1, 0]) {
       const notice: Notice = { id: newId(), about: 'deposit', deposit: { ...deposit, output } };
@@ -82,7 +82,7 @@ describe('an output', () => {
     expect(body.transfer!.crypto_tx_index).toBe(String(output));
   });
 
-  it('is the same one when another address is named for it: a conflict, and nothing is credited', async () => {
+  it('that is reported again with another address is a conflict, and nothing is credited', async () => {
     const { profile, deposit } = await onBitcoin();
     await node.arrivals.arrive(deposit);
     const { deposit: other, profile: another } = await onBitcoin();
@@ -93,7 +93,7 @@ describe('an output', () => {
     expect(await world.balanceOf(another, 'BTC')).toEqual({ available: '0', held: '0' });
   });
 
-  it('of the same number in a transaction of the same name on another network is another one', async () => {
+  it('with the same number and transaction id on another network is another deposit', async () => {
     const profile = await world.createProfile();
     const txHash = newTxHash();
     for (const rail of ['ETHEREUM', 'BASE'] as const) {
@@ -133,9 +133,9 @@ describe('what one transaction pays to one address', () => {
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
   });
 
-  it('is not credited twice when two nodes report it in two ways at once', async () => {
+  it('is not credited twice when two nodes report it in two forms at once', async () => {
     const { profile, deposit } = await onEthereum();
-    // So that there is a balance, and the second waits for it.
+    // Creates the balance, so that the second node waits for its lock.
     await node.arrivals.arrive({ ...deposit, txHash: newTxHash() });
     const databases = [world.connect(), world.connect()] as const;
     const crediting = stopAtCommit(patient(databases[0]));
@@ -171,7 +171,7 @@ describe('a bank’s reference', () => {
     expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '200', held: '0' });
   });
 
-  it('used on two rails is two deposits, also of nobody’s', async () => {
+  it('used on two rails is two deposits, also when neither has an owner', async () => {
     const deposit = byBank('NOBODY');
     const first = await node.arrivals.arrive(deposit);
     const second = await node.arrivals.arrive({ ...deposit, rail: 'cubix' });
@@ -221,7 +221,7 @@ describe('a bank’s reference', () => {
     expect(problem.meta.errors).toMatchObject([{ pointer }]);
   });
 
-  it('from before accounts were recorded stands for every account: it is never credited again', async () => {
+  it('from before accounts were recorded matches every account: it is never credited again', async () => {
     const { profile, deposit } = await overWire();
     const first = await node.arrivals.arrive(deposit);
     await world.database.query('update arrivals set account = null where transaction = $1', [
@@ -268,7 +268,7 @@ describe('one deposit on two nodes at once', () => {
   });
 });
 
-/** The same deposit, as another scanner or another page of the statement might write it. */
+/** The same deposit in the notation of another scanner or another page of the statement. */
 function respelled(deposit: ArrivedDeposit, turn: number): ArrivedDeposit {
   if (!('txHash' in deposit)) {
     const { account, reference, memoId } = deposit;
@@ -287,7 +287,7 @@ function respelled(deposit: ArrivedDeposit, turn: number): ArrivedDeposit {
     : deposit;
 }
 
-it('hundreds of deposits, each reported six times in three spellings on three nodes at once, arrive once', async () => {
+it('hundreds of deposits, each reported six times in three notations on three nodes at once, are credited once', async () => {
   const profile = await world.createProfile();
   const [bitcoin, ethereum] = [
     await ways.addressOf(profile, 'BITCOIN'),
@@ -298,7 +298,7 @@ it('hundreds of deposits, each reported six times in three spellings on three no
     const txHash = newTxHash();
     const reference = newId();
     return [
-      // Two outputs, two assets and two banks, of which only the identity tells that they are two.
+      // Two outputs, two assets and two banks: only the identity shows that they are two.
       ...[0, 1].map((output) =>
         onChain(bitcoin, { rail: 'BITCOIN', asset: 'BTC', txHash: txHash.slice(2), output, amountUnits: 1n }),
       ),
@@ -315,7 +315,7 @@ it('hundreds of deposits, each reported six times in three spellings on three no
   const reports = Array.from({ length: 6 }, (_, turn) =>
     deposits.map((deposit) => respelled(deposit, turn)),
   ).flat();
-  // The order of a linear congruence: each node has a part of every deposit's reports, and none the order of another.
+  // Shuffled by a linear congruence: each node has a part of every deposit's reports, each in another order.
   const shuffled = reports.map((_, index) => reports[(index * 1_009) % reports.length]!);
   const answers = await Promise.all(
     shuffled.map((report, index) => nodes[index % 3]!.arrivals.arrive(report)),
@@ -360,7 +360,7 @@ describe('the database', () => {
     await expect(insert({ ...row, transaction: newId() })).rejects.toMatchObject({ code: '23514' });
   });
 
-  it('says for every deposit what became of it', async () => {
+  it('has an outcome for every deposit', async () => {
     const rows = await world.database.query(
       `select from arrivals a
        left join transfers t on t.id = a.transfer_id left join suspense_deposits s on s.id = a.suspense_deposit_id

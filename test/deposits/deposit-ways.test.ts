@@ -54,7 +54,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
     alice.call('POST', path, { profile_id: profile, ...own, ...changes });
   const refused = (changes: object): Promise<Answer> => expectNothingWritten(service, () => create(changes));
 
-  it('is made once for one ref_id, and listed', async () => {
+  it('is created once per ref_id, and listed', async () => {
     const body = { ref_id: `once ${field}`, metadata: { a: '1' } };
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(body)));
     const [first] = answers;
@@ -69,7 +69,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
     expect(page.body.items).toHaveLength(1);
   });
 
-  it('is for an active profile of the caller, and an end user of theirs', async () => {
+  it('is for an active profile of the caller and one of the caller's end users', async () => {
     expectProblem(await refused({ profile_id: newId() }), 404, 'not-found');
     expectProblem(await refused({ profile_id: await service.createProfile(bob) }), 404, 'not-found');
     const disabled = await service.createProfile(alice);
@@ -86,7 +86,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
     expectInvalid(await third.call('POST', path, theirs), '/identity_id', '/account_id');
   });
 
-  it('knows its fields', async () => {
+  it('validates its fields', async () => {
     expectInvalid(await refused({ [field]: 'TRON' }), `/${field}`);
     expectInvalid(await refused({ [field]: undefined }), `/${field}`);
     expectInvalid(await refused({ asset: 'BTC' }), '/asset');
@@ -98,7 +98,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
     (changes) => refused(changes),
   );
 
-  it('refuses what is not a request to it', async () => {
+  it('refuses malformed requests', async () => {
     const weak = await service.createCustomer({ scopes: ['transfer:read_transfer'] });
     expectProblem(await weak.call('POST', path, { profile_id: profile, ...own }), 403, 'insufficient-scope');
     expectProblem(await weak.call('GET', path), 403, 'insufficient-scope');
@@ -107,7 +107,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
 });
 
 describe('deposits', () => {
-  it.each(NETWORKS.cryptoNetworks)('arrive at an own, valid address on %s', async (network) => {
+  it.each(NETWORKS.cryptoNetworks)('arrive at a valid address of their own on %s', async (network) => {
     const asset = {
       BITCOIN: 'BTC',
       BITCOIN_CASH: 'BCH',
@@ -138,7 +138,7 @@ describe('deposits', () => {
     expect(read.body).toEqual(answer.transfer);
   });
 
-  it('arrive by bank with the memo_id, and once for one reference', async () => {
+  it('arrive by bank with the memo_id, and once per reference', async () => {
     const own = await service.createProfile(alice);
     const way = await alice.call('POST', '/v2/transfer/fiat-deposit-instructions', {
       profile_id: own,
@@ -169,7 +169,7 @@ describe('deposits', () => {
     expectProblem(await alice.call('POST', '/v2/sandbox/crypto-deposits', body), 404, 'not-found');
   });
 
-  it('of one customer are not shown to another one who names the same output', async () => {
+  it('of one customer are not shown to another customer who names the same output', async () => {
     const theirs = await bob.call('POST', '/v2/transfer/deposit-addresses', {
       profile_id: await service.createProfile(bob),
       crypto_network: 'BITCOIN',
@@ -185,7 +185,7 @@ describe('deposits', () => {
     expect(expectProblem(again, 409, 'already-exists').existing).toEqual(body);
   });
 
-  it('have one number for one output, written in one way', async () => {
+  it('have one canonical number per output', async () => {
     const own = await service.createProfile(alice);
     const way = await alice.call('POST', '/v2/transfer/deposit-addresses', {
       profile_id: own,
@@ -206,7 +206,7 @@ describe('deposits', () => {
     expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '2', held: '0' });
   });
 
-  it('on a network without numbered outputs are told apart by address, or by a number', async () => {
+  it('on a network without numbered outputs are distinguished by address, or by a number', async () => {
     const own = await service.createProfile(alice);
     const way = await alice.call('POST', '/v2/transfer/deposit-addresses', {
       profile_id: own,
@@ -232,7 +232,7 @@ describe('deposits', () => {
     expect(await balanceOf(service, own, 'ETH')).toEqual({ available: '2', held: '0' });
   });
 
-  it('under one reference at two accounts of the operator are two', async () => {
+  it('with the same reference at two accounts of the operator are two deposits', async () => {
     const own = await service.createProfile(alice);
     const way = await alice.call('POST', '/v2/transfer/fiat-deposit-instructions', {
       profile_id: own,
@@ -249,7 +249,7 @@ describe('deposits', () => {
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '30', held: '0' });
   });
 
-  it('that are nobody’s are kept, listed for operators, and credited by one once', async () => {
+  it('without an owner are kept, listed for operators, and credited once by an operator', async () => {
     const body = { fiat_network: 'WIRE', memo_id: 'who knows', amount: '99', reference: newId() };
     const kept = await alice.call('POST', '/v2/sandbox/fiat-deposits', body);
     const { suspense_deposit: suspense } = kept.body;
@@ -271,7 +271,7 @@ describe('deposits', () => {
     expectProblem(await weak.call('GET', '/v2/operator/suspense-deposits'), 403, 'insufficient-scope');
   });
 
-  it('are simulated with what makes sense', async () => {
+  it('are simulated only with valid fields', async () => {
     const base = { crypto_network: 'BITCOIN', address: 'x', asset: 'BTC', amount: '1' };
     const send = (changes: object) =>
       expectNothingWritten(service, () =>

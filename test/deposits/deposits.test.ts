@@ -25,7 +25,7 @@ describe('a deposit that arrives', () => {
   it('at an address is credited to its profile, with the metadata of the address', async () => {
     const profile = await world.createProfile();
     const address = await ways.addressOf(profile, 'ETHEREUM');
-    // Explorers write EVM addresses in lower case.
+    // Block explorers write EVM addresses in lower case.
     const arrived = onChain(address.toLowerCase());
     const { body } = await node.arrivals.arrive(arrived);
     expect(body.transfer).toMatchObject({
@@ -54,7 +54,7 @@ describe('a deposit that arrives', () => {
   ] as const)('over %s is credited by its memo as %s %s', async (network, rail, type) => {
     const profile = await world.createProfile();
     const memoId = await ways.memoOf(profile, network);
-    // People write the memo as they like.
+    // Senders vary the notation of the memo.
     const written = `${memoId.slice(0, 4).toLowerCase()}-${memoId.slice(4, 8)} ${memoId.slice(8)}`;
     const arrived = byBank(written, { rail, amountUnits: 12_345n });
     const { body } = await node.arrivals.arrive(arrived);
@@ -65,7 +65,7 @@ describe('a deposit that arrives', () => {
     });
   });
 
-  it('pays a fee where one is configured: the total is the amount less the fee', async () => {
+  it('pays a fee if one is configured: the total is the amount less the fee', async () => {
     const profile = await world.createProfile();
     const memoId = await ways.memoOf(profile, 'WIRE');
     const charging = world.createNode({ fees: { deposits: { fiat: { wire: '5' } } } });
@@ -150,7 +150,7 @@ describe('the same output or reference', () => {
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '1', held: '0' });
   });
 
-  it('told by the rail itself is credited once, also when the notice comes again after a crash', async () => {
+  it('reported by the rail itself is credited once, also when the notice is delivered again after a crash', async () => {
     const profile = await world.createProfile();
     const deposit = onChain(await ways.addressOf(profile, 'ETHEREUM'));
     const notice = (): Notice => ({ id: newId(), about: 'deposit', deposit });
@@ -164,7 +164,7 @@ describe('the same output or reference', () => {
   });
 
   it.each(['before', 'after'] as const)(
-    'told to a node that dies %s its commit is told to another one again, and credited once',
+    'reported to a node that dies %s its commit is reported to another node again, and credited once',
     async (side) => {
       const profile = await world.createProfile();
       const deposit = onChain(await ways.addressOf(profile, 'ETHEREUM'));
@@ -184,8 +184,8 @@ describe('the same output or reference', () => {
   );
 });
 
-describe('what rails say', () => {
-  it('and cannot be taken down rests, however much of it there is, and does not keep the others', async () => {
+describe('notices of rails', () => {
+  it('that cannot be processed are deferred, however many there are, and do not delay the others', async () => {
     const profile = await world.createProfile();
     const arrived = onChain(await ways.addressOf(profile, 'ETHEREUM'));
     const plan = (deposit: ArrivedDeposit) =>
@@ -206,7 +206,7 @@ describe('what rails say', () => {
   });
 });
 
-describe('a deposit that is nobody’s', () => {
+describe('a deposit without an owner', () => {
   it.each([
     ['an address', () => onChain(deriveAddress('ETHEREUM', newId()))],
     ['a memo', () => byBank('NOBODY')],
@@ -230,7 +230,7 @@ describe('a deposit that is nobody’s', () => {
     expect(await world.balanceOf(profile, 'ETH')).toEqual({ available: '0', held: '0' });
   });
 
-  it('is credited by one of two operators who do so on two nodes at once, and the other is told so', async () => {
+  it('is credited by one of two operators who act on two nodes at once, and the other one gets a conflict', async () => {
     const { body } = await node.arrivals.arrive(onChain(deriveAddress('ETHEREUM', newId())));
     const seen = (await findSuspense(world.database, body.suspense_deposit!.id))!;
     const one = await world.createProfile({ ETH: '5' });

@@ -83,7 +83,7 @@ async function usedBy(id: string): Promise<string | null> {
 }
 
 describe('a guaranteed fee', () => {
-  it('repeats what it is for, with its id, the fee and when it expires', async () => {
+  it('repeats the request, with its id, the fee and its expiry', async () => {
     const before = BigInt(Date.now()) * 1_000_000n;
     const answer = await quote({ amount: '0.50' });
     expect(answer.status).toBe(200);
@@ -101,7 +101,7 @@ describe('a guaranteed fee', () => {
     expect(minutes).toBeLessThan(15.1 + tookMinutes);
   });
 
-  it('can be asked for with a total', async () => {
+  it('can be requested with a total', async () => {
     const answer = await quote({ amount: undefined, total: '1' });
     expect(answer.body).toMatchObject({ amount: '0.9999', fee: '0.0001', total: '1' });
   });
@@ -111,7 +111,7 @@ describe('a guaranteed fee', () => {
     for (const value of NOT_TEXT) expectInvalid(await refusedQuote({ [field]: value }), `/${field}`);
   });
 
-  it('takes exactly one of amount and total, and a total above the fee', async () => {
+  it('requires exactly one of amount and total, and a total above the fee', async () => {
     expectInvalid(await refusedQuote({ total: '1' }), '/amount', '/total');
     expectInvalid(await refusedQuote({ amount: undefined }), '/amount', '/total');
     expectInvalid(await refusedQuote({ amount: undefined, total: '0.0001' }), '/total');
@@ -123,7 +123,7 @@ describe('a guaranteed fee', () => {
     expect(await countFees()).toBe(before);
   });
 
-  it('is given only for a destination that could be paid', async () => {
+  it('is given only for a valid destination', async () => {
     expectInvalid(await refusedQuote({ destination_address: 'alice' }), '/destination_address');
     expectInvalid(await refusedQuote({ asset: 'DOGE' }), '/asset');
     expectInvalid(
@@ -135,13 +135,13 @@ describe('a guaranteed fee', () => {
     expectInvalid(await refusedQuote({ ref_id: 'x' }), '/ref_id');
   });
 
-  it('is not given to whoever may not ask', async () => {
+  it('needs its scope', async () => {
     await expectCommonRefusals(service, PATH, 'fee:write_crypto_withdrawal_fee', base);
   });
 });
 
 describe('a withdrawal with a guaranteed fee', () => {
-  it('costs that fee, whatever the schedule says by then', async () => {
+  it('costs that fee, whatever the current schedule says', async () => {
     const own = await service.createProfile(alice, { BTC: '1' });
     const { id } = (await quote()).body;
     await service.database.query('update guaranteed_fees set fee_units = 7 where id = $1', [id]);
@@ -151,7 +151,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect(await usedBy(id)).toBe(answer.body.id);
   });
 
-  it('may send less than was quoted, and what a total leaves', async () => {
+  it('may send less than was quoted, also with a total', async () => {
     const first = (await quote()).body.id;
     expect((await withdraw({ fee_id: first, amount: '0.1' })).status).toBe(200);
     const second = (await quote()).body.id;
@@ -183,7 +183,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect((await withdraw({ ...written, profile_id: own })).status).toBe(200);
   });
 
-  it('does not know an unknown fee, or that of another customer', async () => {
+  it('answers 404 for an unknown fee and for that of another customer', async () => {
     const foreign = (await bob.call('POST', PATH, base)).body.id;
     for (const id of [newId(), foreign]) {
       expect(expectProblem(await refused({ fee_id: id }), 404, 'not-found')).toEqual({ resource: 'fee', id });
@@ -191,7 +191,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect(await usedBy(foreign)).toBeNull();
   });
 
-  it('comes too late once the fee has expired', async () => {
+  it('is refused once the fee has expired', async () => {
     const { id } = (await quote()).body;
     await service.database.query('update guaranteed_fees set expires_at_ns = 1000000000 where id = $1', [id]);
     const meta = expectProblem(await refused({ fee_id: id, ref_id: 'late' }), 403, 'fee-expired');
@@ -199,7 +199,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect((await withdraw({ ref_id: 'late' })).status).toBe(200);
   });
 
-  it('uses the fee up, once, however many try at once', async () => {
+  it('uses the fee once, however many requests try at once', async () => {
     const { id } = (await quote()).body;
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => withdraw({ fee_id: id, amount: '0.1' })),
@@ -210,7 +210,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect(await usedBy(id)).toBe(done[0]!.body.id);
   });
 
-  it('leaves the fee to be used again when it is refused', async () => {
+  it('does not use up the fee when it is refused', async () => {
     const poor = await service.createProfile(alice);
     const { id } = (await quote()).body;
     expectProblem(await refused({ fee_id: id, profile_id: poor }), 403, 'insufficient-funds');
@@ -218,7 +218,7 @@ describe('a withdrawal with a guaranteed fee', () => {
     expect((await withdraw({ fee_id: id })).status).toBe(200);
   });
 
-  it('can be repeated after the fee was used and has expired', async () => {
+  it('can be retried after the fee was used and has expired', async () => {
     const { id } = (await quote()).body;
     const first = await withdraw({ fee_id: id, ref_id: 'again' });
     await service.database.query('update guaranteed_fees set expires_at_ns = 1 where id = $1', [id]);
@@ -229,7 +229,7 @@ describe('a withdrawal with a guaranteed fee', () => {
   });
 });
 
-it('two nodes never let a fee be used twice', async () => {
+it('two nodes never use a fee twice', async () => {
   const config = readConfig({});
   const tables = {
     assets: config.assets,
@@ -268,7 +268,7 @@ describe('the configuration', () => {
     return { ...env, FERRY_CONFIG: path };
   };
 
-  it('sets fees of deposits and the bound for rent', () => {
+  it('sets fees of deposits and the limit for rent', () => {
     const fees = { deposits: { fiat: { wire: '5' }, crypto: { BTC: { BITCOIN: '0.0001' } } } };
     const config = readConfig(configOf({ fees, rent_lamports_per_day_max: '7' }));
     expect(config.rentLamportsPerDayMax).toBe(7n);
@@ -280,7 +280,7 @@ describe('the configuration', () => {
     expect(() => readConfig(configOf({ fees: { deposits: { wire: '5' } } }))).toThrow('fees.deposits.wire');
   });
 
-  it('changes the fees that it names and keeps the others; an asset without a price has no notional value', async () => {
+  it('changes the named fees and keeps the others; an asset without a price has no notional value', async () => {
     const fees = { fiat: { cubix: '1.5' }, crypto: { BTC: { BITCOIN: '0' } } };
     const other = await startTestService(configOf({ fees, prices: { ETH: '2000' } }));
     const carol = await other.createCustomer();
@@ -301,7 +301,7 @@ describe('the configuration', () => {
     await other.stop();
   });
 
-  it('refuses to send where nobody has set a fee', async () => {
+  it('refuses a withdrawal for which no fee is configured', async () => {
     const assets = [
       { code: 'USD', decimals: 2, kind: 'FIAT', networks: {} },
       { code: 'NEW', decimals: 8, kind: 'CRYPTO', networks: { BITCOIN: 'native' } },

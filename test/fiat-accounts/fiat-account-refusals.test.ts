@@ -36,7 +36,7 @@ afterAll(() => service.stop());
 const create = (body: unknown, customer = alice): Promise<Answer> =>
   customer.call('POST', FIAT_ACCOUNTS, body);
 
-describe('what is refused with a 400, and leaves nothing behind', () => {
+describe('refused with a 400, and nothing is written', () => {
   let before: Record<string, bigint>;
   beforeEach(async () => {
     before = await service.countRows();
@@ -65,7 +65,7 @@ describe('what is refused with a 400, and leaves nothing behind', () => {
     expectInvalid(await create(changed(pointer, undefined)), pointer);
   });
 
-  it('names all that is missing at once', async () => {
+  it('all missing fields are reported at once', async () => {
     expectInvalid(await create({}), '/fiat_account_owner', '/fiat_network_instructions');
   });
 
@@ -217,18 +217,18 @@ describe('what is refused with a 400, and leaves nothing behind', () => {
     }
   });
 
-  it('bodies that are no JSON object', async () => {
+  it('bodies that are not a JSON object', async () => {
     for (const body of ['', '{', '[]', 'null', '"text"', '7']) {
       const answer = await alice.call('POST', FIAT_ACCOUNTS, body, { 'content-type': 'application/json' });
       expectProblem(answer, 400, 'invalid-request');
     }
   });
 
-  it('a query parameter, which the operation does not know', async () => {
+  it('an unknown query parameter', async () => {
     expectInvalid(await alice.call('POST', `${FIAT_ACCOUNTS}?dry_run=true`, request), '/query/dry_run');
   });
 
-  it('a third-party integration that does not say for whom', async () => {
+  it('a third-party integration that does not name the end user', async () => {
     expectInvalid(await create(request, platform), '/identity_id', '/account_id');
     const identity_id = await createIdentity(service, platform);
     before = await service.countRows();
@@ -245,7 +245,7 @@ describe('what is refused with a 400, and leaves nothing behind', () => {
   });
 });
 
-describe('other refusals, which leave nothing behind either', () => {
+describe('other refusals, which write nothing either', () => {
   async function expectRefusal(answer: () => Promise<Answer>, status: number, slug: string): Promise<any> {
     const before = await service.countRows();
     const meta = expectProblem(await answer(), status, slug);
@@ -261,7 +261,7 @@ describe('other refusals, which leave nothing behind either', () => {
     }
   });
 
-  it('403 when the token lacks the scope, before the body is looked at', async () => {
+  it('403 when the token lacks the scope, before the body is validated', async () => {
     const reader = await service.createCustomer({ scopes: ['transfer:read_fiat_account'] });
     const meta = await expectRefusal(() => create({ nonsense: 1 }, reader), 403, 'insufficient-scope');
     expect(meta).toEqual({
@@ -289,7 +289,7 @@ describe('other refusals, which leave nothing behind either', () => {
     }
   });
 
-  it('405 for a method that the path does not know', async () => {
+  it('405 for another method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
       const answer = () => alice.call(method, FIAT_ACCOUNTS, request);
       await expectRefusal(answer, 405, 'method-not-allowed');

@@ -39,7 +39,7 @@ afterAll(() => service.stop());
 const create = (body: unknown, customer = alice): Promise<Answer> =>
   customer.call('POST', FIAT_ACCOUNTS, body);
 
-describe('what is accepted', () => {
+describe('an accepted account', () => {
   it('answers with the account, PENDING, with everything at the top level and the number masked', async () => {
     const identity_id = await createIdentity(service, alice);
     const account_id = await createAccount(service, alice, identity_id);
@@ -61,7 +61,7 @@ describe('what is accepted', () => {
     });
   });
 
-  it('leaves out what was not given', async () => {
+  it('omits fields that were not given', async () => {
     const { body } = await create(request);
     expect(Object.keys(body).sort()).toEqual([
       'created_at',
@@ -73,7 +73,7 @@ describe('what is accepted', () => {
     ]);
   });
 
-  it('keeps the whole number for payments, and announces the account', async () => {
+  it('stores the whole number for payments, and appends an event', async () => {
     const { body } = await create(request);
     const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [body.id]);
     expect(row).toMatchObject({ customer_id: alice.id, kind: 'wire', fiat_network_instructions: { wire } });
@@ -81,7 +81,7 @@ describe('what is accepted', () => {
     expect(first).toEqual({ customer_id: alice.id, type: 'fiat_account.pending', resource: body });
   });
 
-  it.each(Object.entries(kinds))('takes an account of the kind %s', async (kind, instructions) => {
+  it.each(Object.entries(kinds))('accepts an account of the kind %s', async (kind, instructions) => {
     const answer = await create(changed('/fiat_network_instructions', { [kind]: instructions }));
     expect(answer.status).toBe(200);
     const out = answer.body.fiat_network_instructions;
@@ -89,12 +89,12 @@ describe('what is accepted', () => {
     expect(Object.keys(out[kind])).toEqual(Object.keys(instructions));
   });
 
-  it('takes an institution as the owner', async () => {
+  it('accepts an institution as the owner', async () => {
     const answer = await create(changed('/fiat_account_owner', institution));
     expect(answer.body).toMatchObject({ status: 'PENDING', fiat_account_owner: institution });
   });
 
-  it('takes a wire with no more than what is required', async () => {
+  it('accepts a wire with only the required fields', async () => {
     const least = { country: 'US' };
     const routing = { ...aba, bank_address: least };
     const body = { account_number: '1', routing_details: routing, fiat_account_owner_address: least };
@@ -109,7 +109,7 @@ describe('what is accepted', () => {
     expect(answer.body.fiat_network_instructions.wire.routing_details).toEqual(routing);
   });
 
-  it('takes an intermediary bank', async () => {
+  it('accepts an intermediary bank', async () => {
     const answer = await create(
       changed('/fiat_network_instructions/wire/intermediary_routing_details', swift),
     );
@@ -124,7 +124,7 @@ describe('limits', () => {
   /** Characters are code points: each of these is two UTF-16 units. */
   const emoji = (count: number): string => '🙂'.repeat(count);
 
-  /** Field, the longest that fits, one more. */
+  /** The field, the longest text that is accepted, and one that is too long. */
   const texts: [string, (length: number) => string, number][] = [
     ['/fiat_account_owner/person_details/first_name', emoji, 140],
     ['/fiat_account_owner/person_details/last_name', emoji, 140],
@@ -139,14 +139,14 @@ describe('limits', () => {
     ['/metadata/note', emoji, 100],
   ];
 
-  it.each(texts)('%s may have so many characters and no more', async (pointer, text, max) => {
+  it.each(texts)('%s has a maximum length', async (pointer, text, max) => {
     expect((await create(changed(pointer, text(max)))).status).toBe(200);
     const before = await service.countRows();
     expectInvalid(await create(changed(pointer, text(max + 1))), pointer);
     expect(await service.countRows()).toEqual(before);
   });
 
-  it('bounds the name of an institution, and accounts on bank networks', async () => {
+  it('the name of an institution and accounts on bank networks have a maximum length', async () => {
     const named = (length: number) =>
       changed('/fiat_account_owner', { institution_details: { name: emoji(length) } });
     expect((await create(named(140))).status).toBe(200);
@@ -164,7 +164,7 @@ describe('limits', () => {
     }
   });
 
-  it('takes six pairs of metadata with keys and values of 100 code points, and not a seventh', async () => {
+  it('accepts six pairs of metadata with keys and values of 100 code points, and refuses a seventh', async () => {
     const full = { ...pairs(5), [emoji(100)]: emoji(100) };
     const answer = await create({ ...request, metadata: full });
     expect(answer.body.metadata).toEqual(full);
@@ -181,17 +181,17 @@ describe('limits', () => {
     expect(await service.countRows()).toEqual(before);
   });
 
-  it('takes empty metadata and an empty value', async () => {
+  it('accepts empty metadata and an empty value', async () => {
     expect((await create({ ...request, metadata: {} })).body.metadata).toEqual({});
     expect((await create({ ...request, metadata: { note: '' } })).body.metadata).toEqual({ note: '' });
   });
 });
 
 describe('replays', () => {
-  /** The owner's city is missing: an operator has to look, so the account stays PENDING. */
+  /** The owner's city is missing, so an operator has to review the account and it stays PENDING. */
   const waiting = changed('/fiat_network_instructions/wire/fiat_account_owner_address/city', undefined);
 
-  it('an equal request gets the same record, whatever the order of its keys', async () => {
+  it('an equal request gets the same record, in any order of its keys', async () => {
     const first = await create({ ...waiting, ref_id: 'again', metadata: { a: '1', b: '2' } });
     const before = await service.countRows();
     const replay = await create({
@@ -206,7 +206,7 @@ describe('replays', () => {
     expect(await service.countRows()).toEqual(before);
   });
 
-  it('shows the record as it is now: approved meanwhile, or deleted', async () => {
+  it('a replay shows the current record: approved meanwhile, or deleted', async () => {
     const first = await create({ ...request, ref_id: 'moves on' });
     const approved = await create({ ...request, ref_id: 'moves on' });
     expect(approved.body).toEqual({
@@ -219,7 +219,7 @@ describe('replays', () => {
     expect(deleted.body).toMatchObject({ id: first.body.id, deleted_at: expect.any(String) });
   });
 
-  it('without a ref_id each request makes an account', async () => {
+  it('without a ref_id each request creates an account', async () => {
     const [one, two] = [await create(request), await create(request)];
     expect(one.body.id).not.toBe(two.body.id);
   });
@@ -268,7 +268,7 @@ describe('replays', () => {
     });
   });
 
-  it('of 50 different requests with one ref_id at once, one wins and the others are told so', async () => {
+  it('of 50 different requests with one ref_id at once, one wins and the others get a conflict', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         create({ ...waiting, ref_id: 'race', metadata: { index: `${index}` } }),
@@ -283,7 +283,7 @@ describe('replays', () => {
   });
 });
 
-it('a third-party integration registers an account for the identity that owns it, or is a member', async () => {
+it('a third-party integration registers an account for an identity that is its owner or a member', async () => {
   const identity_id = await createIdentity(service, platform);
   const account_id = await createAccount(service, platform, identity_id);
   const owner = await create({ ...request, identity_id, account_id }, platform);

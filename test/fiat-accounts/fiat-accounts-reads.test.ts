@@ -23,7 +23,7 @@ import {
 let service: TestService;
 let alice: TestCustomer;
 let bob: TestCustomer;
-/** Everything that the service said in this file. */
+/** All answers of the service in this file. */
 const said: string[] = [];
 beforeAll(async () => {
   service = await startTestService();
@@ -51,7 +51,7 @@ describe('get and list', () => {
     expect(created.fiat_network_instructions.wire.account_number).toBe('****6789');
   });
 
-  it('masks what names the account in every kind', async () => {
+  it('masks the account number of every kind', async () => {
     for (const [kind, field] of [
       ['cubix', 'account_id'],
       ['bank_network_2', 'account_number'],
@@ -107,7 +107,7 @@ describe('get and list', () => {
     expect(seen).toEqual(made.reverse());
   });
 
-  it('refuses a query that it does not know', async () => {
+  it('refuses unknown query parameters', async () => {
     expectInvalid(await list('status=PENDING'), '/query/status');
     expectInvalid(await list('statuses=OPEN'), '/query/statuses/0');
     expectInvalid(await list('ids=x'), '/query/ids/0');
@@ -116,7 +116,7 @@ describe('get and list', () => {
     expectInvalid(await list('page_cursor=nonsense'), '/query/page_cursor');
   });
 
-  it("answers 404 for an unknown account or another customer's, and 400 for an id that is none", async () => {
+  it("answers 404 for an unknown account or another customer's, and 400 for a malformed id", async () => {
     const { id } = await create();
     for (const path of [`${FIAT_ACCOUNTS}/${id}`, `${FIAT_ACCOUNTS}/${newId()}`]) {
       for (const [method, body] of [['GET'], ['PUT', { metadata: {} }], ['DELETE']] as const) {
@@ -141,7 +141,7 @@ describe('get and list', () => {
 });
 
 describe('update', () => {
-  it('changes what is given, keeps the rest, and begins the review anew', async () => {
+  it('changes the given fields, keeps the rest, and restarts the review', async () => {
     const created = await create({ ...request, metadata: { a: '1' } });
     const renamed = { institution_details: { name: 'Analytical Engines Ltd' } };
     const answer = await alice.call('PUT', `${FIAT_ACCOUNTS}/${created.id}`, { fiat_account_owner: renamed });
@@ -164,7 +164,7 @@ describe('update', () => {
     ]);
   });
 
-  it('takes new instructions of the same kind, from a rejected account too', async () => {
+  it('accepts new instructions of the same kind, also for a rejected account', async () => {
     const { id } = await create(wrong);
     expect((await get(id)).body.status).toBe('REJECTED');
     const { fiat_network_instructions } = request;
@@ -176,7 +176,7 @@ describe('update', () => {
     expect((await get(id)).body.status).toBe('APPROVED');
   });
 
-  it('refuses nothing at all, another kind, a masked number, and what breaks a rule of creating', async () => {
+  it('refuses an empty change, another kind, a masked number, and what creating would refuse', async () => {
     const { id } = await create();
     const put = (body: unknown) => alice.call('PUT', `${FIAT_ACCOUNTS}/${id}`, body);
     const before = await service.countRows();
@@ -223,7 +223,7 @@ describe('update', () => {
 });
 
 describe('delete', () => {
-  it('answers with the account, which is then gone from everywhere', async () => {
+  it('answers with the account, which is not found afterwards', async () => {
     const created = await create();
     const answer = await alice.call('DELETE', `${FIAT_ACCOUNTS}/${created.id}`);
     expect(answer.status).toBe(200);
@@ -252,7 +252,7 @@ describe('delete', () => {
     });
   });
 
-  it('happens once when many ask at once', async () => {
+  it('happens once for many requests at once', async () => {
     const { id } = await create(waiting);
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => alice.call('DELETE', `${FIAT_ACCOUNTS}/${id}`)),
@@ -262,6 +262,6 @@ describe('delete', () => {
   });
 });
 
-it('no answer, problem or event of all these held a whole account number', async () => {
+it('no answer, problem or event in this file contains a whole account number', async () => {
   await expectNoWholeNumber(said, [service]);
 });

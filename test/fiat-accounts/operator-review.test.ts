@@ -26,7 +26,7 @@ let service: TestService;
 let production: TestService;
 let alice: TestCustomer;
 let bob: TestCustomer;
-/** Everything that the services said in this file. */
+/** All answers of the services in this file. */
 const said: string[] = [];
 beforeAll(async () => {
   [service, production] = await Promise.all([startTestService(), startTestService(PRODUCTION)]);
@@ -47,7 +47,7 @@ const idsOf = (answer: Answer): string[] => answer.body.items.map(({ id }: { id:
 const eventsOf = (id: string, from = service): Promise<WrittenEvent[]> => writtenEvents(from.database, id);
 
 describe('review', () => {
-  it('approves in the sandbox at once what passes the checks, and says so in an event', async () => {
+  it('approves accounts that pass the checks at once in the sandbox, with an event', async () => {
     const created = await create();
     expect(created.status).toBe('PENDING');
     const { body } = await get(created.id);
@@ -59,7 +59,7 @@ describe('review', () => {
     });
   });
 
-  it('rejects what is certainly wrong, with the reason in the event', async () => {
+  it('rejects invalid accounts, with the reason in the event', async () => {
     const { id, status } = await create(wrong);
     expect(status).toBe('PENDING');
     expect((await get(id)).body.status).toBe('REJECTED');
@@ -89,7 +89,7 @@ describe('review', () => {
     }
   });
 
-  it("the sandbox reviews one's own accounts only, with the scope for it, and takes no unknown field", async () => {
+  it("the sandbox reviews only the caller's accounts, needs the scope, and refuses unknown fields", async () => {
     const { id } = await create(waiting);
     const path = `/v2/sandbox/fiat-accounts/${id}/approve`;
     expectProblem(await bob.call('POST', path), 404, 'not-found');
@@ -100,7 +100,7 @@ describe('review', () => {
     expect((await get(id)).body.status).toBe('PENDING');
   });
 
-  it('of many reviews at once exactly one counts', async () => {
+  it('exactly one of many reviews at once succeeds', async () => {
     const { id } = await create(waiting);
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -122,7 +122,7 @@ describe('operators in production', () => {
   const review = (id: string, verb: string, body?: object): Promise<Answer> =>
     operator.call('POST', `${QUEUE}/${id}/${verb}`, body);
 
-  it('find what waits, whoever owns it, with what the checks found', async () => {
+  it('find the waiting accounts of all customers, with the findings of the checks', async () => {
     const passes = await create(request, customer);
     const asks = await create(waiting, customer);
     const fails = await create(wrong, customer);
@@ -150,7 +150,7 @@ describe('operators in production', () => {
     expect([...idsOf(first), ...idsOf(second)]).toEqual([passes.id, asks.id]);
   });
 
-  it('approve and reject, once, with a reason that the customer gets', async () => {
+  it('approve and reject once, with a reason that the customer sees', async () => {
     for (const [verb, status, body, reason] of [
       ['approve', 'APPROVED', undefined, 'Approved by an operator.'],
       ['approve', 'APPROVED', { reason: 'called the bank' }, 'called the bank'],
@@ -170,7 +170,7 @@ describe('operators in production', () => {
     }
   });
 
-  it('must say why they reject, and which state they looked at if they like', async () => {
+  it('must give a reason when they reject, and may name the state that they reviewed', async () => {
     const { id, updated_at } = await create(request, customer);
     expectProblem(await review(id, 'reject'), 400, 'invalid-request');
     expectInvalid(await review(id, 'reject', {}), '/reason');
@@ -183,7 +183,7 @@ describe('operators in production', () => {
     expect((await review(id, 'approve', { updated_at: now })).body.status).toBe('APPROVED');
   });
 
-  it('need the scope, and customers have none of it', async () => {
+  it('need the scope, which customers cannot have', async () => {
     const { id } = await create(request, customer);
     const plain = await production.createCustomer({ scopes: ['transfer:write_fiat_account'] });
     expectProblem(await plain.call('GET', QUEUE), 403, 'insufficient-scope');
@@ -192,7 +192,7 @@ describe('operators in production', () => {
     expectInvalid(await review('x', 'approve'), '/path/id');
   });
 
-  it('are the only ones who review there: the simulation endpoints do not exist', async () => {
+  it('are the only reviewers: the simulation endpoints do not exist', async () => {
     const metadata = await fetch(`${production.url}/.well-known/oauth-authorization-server`);
     const { scopes_supported: scopes } = (await metadata.json()) as { scopes_supported: string[] };
     expect(scopes).toContain('operator:review');
@@ -206,6 +206,6 @@ describe('operators in production', () => {
   });
 });
 
-it('no answer, problem or event of all these held a whole account number', async () => {
+it('no answer, problem or event in this file contains a whole account number', async () => {
   await expectNoWholeNumber(said, [service, production]);
 });

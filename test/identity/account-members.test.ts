@@ -62,7 +62,7 @@ const membersOf = async (accountId: string): Promise<any[]> =>
 
 const eventsOf = (memberId: string): Promise<WrittenEvent[]> => writtenEvents(service.database, memberId);
 
-/** The answer, after a look that nothing was written meanwhile. */
+/** The answer, after checking that nothing was written. */
 async function refused(request: () => Promise<Answer>): Promise<Answer> {
   const before = await service.countRows();
   const answer = await request();
@@ -70,7 +70,7 @@ async function refused(request: () => Promise<Answer>): Promise<Answer> {
   return answer;
 }
 
-/** Another node in the middle of its transaction: `request` runs into it, then it commits. */
+/** Another node is inside a transaction that blocks `request`; then it commits. */
 async function whileOtherNode(
   work: (tx: Transaction) => Promise<unknown>,
   request: () => Promise<Answer>,
@@ -116,7 +116,7 @@ describe('adding members', () => {
     }
   });
 
-  it('takes the owner of the account, and an identity on several accounts', async () => {
+  it('accepts the owner of the account, and an identity on several accounts', async () => {
     const { identity_id: owner } = (await alice.call('GET', `/v2/identity/accounts/${account}`)).body;
     for (const one of [account, await createAccount(alice)]) {
       account = one;
@@ -124,7 +124,7 @@ describe('adding members', () => {
     }
   });
 
-  it('takes every role, and all of them together', async () => {
+  it('accepts every role, and all of them together', async () => {
     const roles = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'];
     for (const role of roles) {
       expect((await add({ identity_id: await createIdentity(alice), roles: [role] })).status).toBe(200);
@@ -132,7 +132,7 @@ describe('adding members', () => {
     expect((await add({ identity_id: identity, roles })).body.members[0].roles).toEqual(roles);
   });
 
-  it('takes 100 members and refuses 101', async () => {
+  it('accepts 100 members and refuses 101', async () => {
     const identities = await Promise.all(Array.from({ length: 101 }, () => createIdentity(alice)));
     expectInvalid(await refused(() => add(...identities.map(advisor))), '/members');
     const answer = await add(...identities.slice(1).map(advisor));
@@ -152,7 +152,7 @@ describe('adding members again', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('adds those that are new beside those that exist', async () => {
+  it('adds the new members and returns the existing ones', async () => {
     const [existing] = (await add(advisor(identity))).body.members;
     const second = await createIdentity(alice);
     const answer = await add(advisor(second), advisor(identity));
@@ -161,7 +161,7 @@ describe('adding members again', () => {
     expect(await eventsOf(existing.id)).toHaveLength(1);
   });
 
-  it('refuses other roles, shows the member, and adds nobody', async () => {
+  it('refuses other roles, shows the existing member, and adds nobody', async () => {
     const [existing] = (await add(advisor(identity))).body.members;
     const second = await createIdentity(alice);
     for (const roles of [['AUTHORIZED_USER'], ['FINANCIAL_ADVISOR', 'AUTHORIZED_USER']]) {
@@ -201,8 +201,8 @@ describe('adding members again', () => {
   });
 });
 
-describe('what a request must be', () => {
-  // What is changed in a good request; undefined takes the field away.
+describe('validation', () => {
+  // Changes to a valid request; undefined removes the field.
   const cases: [string, object, string[]][] = [
     ['without account_id', { account_id: undefined }, ['/account_id']],
     ['without members', { members: undefined }, ['/members']],
@@ -238,13 +238,16 @@ describe('what a request must be', () => {
     ['with an id', { id: newId() }, 'id'],
     ['with an unknown field', { role: 'AUTHORIZED_USER' }, 'role'],
   ];
-  it.each(memberCases)('refuses a member %s, and the good one beside it', async (_title, change, field) => {
-    const second = await createIdentity(alice);
-    const answer = await refused(() => add(advisor(second), { ...advisor(identity), ...change }));
-    expectInvalid(answer, `/members/1/${field}`);
-  });
+  it.each(memberCases)(
+    'refuses a member %s, together with the valid one beside it',
+    async (_title, change, field) => {
+      const second = await createIdentity(alice);
+      const answer = await refused(() => add(advisor(second), { ...advisor(identity), ...change }));
+      expectInvalid(answer, `/members/1/${field}`);
+    },
+  );
 
-  it('names everything that is wrong at once', async () => {
+  it('reports all errors at once', async () => {
     const answer = await refused(() => add({ identity_id: 'x', roles: [] }, { id: newId() }));
     expectInvalid(
       answer,
@@ -256,7 +259,7 @@ describe('what a request must be', () => {
     );
   });
 
-  it('refuses what is not a JSON object, and an unknown query parameter', async () => {
+  it('refuses a body that is not a JSON object, and an unknown query parameter', async () => {
     for (const text of ['{"account_id":', '[]', 'null', '"text"'])
       expectInvalid(await refused(() => alice.call('POST', PATH, text)), '');
     const body = { account_id: account, members: [advisor(identity)] };
@@ -285,7 +288,7 @@ describe('who may add', () => {
     expectProblem(answer, 401, 'unauthenticated');
   });
 
-  it('refuses a token without the scope, before it looks at the request', async () => {
+  it('refuses a token without the scope before it validates the request', async () => {
     const reader = await service.createCustomer({ scopes: ['identity:read_account'] });
     for (const attempt of [
       () => reader.call('POST', PATH, { wrong: true }),
@@ -296,7 +299,7 @@ describe('who may add', () => {
     }
   });
 
-  it('does not know accounts and identities of others, or none', async () => {
+  it('answers 404 for unknown accounts and identities, and for those of other customers', async () => {
     const theirAccount = await createAccount(bob);
     const theirIdentity = await createIdentity(bob);
     for (const id of [theirAccount, newId()]) {
@@ -317,7 +320,7 @@ describe('who may add', () => {
     expect(expectProblem(answer, 403, 'forbidden')).toEqual({ identity_id: identity });
   });
 
-  it('knows no other methods', async () => {
+  it('answers 405 to other methods', async () => {
     const { id } = (await add(advisor(identity))).body.members[0];
     for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await refused(() => alice.call(method, PATH));
@@ -340,7 +343,7 @@ describe('removing members', () => {
     expect(events[1]!.resource).toEqual(answer.body);
   });
 
-  it('does not know the member afterwards, nor members of others, nor malformed ids', async () => {
+  it('answers 404 afterwards, for members of others, and for malformed ids', async () => {
     const [member] = (await add(advisor(identity))).body.members;
     const theirs = await refused(() => bob.call('DELETE', `${PATH}/${member.id}`));
     expect(expectProblem(theirs, 404, 'not-found')).toEqual({ resource: 'account_member', id: member.id });
@@ -349,7 +352,7 @@ describe('removing members', () => {
     expectInvalid(await refused(() => remove('x')), '/path/id');
   });
 
-  it('happens once when it is asked for ten times at once', async () => {
+  it('happens once for ten requests at once', async () => {
     const [member] = (await add(advisor(identity))).body.members;
     const answers = await Promise.all(Array.from({ length: 10 }, () => remove(member.id)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

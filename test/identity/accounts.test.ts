@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Without anything of her own yet. */
+/** A customer without any records. */
 async function freshAlice(): Promise<void> {
   alice = await service.createCustomer();
   identity = await createIdentity(alice);
@@ -36,7 +36,7 @@ async function createIdentity(customer: TestCustomer): Promise<string> {
 const create = (account: object, rest: object = {}): Promise<Answer> =>
   alice.call('POST', PATH, { account: { identity_id: identity, ...account }, ...rest });
 
-/** The answer, after a look that nothing was written meanwhile. */
+/** The answer, after checking that nothing was written. */
 async function refused(request: () => Promise<Answer>): Promise<Answer> {
   const before = await service.countRows();
   const answer = await request();
@@ -47,7 +47,7 @@ async function refused(request: () => Promise<Answer>): Promise<Answer> {
 describe('creating an account', () => {
   beforeEach(freshAlice);
 
-  it('makes a brokerage account without members', async () => {
+  it('creates a brokerage account without members', async () => {
     const answer = await create({});
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -61,7 +61,7 @@ describe('creating an account', () => {
     expect((await alice.call('GET', `${PATH}/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  it('keeps all that it is given', async () => {
+  it('stores every field', async () => {
     const request = { type: 'CUSTODY', description: 'd'.repeat(500), ref_id: 'one', metadata: { a: 'b' } };
     const { body } = await create(request, { create_profile: false });
     expect(body).toMatchObject({ identity_id: identity, ...request });
@@ -69,7 +69,7 @@ describe('creating an account', () => {
     expect((await alice.call('GET', `${PATH}/${body.id}`)).body).toEqual(body);
   });
 
-  it('makes a profile with it when that is asked for', async () => {
+  it('creates a profile with it on request', async () => {
     const { body } = await create({}, { create_profile: true });
     const profile = await alice.call('GET', `/v2/profiles/${body.profile_id}`);
     expect(profile.body).toEqual({
@@ -79,11 +79,11 @@ describe('creating an account', () => {
       account_id: body.id,
     });
     expect((await alice.call('GET', `/v2/profiles/${body.profile_id}/balances/USD`)).status).toBe(200);
-    // It is the end user's: the customer's own first profile is still the default one.
+    // It belongs to the end user: the customer's own first profile is still the default one.
     expect((await alice.call('POST', '/v2/profiles', { nickname: 'Main' })).body.type).toBe('DEFAULT');
   });
 
-  it('answers the same request again with the account as it is now, and makes no second profile', async () => {
+  it('replays the current account for the same request, and creates no second profile', async () => {
     const first = await create({ ref_id: 'one' }, { create_profile: true });
     const added = await alice.call('POST', '/v2/identity/account-members', {
       account_id: first.body.id,
@@ -100,7 +100,7 @@ describe('creating an account', () => {
     expect(again.body.updated_at > first.body.updated_at).toBe(true);
   });
 
-  it('refuses another request under the same ref_id, and names what differs', async () => {
+  it('refuses a different request with the same ref_id, and names what differs', async () => {
     const { body: existing } = await create({ ref_id: 'one' });
     const other = await createIdentity(alice);
     const cases: [object, object, string[]][] = [
@@ -114,7 +114,7 @@ describe('creating an account', () => {
     }
   });
 
-  it('makes one account and one profile of twenty equal requests at once', async () => {
+  it('creates one account and one profile for twenty equal requests at once', async () => {
     const before = await service.countRows();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => create({ ref_id: 'one' }, { create_profile: true })),
@@ -125,13 +125,13 @@ describe('creating an account', () => {
     expect(after.profiles! - before.profiles!).toBe(1n);
   });
 
-  it('does not use up the ref_id of a refused request', async () => {
+  it('does not use up a ref_id with a refused request', async () => {
     const refusal = await refused(() => create({ identity_id: newId(), ref_id: 'one' }));
     expectProblem(refusal, 404, 'not-found');
     expect((await create({ ref_id: 'one' })).status).toBe(200);
   });
 
-  it('does not know identities of others, or none', async () => {
+  it('answers 404 for unknown identities and those of other customers', async () => {
     for (const id of [await createIdentity(bob), newId()]) {
       const answer = await refused(() => create({ identity_id: id }, { create_profile: true }));
       expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'identity', id });
@@ -145,7 +145,7 @@ describe('creating an account', () => {
   });
 });
 
-describe('what a request must be', () => {
+describe('validation', () => {
   const cases: [string, object, object, string][] = [
     ['without account', {}, { account: undefined }, '/account'],
     ['with null as account', {}, { account: null }, '/account'],
@@ -168,7 +168,7 @@ describe('what a request must be', () => {
 describe('reading accounts', () => {
   beforeEach(freshAlice);
 
-  it('does not know accounts of others, or none', async () => {
+  it('answers 404 for unknown accounts and those of other customers', async () => {
     const theirs = await bob.call('POST', PATH, { account: { identity_id: await createIdentity(bob) } });
     for (const id of [theirs.body.id, newId()]) {
       const meta = expectProblem(await alice.call('GET', `${PATH}/${id}`), 404, 'not-found');
@@ -198,7 +198,7 @@ describe('reading accounts', () => {
     expect(seen.at(-1).members).toEqual(added.body.members);
   });
 
-  it('filters by owner and orders by the last change, which a new member is', async () => {
+  it('filters by owner and orders by the last change; a new member is a change', async () => {
     const one = (await create({})).body;
     const two = (await create({})).body;
     const other = await createIdentity(alice);

@@ -23,14 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Without anything of her own yet. */
+/** A customer without any records. */
 async function freshAlice(): Promise<void> {
   alice = await service.createCustomer();
 }
 
 const create = (body: unknown): Promise<Answer> => alice.call('POST', PATH, body);
 
-/** The answer, after a look that nothing was written meanwhile. */
+/** The answer, after checking that nothing was written. */
 async function refused(request: () => Promise<Answer>): Promise<Answer> {
   const before = await service.countRows();
   const answer = await request();
@@ -41,7 +41,7 @@ async function refused(request: () => Promise<Answer>): Promise<Answer> {
 describe('creating an identity', () => {
   beforeEach(freshAlice);
 
-  it('makes a person, approved at once', async () => {
+  it('creates a person, approved at once', async () => {
     const answer = await create({ person_details: person, metadata: { tier: 'gold' } });
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
@@ -56,7 +56,7 @@ describe('creating an identity', () => {
     expect((await alice.call('GET', `${PATH}/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  it('makes an institution, with or without its type', async () => {
+  it('creates an institution, with or without its type', async () => {
     for (const type of [undefined, 'INSTITUTION']) {
       const { body } = await create({ type, institution_details: institution });
       expect(body).toMatchObject({ type: 'INSTITUTION', institution_details: institution });
@@ -64,7 +64,7 @@ describe('creating an identity', () => {
     }
   });
 
-  it('keeps any name as it is', async () => {
+  it('stores any name unchanged', async () => {
     const details = { first_name: 'Zoë "{}\\,', last_name: 'NULL' };
     const { body } = await create({ person_details: details, metadata: { 'a"b': '{NULL,\\}' } });
     expect((await alice.call('GET', `${PATH}/${body.id}`)).body).toMatchObject({
@@ -73,7 +73,7 @@ describe('creating an identity', () => {
     });
   });
 
-  it('answers the same request again with the same record', async () => {
+  it('replays the same record for the same request', async () => {
     const request = { person_details: person, ref_id: 'one', metadata: { a: '1', b: '2' } };
     const first = await create(request);
     expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -88,13 +88,13 @@ describe('creating an identity', () => {
     expect(again.status).toBe(200);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.body).toEqual(first.body);
-    // The keys are each customer's own, and other kinds of records have their own as well.
+    // Keys belong to one customer and one kind of record.
     const theirs = await bob.call('POST', PATH, request);
     expect(theirs.headers.get('idempotent-replayed')).toBeNull();
     expect(theirs.body.id).not.toBe(first.body.id);
   });
 
-  it('refuses another request under the same ref_id, and names what differs', async () => {
+  it('refuses a different request with the same ref_id, and names what differs', async () => {
     const { body: existing } = await create({ person_details: person, ref_id: 'one' });
     const cases: [object, string[]][] = [
       [{ person_details: { ...person, first_name: 'Eva' } }, ['person_details']],
@@ -107,7 +107,7 @@ describe('creating an identity', () => {
     }
   });
 
-  it('makes one identity of twenty equal requests at once', async () => {
+  it('creates one identity for twenty equal requests at once', async () => {
     const request = { person_details: person, ref_id: 'one' };
     const answers = await Promise.all(Array.from({ length: 20 }, () => create(request)));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.id}`)).size).toBe(1);
@@ -115,7 +115,7 @@ describe('creating an identity', () => {
   });
 });
 
-describe('what a request must be', () => {
+describe('validation', () => {
   const long = 'x'.repeat(141);
   const seven = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`key ${index}`, '']));
   const cases: [string, unknown, string[]][] = [
@@ -155,7 +155,7 @@ describe('what a request must be', () => {
 describe('reading identities', () => {
   beforeEach(freshAlice);
 
-  it('does not know identities of others, or none', async () => {
+  it('answers 404 for unknown identities and those of other customers', async () => {
     const { id } = (await bob.call('POST', PATH, { person_details: person })).body;
     for (const one of [id, newId()]) {
       const meta = expectProblem(await alice.call('GET', `${PATH}/${one}`), 404, 'not-found');

@@ -48,7 +48,7 @@ async function funded(count: number): Promise<string[]> {
 const availableOf = async (profileId: string): Promise<bigint> =>
   (await balancesOf(test.database, profileId))[0]!.available;
 
-/** A command with a row that cannot even be sent. */
+/** A command with a row that the driver cannot send. */
 function unsendable(plain: Command<string>): Command<string> {
   const table: Table<string> = {
     name: 'unsendable',

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** Without anything of her own yet. */
+/** A customer without any records. */
 async function freshAlice(): Promise<void> {
   alice = await service.createCustomer();
 }
@@ -39,7 +39,7 @@ async function createAccount(customer: TestCustomer): Promise<string> {
   return account.body.id;
 }
 
-/** The answer, after a look that nothing was written meanwhile. */
+/** The answer, after checking that nothing was written. */
 async function refused(request: () => Promise<Answer>): Promise<Answer> {
   const before = await service.countRows();
   const answer = await request();
@@ -58,7 +58,7 @@ describe('creating a profile', () => {
     expect((await bob.call('POST', PATH, { nickname: 'Main' })).body.type).toBe('DEFAULT');
   });
 
-  it('makes one DEFAULT of many that are created at once', async () => {
+  it('makes exactly one of many that are created at once DEFAULT', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, index) => create({ nickname: `Profile ${index}` })),
     );
@@ -66,7 +66,7 @@ describe('creating a profile', () => {
     expect(answers.filter(({ body }) => body.type === 'NORMAL')).toHaveLength(9);
   });
 
-  it('keeps the description and the account', async () => {
+  it('stores the description and the account', async () => {
     const request = {
       nickname: 'Größe 📈',
       description: 'two\nlines',
@@ -77,7 +77,7 @@ describe('creating a profile', () => {
     expect((await alice.call('GET', `${PATH}/${body.id}`)).body).toEqual(body);
   });
 
-  it('refuses a nickname that is taken, shows who has it, and names what differs', async () => {
+  it('refuses a nickname that is taken, and shows its profile and what differs', async () => {
     const accountId = await createAccount(alice);
     const { body: existing } = await create({ nickname: 'Main', description: 'first' });
     const cases: [object, string[]][] = [
@@ -92,7 +92,7 @@ describe('creating a profile', () => {
     expect((await create({ nickname: 'main' })).status).toBe(200);
   });
 
-  it('makes one profile of ten requests for the same nickname at once', async () => {
+  it('creates one profile for ten requests with the same nickname at once', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ nickname: 'Main' })));
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(9);
     const created = answers.find(({ status }) => status === 200)!;
@@ -117,12 +117,12 @@ describe('creating a profile', () => {
     expect(existing).toEqual({ id, nickname: 'Main', type: 'DEFAULT' });
   });
 
-  it('takes nickname and description at their limits', async () => {
+  it('accepts nickname and description at their limits', async () => {
     const answer = await create({ nickname: '😀'.repeat(140), description: 'x'.repeat(500) });
     expect(answer.status).toBe(200);
   });
 
-  it('does not know accounts of others, or none', async () => {
+  it('answers 404 for unknown accounts and those of other customers', async () => {
     for (const id of [await createAccount(bob), newId()]) {
       const answer = await refused(() => create({ nickname: 'Main', account_id: id }));
       expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'account', id });
@@ -130,7 +130,7 @@ describe('creating a profile', () => {
   });
 });
 
-describe('what a request must be', () => {
+describe('validation', () => {
   const cases: [string, unknown, string[]][] = [
     ['without a nickname', {}, ['/nickname']],
     ['with null as nickname', { nickname: null }, ['/nickname']],
@@ -156,7 +156,7 @@ describe('what a request must be', () => {
 describe('reading profiles', () => {
   beforeEach(freshAlice);
 
-  it('does not know profiles of others, or none', async () => {
+  it('answers 404 for unknown profiles and those of other customers', async () => {
     const { id } = (await bob.call('POST', PATH, { nickname: 'Other' })).body;
     for (const path of [id, newId()].flatMap((one) => [one, `${one}/balances`, `${one}/balances/USD`])) {
       const answer = await alice.call('GET', `${PATH}/${path}`);
@@ -188,7 +188,7 @@ describe('reading profiles', () => {
     );
   });
 
-  it('filters by id, nickname and account, and knows no other parameters', async () => {
+  it('filters by id, nickname and account, and refuses other parameters', async () => {
     const accountId = await createAccount(alice);
     const [one, two, three] = [
       (await create({ nickname: 'One, two' })).body,
@@ -229,7 +229,7 @@ describe('balances', () => {
   };
   const usd = (available: string): object => ({ asset: 'USD', available, held: '0', trading: '0' });
 
-  it('are those of every asset that the profile had, and zero for one that it never had', async () => {
+  it('include every asset that the profile ever had, and are zero for one that it never had', async () => {
     const id = await service.createProfile(alice, { USD: '100.50', BTC: '0.00000001' });
     const { body } = await alice.call('GET', `${PATH}/${id}/balances`);
     expect(body).toEqual({
@@ -245,7 +245,7 @@ describe('balances', () => {
     expect((await alice.call('GET', `${PATH}/${id}/balances`)).body).toEqual({ items: [] });
   });
 
-  it('of an asset that is not there are not found', async () => {
+  it('of an unknown asset are not found', async () => {
     const id = await service.createProfile(alice);
     for (const asset of ['DOGE', 'usd']) {
       const answer = await alice.call('GET', `${PATH}/${id}/balances/${asset}`);
@@ -254,7 +254,7 @@ describe('balances', () => {
     expectInvalid(await alice.call('GET', `${PATH}/${id}/balances/${'X'.repeat(13)}`), '/path/asset');
   });
 
-  it('are shown as they were at a time, what happened at that very instant included', async () => {
+  it('are shown as of a time, including what happened at that instant', async () => {
     const from = await service.createProfile(alice, { USD: '100' });
     const to = await service.createProfile(alice);
     const times = [
@@ -278,7 +278,7 @@ describe('balances', () => {
     expect((await alice.call('GET', `${PATH}/${to}/balances/USD`)).body).toEqual(usd('25'));
   });
 
-  it('of the future are refused, as is what is not a time', async () => {
+  it('of the future are refused, as is a malformed time', async () => {
     const id = await service.createProfile(alice, { USD: '1' });
     const future = new Date(Date.now() + 60_000).toISOString();
     for (const time of [future, 'yesterday', '2025-02-30T00:00:00Z', '']) {

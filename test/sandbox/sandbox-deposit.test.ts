@@ -83,7 +83,7 @@ describe('a deposit', () => {
     ]);
   });
 
-  it('of a coin with one network need not name it', async () => {
+  it('of a coin with one network need not name the network', async () => {
     const implied = await deposit({ asset: 'BTC', amount: '1', ref_id: 'implied' });
     expect(implied.body).toMatchObject({
       type: 'CRYPTO_DEPOSIT',
@@ -125,7 +125,7 @@ describe('a deposit', () => {
     expectProblem(await refused({ amount: '1.001' }), 400, 'exceeds-precision');
   });
 
-  it('does not make a balance that the ledger cannot hold', async () => {
+  it('is refused if the ledger cannot hold the resulting balance', async () => {
     const own = await service.createProfile(alice);
     const most = { asset: 'ETH', crypto_network: 'ETHEREUM', amount: '99999999999999999999.9' };
     const send = () => alice.call('POST', `/v2/sandbox/profiles/${own}/deposit`, most);
@@ -149,18 +149,18 @@ describe('a deposit', () => {
     expectInvalid(await alice.call('POST', '/v2/sandbox/profiles/x/deposit', base), '/path/id');
   });
 
-  it('is made once for one ref_id', async () => {
+  it('is created once per ref_id', async () => {
     await expectOneOfFifty(service, alice, path, { ...base, ref_id: 'fifty' });
     const body = { ...base, ref_id: 'fifty different' };
     await expectOneOfFiftyDifferent(service, alice, path, body, (index) => `${index + 1}`);
   });
 
-  it('is for whoever may simulate', async () => {
+  it('needs the scope for simulations', async () => {
     await expectCommonRefusals(service, path, 'sandbox:simulate', base);
   });
 });
 
-it('is not there in production', async () => {
+it('does not exist in production', async () => {
   const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const own = await production.createProfile(carol);

@@ -53,7 +53,7 @@ describe('steering', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/sandbox.md'), 'utf8');
   const nothing = { memo: null, destination: { instructions: {}, owner: {} } };
 
-  it.each(STEERINGS)('%s goes by memo, by amount and by address, and docs/sandbox.md says so', (name) => {
+  it.each(STEERINGS)('%s is triggered by memo, amount and address as docs/sandbox.md says', (name) => {
     expect(behaviourOf({ ...nothing, amount: '1', memo: `sandbox:${name}` })).toBe(name);
     expect(page).toContain(`\`sandbox:${name}\``);
     const { digits, does } = BEHAVIOURS[name];
@@ -77,7 +77,7 @@ describe('steering', () => {
     }
   });
 
-  it('leaves everything else alone', () => {
+  it('affects nothing else', () => {
     for (const amount of ['666', '100', '66610', '166601', '66601.5']) {
       expect(behaviourOf({ ...nothing, amount })).toBe('pay');
     }

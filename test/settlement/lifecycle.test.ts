@@ -10,7 +10,7 @@ import {
 } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-/** Every state × every action × every party, over HTTP: what is answered, what becomes of it, and who is told. */
+/** Every state × every action × every party, over HTTP: the answer, the new state, and the events. */
 
 const PATH = '/v2/settlement/transactions';
 const STATES = ['PENDING', 'AFFIRMED', 'AFFIRMED without funds', 'SETTLED', 'CANCELLED', 'EXPIRED'] as const;
@@ -57,7 +57,7 @@ async function reach(made: Made, wanted: (body: any) => boolean): Promise<any> {
   return body;
 }
 
-/** By requests as users make them; only the window of one that expires is moved, so that it cannot end too early. */
+/** Created over HTTP. Only the window of a transaction that expires is moved, so that it cannot end too early. */
 async function make(state: State, both: boolean): Promise<Made> {
   const [source, target] = [alice, both ? alice : bob];
   const funded = state === 'AFFIRMED without funds' ? {} : { USD: '10' };
@@ -91,7 +91,7 @@ async function make(state: State, both: boolean): Promise<Made> {
 
 const eventsOf = (id: string): Promise<WrittenEvent[]> => writtenEvents(service.database, id);
 
-/** Moves that change nothing can share a record. */
+/** Actions that change nothing can share a transaction. */
 const made = new Map<string, Promise<Made>>();
 const shared = (state: State, both: boolean): Promise<Made> => {
   const name = `${state} ${both}`;
@@ -138,7 +138,7 @@ describe('what a party may do', () => {
   });
 
   it.each(STATES.flatMap((state) => PARTIES.map((party) => [state, party] as const)))(
-    'reading one that is %s by %s tells why it has not settled, or nothing at all',
+    'reading one that is %s by %s shows why it has not settled, or nothing',
     async (state, party) => {
       const one = await shared(state, party === 'both');
       const answer: Answer = await act.read(callerOf(party), one.id);
@@ -155,7 +155,7 @@ describe('what a party may do', () => {
   );
 });
 
-describe('what happens by itself', () => {
+describe('without a request', () => {
   type Happening = 'the window opens and funds are there' | 'the window ends';
   const happen: Record<Happening, (one: Made) => Promise<void>> = {
     async 'the window opens and funds are there'({ id, source }) {

@@ -6,7 +6,7 @@ import { createWorld, type LegText } from './settlement-world.ts';
 /** Transactions that the engine cannot try at the moment. */
 const DELIVER: LegText = 'deliver 10 USD';
 
-it('a balance that another session keeps locked does not hold up other transactions for long, and is tried again', async () => {
+it('a balance that another session keeps locked does not delay other transactions for long, and is tried again', async () => {
   const other = await createWorld();
   const [a, b, c, d] = [
     await other.profile({ USD: 1_000n }),
@@ -31,7 +31,7 @@ it('a balance that another session keeps locked does not hold up other transacti
   await other.end();
 });
 
-it('a transaction in an asset that is no longer configured does not hold up others, and neither does its end', async () => {
+it('a transaction in an asset that is no longer configured delays no others, and neither does its end', async () => {
   const other = await createWorld();
   const [a, b] = [await other.profile({ USD: 5_000n }), await other.profile()];
   const gone = await other.propose(a, b, [DELIVER]);
@@ -52,7 +52,7 @@ it('a transaction in an asset that is no longer configured does not hold up othe
   await other.end();
 });
 
-it('an id that does not exist does not hold up others', async () => {
+it('an unknown id delays no others', async () => {
   const other = await createWorld();
   const [source, target] = [await other.profile({ USD: 1_000n }), await other.profile()];
   const one = await other.propose(source, target, [DELIVER]);

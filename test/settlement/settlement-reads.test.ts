@@ -59,7 +59,7 @@ async function setStatus(id: string, status: string): Promise<void> {
 }
 
 describe('reading one transaction', () => {
-  it('shows the same record to both parties, and nothing to anybody else', async () => {
+  it('shows the same record to both parties, and nothing to others', async () => {
     const [source, target] = [await partyOf(alice), await partyOf(bob)];
     const created = await propose(source, target, { ref_id: newId() });
     for (const party of [alice, bob]) {
@@ -103,7 +103,7 @@ describe('reading one transaction', () => {
     }
   });
 
-  it('knows no other methods', async () => {
+  it('answers 405 to other methods', async () => {
     const id = newId();
     expectProblem(await alice.call('POST', `${PATH}/${id}`, {}), 405, 'method-not-allowed');
     expectProblem(await alice.call('POST', `${PATH}/${id}/affirm`, {}), 405, 'method-not-allowed');
@@ -133,24 +133,24 @@ describe('the list', () => {
   });
   const id = (index: number): string => made[index].id;
 
-  it('has what the caller is source or target of, each once, newest first', async () => {
+  it('has the transactions of which the caller is source or target, each once, newest first', async () => {
     expect(await idsOf(ann)).toEqual([id(3), id(2), id(1), id(0)]);
     expect(await idsOf(ann, '?order=ASC')).toEqual([id(0), id(1), id(2), id(3)]);
     expect((await idsOf(ben)).slice(1)).toEqual([id(3), id(1), id(0)]);
     expect(await idsOf(await service.createCustomer())).toEqual([]);
   });
 
-  it('orders by the last change, too', async () => {
+  it('can be ordered by the last change', async () => {
     expect(await idsOf(ann, '?order_by=UPDATED_AT')).toEqual([id(0), id(1), id(3), id(2)]);
   });
 
-  it('shows each as reading it alone does', async () => {
+  it('shows each transaction like the operation that reads one', async () => {
     const { body } = await ann.call('GET', `${PATH}?limit=1&order=ASC`);
     expect(body.items).toEqual([(await get(ann, id(0))).body]);
     expect(body.next_page_cursor).toMatch(/^[\w-]+$/);
   });
 
-  it('filters by id, without showing what is not the caller’s', async () => {
+  it('filters by id, and never shows those of others', async () => {
     const foreign = await propose(await partyOf(bob), await partyOf(carol));
     expect(await idsOf(ann, `?ids=${id(2)}&ids=${id(0)}&ids=${foreign.id}&ids=${newId()}`)).toEqual([
       id(2),
@@ -246,7 +246,7 @@ describe('affirming and cancelling', () => {
   };
   const ACTORS = { affirm: 'target', cancel: 'source' } as const;
 
-  /** Every state, action and party; who may not act learns that before the state. */
+  /** Every state, action and party. A missing permission is reported before the state. */
   const table = (['affirm', 'cancel'] as const).flatMap((action) =>
     STATUSES.flatMap((status) =>
       (['source', 'target', 'both', 'neither'] as const).map((who) => {
@@ -289,7 +289,7 @@ describe('affirming and cancelling', () => {
     expect(await service.countRows()).toEqual(rows);
   });
 
-  it('is over at the end of the window, by the clock and not by the record', async () => {
+  it('is refused after the end of the window, even before the record says EXPIRED', async () => {
     const [source, target] = [await partyOf(alice), await partyOf(bob)];
     const { id } = await propose(source, target);
     await service.database.query(
@@ -311,7 +311,7 @@ describe('affirming and cancelling', () => {
     }
   });
 
-  it('takes on nothing for a disabled profile, but still lets its owner cancel', async () => {
+  it('refuses to affirm for a disabled profile, but lets its owner cancel', async () => {
     const [source, target] = [await partyOf(alice), await partyOf(bob)];
     const { id } = await propose(source, target);
     for (const { profile } of [source, target]) {
@@ -322,7 +322,7 @@ describe('affirming and cancelling', () => {
     expect((await cancel(alice, id)).body.status).toBe('CANCELLED');
   });
 
-  it('needs no body, and refuses one that says something', async () => {
+  it('needs no body, and refuses one with fields', async () => {
     const [source, target] = [await partyOf(alice), await partyOf(bob)];
     const json = { 'content-type': 'application/json' };
     const first = await propose(source, target);

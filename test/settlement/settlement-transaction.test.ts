@@ -41,7 +41,7 @@ function without(value: object, name: string): object {
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const create = (body: unknown): Promise<Answer> => alice.call('POST', PATH, body);
 
-/** Makes the call, and holds it to having written nothing at all. */
+/** Makes the call, and checks that it has written nothing. */
 async function refused(call: () => Promise<Answer>): Promise<Answer> {
   const before = await service.countRows();
   const answer = await call();
@@ -52,7 +52,7 @@ async function refused(call: () => Promise<Answer>): Promise<Answer> {
 const eventsOf = (id: string): Promise<WrittenEvent[]> => writtenEvents(service.database, id);
 
 describe('an accepted transaction', () => {
-  it('is PENDING, answers every field of the interface, and tells both parties', async () => {
+  it('is PENDING, has every field of the interface, and sends both parties an event', async () => {
     const start = '2026-01-02T03:04:05.123456789+02:00';
     const end = inMs(DAY_MS);
     const body = request({
@@ -104,7 +104,7 @@ describe('an accepted transaction', () => {
     }
   });
 
-  it('starts now and lasts 24 hours when no window is given, and has a ref_id of its own', async () => {
+  it('starts now and lasts 24 hours when no window is given, and gets a ref_id', async () => {
     const { body, status } = await create(request());
     expect(status).toBe(200);
     expect(body.settlement_window_start).toBe(body.created_at);
@@ -124,14 +124,14 @@ describe('an accepted transaction', () => {
     expect(Date.parse(body.settlement_window_end) - Date.parse(start)).toBe(DAY_MS);
   });
 
-  it('may be between two profiles of one customer, who is told once', async () => {
+  it('may be between two profiles of one customer, who gets one event', async () => {
     const other = await service.createProfile(alice);
     const { status, body } = await create(request({ target_profile_id: other }));
     expect(status).toBe(200);
     expect(await eventsOf(body.id)).toHaveLength(1);
   });
 
-  it('keeps its legs in the order of the request, a hundred of them and equal ones too', async () => {
+  it('keeps its legs in the order of the request, also a hundred of them and equal ones', async () => {
     const legs = Array.from({ length: 100 }, (_, index) => ({
       direction: index % 3 === 0 ? 'RECEIVE' : 'DELIVER',
       asset: index % 2 === 0 ? 'USD' : 'USDC',
@@ -223,13 +223,13 @@ describe('the shape of the request', () => {
     expect(answer.body.detail).toBe('/legs/0/amount must be a string.');
   });
 
-  it('takes 20 digits before the point, and not 21', async () => {
+  it('accepts 20 digits before the point, and refuses 21', async () => {
     const digits = (count: number) => request({ legs: [{ ...LEG, amount: '9'.repeat(count) }] });
     expect((await create(digits(20))).body.legs[0].amount).toBe('9'.repeat(20));
     expectInvalid(await refused(() => create(digits(21))), '/legs/0/amount');
   });
 
-  it('refuses more decimals than the asset has, and says how many it has', async () => {
+  it('refuses more decimals than the asset has, and names the allowed number', async () => {
     const answer = await refused(() => create(request({ legs: [{ ...LEG, amount: '1.001' }] })));
     const meta = expectProblem(answer, 400, 'exceeds-precision');
     expect(meta).toMatchObject({ asset: 'USD', max_decimals: 2, errors: [{ pointer: '/legs/0/amount' }] });
@@ -249,20 +249,20 @@ describe('the shape of the request', () => {
     });
   });
 
-  it('takes a ref_id of 128 characters, counted as people count them', async () => {
+  it('accepts a ref_id of 128 characters, counted as code points', async () => {
     for (const letter of ['x', '🚢']) {
       const { status, body } = await create(request({ ref_id: letter.repeat(128) }));
       expect([status, body.ref_id]).toEqual([200, letter.repeat(128)]);
     }
   });
 
-  it('refuses fields that it does not know, at both levels', async () => {
+  it('refuses unknown fields at both levels', async () => {
     const legs = [LEG, { ...LEG, id: newId() }];
     expectInvalid(await refused(() => create(request({ memo: 'x', legs }))), '/memo', '/legs/1/id');
     expectInvalid(await refused(() => alice.call('POST', `${PATH}?dry_run=1`, request())), '/query/dry_run');
   });
 
-  it('names every broken field at once', async () => {
+  it('reports all invalid fields at once', async () => {
     const body = request({
       target_profile_id: source,
       settlement_window_start: '2026-05-01T00:00:00Z',
@@ -280,7 +280,7 @@ describe('the shape of the request', () => {
 
 describe('the window', () => {
   it('ends at most 90 days from now, on the second', async () => {
-    // The service's clock is read after ours: 90 days of ours are never more than 90 days of its own.
+    // The service reads its clock after the test, so 90 days from the time of the test are never too many.
     const at = inMs(90 * DAY_MS);
     expect((await create(request({ settlement_window_end: at }))).status).toBe(200);
     const beyond = inMs(90 * DAY_MS + 30 * SECOND_MS);
@@ -289,7 +289,7 @@ describe('the window', () => {
     expect(answer.body.detail).toContain('at most 90 days from now');
   });
 
-  it('blames the start for an end that was left to the service', async () => {
+  it('reports the start as invalid when the default end would be too late', async () => {
     const late = inMs(89 * DAY_MS + 30 * SECOND_MS);
     expectInvalid(
       await refused(() => create(request({ settlement_window_start: late }))),
@@ -314,7 +314,7 @@ describe('the window', () => {
 });
 
 describe('who may propose what to whom', () => {
-  it('refuses two times the same profile', async () => {
+  it('refuses the same profile on both sides', async () => {
     expectInvalid(await refused(() => create(request({ target_profile_id: source }))), '/target_profile_id');
   });
 
@@ -324,7 +324,7 @@ describe('who may propose what to whom', () => {
     expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'profile', id });
   });
 
-  it('answers a source profile of another customer as if it were not there', async () => {
+  it('answers 404 for a source profile of another customer', async () => {
     const other = await service.createProfile(bob);
     const answer = await refused(() => create(request({ source_profile_id: other })));
     expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'profile', id: other });
@@ -355,7 +355,7 @@ describe('who may propose what to whom', () => {
     });
   });
 
-  it('knows GET and POST here, and answers any other method with 405', async () => {
+  it('answers 405 to methods other than GET and POST', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH']) {
       const answer = await refused(() => alice.call(method, PATH, request()));
       expectProblem(answer, 405, 'method-not-allowed');
@@ -363,12 +363,12 @@ describe('who may propose what to whom', () => {
     }
   });
 
-  it('takes at most 256 KiB', async () => {
+  it('accepts at most 256 KiB', async () => {
     const answer = await refused(() => create(request({ ref_id: 'x'.repeat(256 * 1024) })));
     expectProblem(answer, 413, 'payload-too-large');
   });
 
-  it('takes JSON only', async () => {
+  it('accepts JSON only', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml']) {
       const answer = await refused(() => alice.call('POST', PATH, request(), { 'content-type': type }));
       expectProblem(answer, 415, 'unsupported-media-type');

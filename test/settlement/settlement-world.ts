@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { untilRunningEnded } from '../../src/cli/running-store.ts';
 import { setProfile } from '../../src/cli/statuses.ts';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
@@ -27,11 +27,8 @@ import { SHARED_TABLES } from '../../src/tables.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
+import { PATIENCE_MS } from '../support/until.ts';
 import { rightNow } from '../support/wall-clock.ts';
-
-/** On a busy machine everything takes longer; a test ends as soon as it can. */
-const PATIENCE_MS = 60_000;
-vi.setConfig({ testTimeout: 2 * PATIENCE_MS });
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
 export const engineTables = { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable };

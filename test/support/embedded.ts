@@ -88,7 +88,5 @@ async function cleanUp(): Promise<void> {
 
 /** To be called once by each test file. */
 export function useEmbeddedServers(): void {
-  // Each first start takes a second of processor time, and far longer on a busy machine.
-  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   afterEach(cleanUp);
 }

@@ -49,7 +49,7 @@ afterAll(() => service.stop());
 const send = (changes: object = {}): Promise<Answer> => alice.call('POST', PATH, { ...base, ...changes });
 const refused = (changes: object): Promise<Answer> => expectNothingWritten(service, () => send(changes));
 
-describe('what is created', () => {
+describe('an accepted request', () => {
   it('answers with the debit side, and moves the value at once', async () => {
     const own = await service.createProfile(alice, { USD: '100' });
     const theirs = await service.createProfile(bob);
@@ -85,7 +85,7 @@ describe('what is created', () => {
     expect(await balanceOf(service, theirs, 'USD')).toEqual({ available: '12.5', held: '0' });
   });
 
-  it("gives the receiver a credit side that shows nothing of the sender's", async () => {
+  it('gives the receiver a credit side without details of the sender', async () => {
     const identity = await createIdentity(service, alice);
     const debit = await send({
       ref_id: 'private',
@@ -153,19 +153,19 @@ describe('fields', () => {
     }
   });
 
-  it('knows the asset', async () => {
+  it('requires a known asset', async () => {
     for (const asset of ['DOGE', 'usd', '', 'X'.repeat(13)])
       expectInvalid(await refused({ asset }), '/asset');
   });
 
-  it.each(BAD_AMOUNTS)('%s is not an amount', async (json) => {
+  it.each(BAD_AMOUNTS)('%s is not a valid amount', async (json) => {
     const answer = expectNothingWritten(service, () =>
       alice.call('POST', PATH, rawBody(base, 'amount', json)),
     );
     expectNamed(await answer, '/amount');
   });
 
-  it('never rounds: more decimals than the asset has are refused with their number', async () => {
+  it('never rounds: more decimals than the asset has are refused, and the allowed number is named', async () => {
     const answer = await refused({ amount: '1.001' });
     expect(expectProblem(answer, 400, 'exceeds-precision')).toMatchObject({ asset: 'USD', max_decimals: 2 });
     expectNamed(await refused({ asset: 'ETH', amount: `0.${'1'.repeat(19)}` }), '/amount');
@@ -179,19 +179,19 @@ describe('fields', () => {
   describeMetadata('recipient_metadata', send, refused, false);
   describeRefIdShape(send, refused);
 
-  it('names an unknown field, and everything else that is wrong, at once', async () => {
+  it('reports an unknown field together with all other errors', async () => {
     const body = { amount: 25, asset: 'USD', total: '1', memo: 'x' };
     const answer = await expectNothingWritten(service, () => alice.call('POST', PATH, body));
     expectInvalid(answer, '/from_profile_id', '/to_profile_id', '/amount', '/total', '/memo');
   });
 
-  it('needs two different profiles', async () => {
+  it('requires two different profiles', async () => {
     expectInvalid(await refused({ to_profile_id: from }), '/to_profile_id');
   });
 });
 
-describe('whose it is', () => {
-  it("moves nothing out of another customer's profile", async () => {
+describe('ownership', () => {
+  it('refuses the profile of another customer as the source', async () => {
     const theirs = await service.createProfile(bob, { USD: '500' });
     for (const id of [newId(), theirs]) {
       const meta = expectProblem(await refused({ from_profile_id: id }), 404, 'not-found');
@@ -199,13 +199,13 @@ describe('whose it is', () => {
     }
   });
 
-  it('does not know an unknown receiver', async () => {
+  it('answers 404 for an unknown receiver', async () => {
     const id = newId();
     const meta = expectProblem(await refused({ to_profile_id: id }), 404, 'not-found');
     expect(meta).toEqual({ resource: 'profile', id });
   });
 
-  it('needs both profiles active', async () => {
+  it('requires both profiles to be active', async () => {
     const own = await service.createProfile(alice, { USD: '500' });
     const theirs = await service.createProfile(bob);
     await disableProfile(service, own);
@@ -238,7 +238,7 @@ describe('whose it is', () => {
     expectInvalid(await refused({ ...actors, from_identity_id: mineToo }), '/from_account_id');
   });
 
-  it('must be told by a third-party integration for whose accounts it is', async () => {
+  it('a third-party integration must name the accounts of both sides', async () => {
     const carol = await service.createCustomer({ integration: 'THIRD_PARTY' });
     const body = {
       ...base,
@@ -254,7 +254,7 @@ describe('whose it is', () => {
 });
 
 describe('funds', () => {
-  it('must be there', async () => {
+  it('must cover the amount', async () => {
     const own = await service.createProfile(alice, { USD: '12.49' });
     const meta = expectProblem(await refused({ from_profile_id: own }), 403, 'insufficient-funds');
     expect(meta).toEqual({ profile_id: own, asset: 'USD', available: '12.49', needed: '12.5' });
@@ -265,7 +265,7 @@ describe('funds', () => {
     expectProblem(await refused({ from_profile_id: own }), 403, 'insufficient-funds');
   });
 
-  it('are spent once, however many try at once, and may go round', async () => {
+  it('are spent once, however many requests try at once, and may circulate', async () => {
     const one = await service.createProfile(alice, { USD: '100' });
     const two = await service.createProfile(alice, { USD: '100' });
     const answers = await Promise.all(
@@ -282,18 +282,18 @@ describe('funds', () => {
 });
 
 describe('ref_id', () => {
-  it('makes fifty equal requests at once one transfer', async () => {
+  it('creates one transfer for fifty equal requests at once', async () => {
     const own = await service.createProfile(alice, { USD: '1000' });
     await expectOneOfFifty(service, alice, PATH, { ...base, from_profile_id: own, ref_id: 'fifty' });
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '987.5', held: '0' });
   });
 
-  it('makes fifty different requests at once one transfer and 49 conflicts', async () => {
+  it('creates one transfer and 49 conflicts for fifty different requests at once', async () => {
     const body = { ...base, ref_id: 'fifty different' };
     await expectOneOfFiftyDifferent(service, alice, PATH, body, (index) => `${index + 1}`);
   });
 
-  it('compares what is meant, not how it is written', async () => {
+  it('compares the meaning of requests, not their notation', async () => {
     const first = await send({ ref_id: 'meant', amount: '12.50', metadata: { a: '1', b: '2' } });
     const second = await send({ metadata: { b: '2', a: '1' }, ref_id: 'meant' });
     expect(second.headers.get('idempotent-replayed')).toBe('true');
@@ -305,7 +305,7 @@ describe('ref_id', () => {
     });
   });
 
-  it('is not used up by a request that is refused', async () => {
+  it('is not used up by a refused request', async () => {
     const own = await service.createProfile(alice);
     const body = { from_profile_id: own, ref_id: 'once funds are there' };
     expectProblem(await refused(body), 403, 'insufficient-funds');
@@ -346,11 +346,11 @@ describe('an internal transfer', () => {
     expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'profile', id: to });
   });
 
-  it('refuses what is not a request to it', async () => {
+  it('refuses malformed requests', async () => {
     await expectCommonRefusals(service, INTERNAL, 'transfer:write_internal_transfer', base);
   });
 });
 
-it('refuses what is not a request to it', async () => {
+it('refuses malformed requests', async () => {
   await expectCommonRefusals(service, PATH, 'transfer:write_platform_transfer', base);
 });

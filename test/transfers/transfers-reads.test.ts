@@ -22,7 +22,7 @@ let main: string;
 let savings: string;
 let identity: string;
 let account: string;
-/** In the order they were made. */
+/** In the order of their creation. */
 let deposit: Item;
 let coins: Item;
 let wire: Item;
@@ -105,26 +105,26 @@ describe('one transfer', () => {
     }
   });
 
-  it('of another customer, or of nobody, is not there', async () => {
+  it('that is unknown or of another customer is not found', async () => {
     expectProblem(await bob.call('GET', `${PATH}/${wire.id}`), 404, 'not-found');
     const id = newId();
     const meta = expectProblem(await alice.call('GET', `${PATH}/${id}`), 404, 'not-found');
     expect(meta).toEqual({ resource: 'transfer', id });
   });
 
-  it('has an id', async () => {
+  it('needs a valid id', async () => {
     for (const id of ['x', wire.id.toUpperCase(), '%00']) {
       expectInvalid(await alice.call('GET', `${PATH}/${id}`), '/path/id');
     }
   });
 
-  it('takes no query', async () => {
+  it('accepts no query parameters', async () => {
     expectInvalid(await alice.call('GET', `${PATH}/${wire.id}?expand=1`), '/query/expand');
   });
 });
 
 describe('filters', () => {
-  it('without any, everything of the caller is listed, newest first', async () => {
+  it('without any, all transfers of the caller are listed, newest first', async () => {
     const answer = await alice.call('GET', PATH);
     expect(answer.body).toEqual({ items: [...everything].reverse() });
     expect(everything).toHaveLength(7);
@@ -158,7 +158,7 @@ describe('filters', () => {
     expect(await idsOf(query())).toEqual(expected().map((item) => item.id));
   });
 
-  it('profile_ids tell the profiles apart', async () => {
+  it('profile_ids select transfers by profile', async () => {
     const [credit] = (await list(`profile_ids=${savings}`)).body.items;
     expect(credit).toMatchObject({ type: 'INTERNAL_TRANSFER_CREDIT', profile_id: savings });
     expect(await idsOf(`profile_ids=${savings}&profile_ids=${main}`)).toHaveLength(7);
@@ -169,7 +169,7 @@ describe('filters', () => {
     expect(await idsOf(`group_ids=${String(platform.group_id)}`)).toEqual([platform.id]);
   });
 
-  it('times bound the list on either side, exactly', async () => {
+  it('times limit the list on either side, exactly', async () => {
     const at = encodeURIComponent(wire.created_at);
     const older = everything.filter((item) => item.created_at < wire.created_at).length;
     expect(await idsOf(`created_at.lt=${at}`)).toHaveLength(older);
@@ -183,7 +183,7 @@ describe('filters', () => {
     expect(await idsOf('created_at.lt=1980-01-01T00:00:00%2B02:00')).toEqual([]);
   });
 
-  it('that are not known, or not valid, are named', async () => {
+  it('that are unknown or invalid are named', async () => {
     expectInvalid(await list('status=PENDING'), '/query/status');
     expectInvalid(await list('offset=5'), '/query/offset');
     expectInvalid(await list('statuses=DONE'), '/query/statuses/0');
@@ -207,19 +207,19 @@ describe('filters', () => {
 });
 
 describe('pages', () => {
-  it('go forwards and backwards over everything once', async () => {
+  it('go forwards and backwards over every transfer once', async () => {
     for (const limit of [1, 2, 3, 7, 100]) {
       expect(await walk(`limit=${limit}`)).toEqual([...everything].reverse());
       expect(await walk(`limit=${limit}&order=ASC`)).toEqual(everything);
     }
   });
 
-  it('keep to their filters', async () => {
+  it('keep their filters', async () => {
     const items = await walk('limit=1&statuses=COMPLETED');
     expect(items).toEqual(everything.filter((item) => item.status === 'COMPLETED').reverse());
   });
 
-  it('can go by the time of the last change', async () => {
+  it('can be ordered by the time of the last change', async () => {
     const [first] = everything;
     await service.database.query(
       'update transfers set updated_at_ns = updated_at_ns + 1000000000000 where id = $1',
@@ -284,8 +284,8 @@ describe('pages', () => {
   });
 });
 
-describe('whose they are', () => {
-  it('nobody sees the transfers of another customer, whatever the filter', async () => {
+describe('ownership', () => {
+  it('no customer sees the transfers of another, whatever the filter', async () => {
     const theirs = await bob.call('GET', PATH);
     expect(theirs.body.items).toHaveLength(1);
     expect(theirs.body.items[0].type).toBe('PLATFORM_TRANSFER_CREDIT');

@@ -18,7 +18,7 @@ import { CERTIFICATE, KEY } from './certificate.ts';
 
 const PUBLIC = '93.184.215.14';
 
-/** As a URL's host, in every form that a parser may understand. */
+/** Hosts in every notation that a URL parser may accept. */
 const REFUSED_HOSTS: readonly (readonly [string, string])[] = [
   ['loopback', '127.0.0.1'],
   ['another loopback', '127.255.255.254'],
@@ -111,7 +111,7 @@ describe('production refuses at registration', () => {
     expectInvalid(await customer.call('POST', '/v2/events/webhooks', { url }), '/url');
   });
 
-  it('the same in a change', async () => {
+  it('the same addresses in an update', async () => {
     const made = await customer.call('POST', '/v2/events/webhooks', { url: `https://${PUBLIC}/` });
     expect(made.status).toBe(200);
     const path = `/v2/events/webhooks/${made.body.id}`;
@@ -120,7 +120,7 @@ describe('production refuses at registration', () => {
   });
 });
 
-it('production without a key has no webhooks, and says why', async () => {
+it('production without a key has no webhooks, and reports the reason', async () => {
   const service = await startTestService({
     FERRY_MODE: 'production',
     DATABASE_URL: 'postgres://localhost/unused',
@@ -164,7 +164,7 @@ describe('the address that is connected to', () => {
     server.close();
   });
 
-  /** Answers in turn, the last one for ever. */
+  /** Answers in turn; the last one repeats. */
   function answers(...lists: string[][]): ResolveHost {
     let at = 0;
     return async () => {
@@ -208,7 +208,7 @@ describe('the address that is connected to', () => {
     sender.close();
   });
 
-  it('is the one that was checked: there is no second lookup that could have another answer', async () => {
+  it('is the one that was checked: there is no second lookup that could get another answer', async () => {
     const asked: string[] = [];
     const sender = createSender({
       reach: 'public',
@@ -226,9 +226,9 @@ describe('the address that is connected to', () => {
     sender.close();
   });
 
-  it('is looked at once more on the socket itself, before anything is sent', async () => {
+  it('is checked again on the socket itself, before anything is sent', async () => {
     let calls = 0;
-    // Fooled by the lookup, but not by the socket.
+    // The check of the lookup passes, that of the socket does not.
     const sender = createSender({
       reach: 'public',
       ca: CERTIFICATE,
@@ -255,14 +255,14 @@ describe('the address that is connected to', () => {
     trusting.close();
   });
 
-  it.each(REFUSED_HOSTS)('%s (%s) is refused also when it is in the database already', async (_, host) => {
+  it.each(REFUSED_HOSTS)('%s (%s) is refused also when it is already in the database', async (_, host) => {
     const sender = createSender({ reach: 'public', timeoutMs: 60_000 });
     const result = await sender.post(`https://${host}:${port}/`, {}, '{}');
     expect(result).toMatchObject({ status: undefined, error: expect.stringContaining('must') });
     sender.close();
   });
 
-  it('of a bad name is told as a problem with the url', async () => {
+  it('of a refused name is reported as an error of the field url', async () => {
     const sender = createSender({ reach: 'public', resolveHost: answers(['192.168.0.7']) });
     const [create] = webhookRoutes({
       database: undefined as never,

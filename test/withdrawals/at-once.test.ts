@@ -6,7 +6,7 @@ import { endCommand, failedByRail } from '../../src/withdrawals/outcome.ts';
 import { patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 
-/** Two nodes act on one withdrawal at once: the second waits, and then sees what the first has left. */
+/** Two nodes act on one withdrawal at once: the second waits, and then sees what the first has committed. */
 let world: World;
 const databases: Database[] = [];
 beforeAll(async () => {
@@ -29,7 +29,7 @@ async function withdrawn() {
   return { id, profile };
 }
 
-/** The rail says by itself that it failed. */
+/** The rail reports the failure by itself. */
 async function planFailure(id: string): Promise<void> {
   const state = { kind: 'failed', reason: 'The payment was returned.' } as const;
   const notice = { id: newId(), about: 'payment', rail: 'BITCOIN', key: id, state } as const;
@@ -69,7 +69,7 @@ it('a withdrawal that is being ended is not sent by a worker that was about to s
   const ender = world.createNode({ database: ending.database });
   const sending = sender.worker.runDue();
   await claimed;
-  // As the user of the sandbox does.
+  // As a user of the sandbox does it.
   const report = { rail: 'BITCOIN', ending: failedByRail('You failed the payment.') };
   const told = ender.writePath.submit(endCommand(await world.transferOf(id), report, world.tables));
   const pid = await ending.stopped;
@@ -85,7 +85,7 @@ it('a withdrawal that ends while another node writes its hash on the chain keeps
   const { id, profile } = await withdrawn();
   await world.createNode().worker.runDue();
   expect(await world.transferOf(id)).toMatchObject({ secondaryStatus: { name: 'SUBMITTED' } });
-  // One block and a bit: it is on the chain, and not final.
+  // A little more than one block: it is on the chain, but not final.
   world.advance(605_000);
   const asking = stopAtCommit(connect());
   const asker = world.createNode({ database: asking.database });

@@ -32,14 +32,14 @@ const NETWORKS = ['BITCOIN', 'ETHEREUM', 'LITECOIN', 'SOLANA'];
 /** Rows of one statement. */
 const PART = 1_000;
 
-/** As the workers would have left them: submitted, and to be asked about in ten to forty minutes. */
+/** As the workers leave them: submitted, and to be asked about in ten to forty minutes. */
 async function addWaiting(count: number): Promise<void> {
   const node = world.createNode();
   await node.writePath.submit(
     move([{ asset: 'BTC', from: available(profile), to: held(profile), units: BigInt(count) * 1_000n }]),
   );
   const [networks, now] = [`{${NETWORKS.join(',')}}`, world.now()];
-  // In parts, so that none comes near the limit of a statement however busy the machine is.
+  // In parts, so that no statement comes near its timeout on a busy machine.
   for (let last = PART; last <= count; last += PART) {
     await world.database.query(
       `with made as (
@@ -65,7 +65,7 @@ type Explained = {
 
 const lanes = RAIL_NAMES.map((rail) => ({ rail, free: 16 }));
 
-/** The claim as the workers run it, and undone again: what it reads, and how. */
+/** The plan and the reads of the claim that the workers run. It is rolled back. */
 async function explainClaim(offsetMs: number) {
   const connection = await world.database.reserve();
   try {
@@ -99,7 +99,7 @@ async function explainClaim(offsetMs: number) {
   }
 }
 
-it('the load of the workers grows with what is due, not with the 100,000 that wait', () => {
+it('the cost of a claim grows with what is due, not with the 100,000 that wait', () => {
   console.table({
     '1,000 wait, none is due': few.idle,
     '100,000 wait, none is due': many.idle,
@@ -113,12 +113,12 @@ it('the load of the workers grows with what is due, not with the 100,000 that wa
     'Index Scan on withdrawal_work_due',
     expect.stringMatching(/Index Scan on withdrawal_work_pkey$/),
   ]);
-  // One more level of the index, perhaps, for each of the 14 rails; never the hundredfold.
+  // Perhaps one more level of the index for each of the 14 rails, but not a hundred times as much.
   expect(many.idle.blocks).toBeLessThan(few.idle.blocks + 2 * RAIL_NAMES.length + 5);
   expect(many.due.blocks).toBeLessThan(few.due.blocks * 3);
 });
 
-it('as a prepared statement it keeps that plan, also after many runs', async () => {
+it('the prepared statement keeps that plan after many runs', async () => {
   const before = await world.database.query<{ seq_scan: bigint }>(
     `select seq_scan from pg_stat_user_tables where relname = 'withdrawal_work'`,
   );
@@ -133,7 +133,7 @@ it('as a prepared statement it keeps that plan, also after many runs', async () 
   expect(after).toEqual(before);
 });
 
-it('a worker asks about those that are due, and leaves the others alone', async () => {
+it('a worker asks about the withdrawals that are due, and about no others', async () => {
   const asked = new Set<string>();
   const node = world.createNode({
     wrapRail: (rail) => ({

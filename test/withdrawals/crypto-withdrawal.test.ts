@@ -57,7 +57,7 @@ afterAll(() => service.stop());
 const withdraw = (changes: object = {}): Promise<Answer> => alice.call('POST', PATH, { ...base, ...changes });
 const refused = (changes: object): Promise<Answer> => expectNothingWritten(service, () => withdraw(changes));
 
-describe('what is created', () => {
+describe('an accepted request', () => {
   it('answers with the whole transfer, holds its total and appends its event', async () => {
     const own = await service.createProfile(alice, { BTC: '2' });
     const identity = await createIdentity(service, alice);
@@ -131,7 +131,7 @@ describe('what is created', () => {
     ['POLYGON_POS', 'USDC', EVM, '0.1'],
     ['SOLANA', 'PUSD', SOLANA, '0.5'],
   ];
-  it.each(networks)('goes over %s with %s', async (network, asset, address, fee) => {
+  it.each(networks)('is paid over %s in %s', async (network, asset, address, fee) => {
     const answer = await withdraw({ asset, crypto_network: network, destination_address: address });
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ asset, crypto_network: network, destination_address: address, fee });
@@ -168,12 +168,12 @@ describe('fields', () => {
     }
   });
 
-  it('knows the asset', async () => {
+  it('requires a known asset', async () => {
     for (const asset of ['DOGE', 'btc', '']) expectInvalid(await refused({ asset }), '/asset');
     expectInvalid(await refused({ asset: 'USD' }), '/asset');
   });
 
-  it('knows the network, and that the asset is on it', async () => {
+  it('requires a known network that carries the asset', async () => {
     for (const network of ['bitcoin', 'TRON', '']) {
       expectInvalid(await refused({ crypto_network: network }), '/crypto_network');
     }
@@ -204,14 +204,14 @@ describe('fields', () => {
     }
   });
 
-  it.each(BAD_AMOUNTS)('%s is not an amount, and not a total', async (json) => {
+  it.each(BAD_AMOUNTS)('%s is neither a valid amount nor a valid total', async (json) => {
     const send = (body: object, field: string) =>
       expectNothingWritten(service, () => alice.call('POST', PATH, rawBody(body, field, json)));
     expectNamed(await send(base, 'amount'), '/amount');
     expectNamed(await send({ ...base, amount: undefined }, 'total'), '/total');
   });
 
-  it('never rounds: more decimals than the asset has are refused with their number', async () => {
+  it('never rounds: more decimals than the asset has are refused, and the allowed number is named', async () => {
     const answer = await refused({ amount: '0.123456789' });
     expect(expectProblem(answer, 400, 'exceeds-precision')).toMatchObject({ asset: 'BTC', max_decimals: 8 });
   });
@@ -222,18 +222,18 @@ describe('fields', () => {
     expect((await withdraw(change)).body).toMatchObject({ amount, total: '1.001000000000000001' });
   });
 
-  it('takes exactly one of amount and total', async () => {
+  it('requires exactly one of amount and total', async () => {
     expectInvalid(await refused({ total: '0.6' }), '/amount', '/total');
     expectInvalid(await refused({ amount: undefined }), '/amount', '/total');
   });
 
-  it('refuses a total that the fee uses up', async () => {
+  it('refuses a total that the fee consumes', async () => {
     for (const total of ['0.0001', '0.00009999']) {
       expectInvalid(await refused({ amount: undefined, total }), '/total');
     }
   });
 
-  it('takes a memo of 500 characters and not of 501', async () => {
+  it('accepts a memo of 500 characters and refuses one of 501', async () => {
     const memo = '🚢'.repeat(500);
     expect((await withdraw({ memo })).body.memo).toBe(memo);
     expectInvalid(await refused({ memo: `${memo}x` }), '/memo');
@@ -242,7 +242,7 @@ describe('fields', () => {
   describeMetadata('metadata', withdraw, refused);
   describeRefIdShape(withdraw, refused);
 
-  it('takes a beneficiary that is a person or an institution, and never shows it', async () => {
+  it('accepts a person or an institution as beneficiary, and never shows it', async () => {
     const institution = { institution_details: { name: 'Å'.repeat(200) } };
     const answer = await withdraw({ beneficiary: institution });
     expect(answer.status).toBe(200);
@@ -262,7 +262,7 @@ describe('fields', () => {
     for (const [beneficiary, pointer] of cases) expectInvalid(await refused({ beneficiary }), pointer);
   });
 
-  it('names an unknown field, and everything else that is wrong, at once', async () => {
+  it('reports an unknown field together with all other errors', async () => {
     const body = { asset: 'BTC', amount: 25, fiat_account_id: newId(), crypto_network: 'BITCOIN' };
     const answer = await expectNothingWritten(service, () => alice.call('POST', PATH, body));
     expectInvalid(answer, '/profile_id', '/destination_address', '/amount', '/fiat_account_id');
@@ -272,7 +272,7 @@ describe('fields', () => {
 describe('the balance that is debited', () => {
   const stablecoin = { asset: 'PUSD', crypto_network: 'SOLANA', destination_address: SOLANA };
 
-  it("is USD, one to one, where the operator's stablecoin is paid for with it", async () => {
+  it("is USD, one to one, when the operator's stablecoin is bought with it", async () => {
     const own = await service.createProfile(alice, { USD: '100', PUSD: '1' });
     const answer = await withdraw({ ...stablecoin, profile_id: own, amount: '10.25', balance_asset: 'USD' });
     expect(answer.body).toMatchObject({
@@ -287,7 +287,7 @@ describe('the balance that is debited', () => {
     expect(await balanceOf(service, own, 'PUSD')).toEqual({ available: '1', held: '0' });
   });
 
-  it('is the stablecoin itself where that is named, which says nothing new', async () => {
+  it('is the stablecoin itself when the request names it, as without the field', async () => {
     const first = await withdraw({ ...stablecoin, balance_asset: 'PUSD', ref_id: 'said' });
     const second = await withdraw({ ...stablecoin, ref_id: 'said' });
     expect(first.body.balance_asset).toBe('PUSD');
@@ -303,7 +303,7 @@ describe('the balance that is debited', () => {
     }
   });
 
-  it('must cover it', async () => {
+  it('must cover the total', async () => {
     const own = await service.createProfile(alice, { USD: '10.49', PUSD: '100' });
     const change = { ...stablecoin, profile_id: own, amount: '10', balance_asset: 'USD' };
     const meta = expectProblem(await refused(change), 403, 'insufficient-funds');
@@ -319,21 +319,21 @@ describe('the balance that is debited', () => {
   });
 });
 
-describe('whose it is', () => {
-  it('does not know an unknown profile, or that of another customer', async () => {
+describe('ownership', () => {
+  it('answers 404 for an unknown profile and for that of another customer', async () => {
     for (const id of [newId(), await service.createProfile(bob, { BTC: '5' })]) {
       const meta = expectProblem(await refused({ profile_id: id }), 404, 'not-found');
       expect(meta).toEqual({ resource: 'profile', id });
     }
   });
 
-  it('takes nothing from a disabled profile', async () => {
+  it('refuses a disabled profile', async () => {
     const own = await service.createProfile(alice, { BTC: '5' });
     await disableProfile(service, own);
     expect(expectProblem(await refused({ profile_id: own }), 403, 'forbidden')).toEqual({ profile_id: own });
   });
 
-  it('checks the identity and the account that it is made for', async () => {
+  it('checks the identity and the account for which it is made', async () => {
     const identity = await createIdentity(service, alice);
     const account = await createAccount(service, alice, identity);
     const other = await createIdentity(service, alice);
@@ -353,7 +353,7 @@ describe('whose it is', () => {
 });
 
 describe('ref_id', () => {
-  it('makes fifty equal or different requests at once one withdrawal', async () => {
+  it('makes one withdrawal of fifty equal or different requests at once', async () => {
     const own = await service.createProfile(alice, { BTC: '100' });
     await expectOneOfFifty(service, alice, PATH, { ...base, profile_id: own, ref_id: 'fifty' });
     expect(await balanceOf(service, own, 'BTC')).toEqual({ available: '99.4999', held: '0.5001' });
@@ -361,7 +361,7 @@ describe('ref_id', () => {
     await expectOneOfFiftyDifferent(service, alice, PATH, body, (index) => `0.0${index + 10}`);
   });
 
-  it('is not used up by a request that is refused', async () => {
+  it('is not used up by a refused request', async () => {
     const own = await service.createProfile(alice);
     const body = { profile_id: own, ref_id: 'once funds are there' };
     expectProblem(await refused(body), 403, 'insufficient-funds');
@@ -380,7 +380,7 @@ describe('ref_id', () => {
   });
 });
 
-it('in production a network without a rail refuses', async () => {
+it('in production a withdrawal over a network without a rail is refused', async () => {
   const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const own = await production.createProfile(carol, { BTC: '5' });
@@ -392,6 +392,6 @@ it('in production a network without a rail refuses', async () => {
   await production.stop();
 });
 
-it('refuses what is not a request to it', async () => {
+it('refuses malformed requests', async () => {
   await expectCommonRefusals(service, PATH, 'transfer:write_crypto_withdrawal', base);
 });

@@ -41,7 +41,7 @@ async function faultyCall<Answer>(
   return never;
 }
 
-/** Every fault strikes once, at the first opportunity: whoever recovers is not hindered by the same one again. */
+/** Every fault happens once, at the first opportunity, so it does not hit the recovery as well. */
 function createFaulty(fault: Fault): Node & { died: Promise<void> } {
   const left: { -readonly [name in keyof Fault]?: Fault[name] | undefined } = { ...fault };
   let isDead = false;
@@ -124,7 +124,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** What must hold, whatever happened on the way. */
+/** What must hold after every fault. */
 async function expectRight(transfer: Transfer, profile: string, kind: Kind, ending: Ending): Promise<void> {
   const { id, type } = transfer;
   const paid = ending.status === 'COMPLETED';
@@ -149,12 +149,12 @@ async function runCell(fault: Fault, kind: Kind, ending: Ending): Promise<void> 
   const struck = createFaulty(fault);
   const dies = fault.checkpoint !== undefined || JSON.stringify(fault).includes('killed');
   if (dies) {
-    // Until it dies, or has ended the withdrawal without coming to that step (a refusal is never asked about).
+    // Until it dies, or has ended the withdrawal without reaching that step (a refused payment is never asked about).
     await Promise.race([struck.died, world.settle(struck)]);
   } else {
     await world.settle(struck);
   }
-  // Another process, later: it knows nothing but what is in the database.
+  // Another process, later, that knows only what is in the database.
   world.advance(61_000);
   await world.settle(world.createNode());
   await expectRight(transfer, profile, kind, ending);
@@ -204,7 +204,7 @@ describe('after', () => {
 describe('the creation', () => {
   const request = { asset: 'BTC', crypto_network: 'BITCOIN' } as const;
 
-  it('killed before it is committed: there is no withdrawal, and the rail hears nothing', async () => {
+  it('killed before it is committed: there is no withdrawal, and the rail is not called', async () => {
     const profile = await world.createProfile({ BTC: '2' });
     // The transaction's connection is cut before the commit.
     const node = world.createNode();
@@ -218,7 +218,7 @@ describe('the creation', () => {
     await world.expectSound();
   });
 
-  it('killed after it is committed, before it is answered: another node brings it out', async () => {
+  it('killed after it is committed, before it is answered: another node pays it', async () => {
     const profile = await world.createProfile({ BTC: '2' });
     const transfer = await world.withdrawCrypto(profile, request);
     await world.settle(world.createNode());

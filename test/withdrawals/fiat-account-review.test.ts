@@ -43,7 +43,7 @@ async function expectReturned(id: string, profile: string, name: string): Promis
 }
 
 describe('a withdrawal that waits for the review of its fiat account', () => {
-  it('goes out when it is approved', async () => {
+  it('is paid when the account is approved', async () => {
     const { account, id, profile } = await waiting();
     await node.writePath.submit(review(account, 'APPROVED'));
     await world.settle(node);
@@ -52,7 +52,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '0', held: '0' });
   });
 
-  it('fails when it is rejected, with all of its total returned', async () => {
+  it('fails when the account is rejected, and its whole total returns', async () => {
     const { account, id, profile } = await waiting();
     await node.writePath.submit(review(account, 'REJECTED'));
     await world.settle(node);
@@ -66,7 +66,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     await expectReturned(id, profile, 'FIAT_ACCOUNT_DELETED');
   });
 
-  it('waits again when the account is changed before it went out, and is paid as the account is then', async () => {
+  it('waits again when the account is changed before the payment, and is paid to the changed account', async () => {
     const profile = await world.createProfile({ USD: '120' });
     const account = await world.createAccount('cubix');
     const { id } = await world.withdrawFiat(profile, account);
@@ -79,7 +79,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect(await world.paymentsOf(id)).toMatchObject([{ destination: '{"cubix":{"account_id":"changed"}}' }]);
   });
 
-  it('that is under way already is not stopped by a deletion', async () => {
+  it('that is already in flight is not stopped by a deletion', async () => {
     const profile = await world.createProfile({ USD: '120' });
     const account = await world.createAccount('wire');
     const { id } = await world.withdrawFiat(profile, account);
@@ -90,7 +90,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
   });
 
-  it('is one of many: all of them go out, a bounded number at a time', async () => {
+  it('is one of many: all are paid, a bounded number at a time', async () => {
     const profile = await world.createProfile({ USD: '100000' });
     const account = await world.createAccount('cubix', 'PENDING');
     const all = Array.from({ length: 300 }, () => world.withdrawFiat(profile, account, { amount: '1' }));
@@ -102,25 +102,25 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
   });
 });
 
-describe('a withdrawal does not wait for ever', () => {
-  it('when its account is approved while a worker is about to be done with the approval before', async () => {
+describe('a withdrawal does not wait without end', () => {
+  it('when its account is approved while a worker finishes the previous approval', async () => {
     const { account, id } = await waiting('cubix');
     const change = { metadata: { changed: 'yes' } };
-    // Its wake is there until a worker comes, and by then the account waits for another review.
+    // The wake-up of the first approval is still pending when the account waits for another review.
     await node.writePath.submit(review(account, 'APPROVED'));
     await node.writePath.submit(updateFiatAccountCommand(world.caller, account, change, tables));
     const databases = [world.connect(), world.connect()] as const;
     const waking = world.createNode({ database: patient(databases[0]) });
     const approving = stopAtCommit(patient(databases[1]));
     const approver = world.createNode({ database: approving.database });
-    // The worker has the wake, and does not come to the withdrawals yet.
+    // The worker has taken the wake-up, and has not read the withdrawals yet.
     const holder = await hold(world.database, 'lock table withdrawal_work in share mode');
     const woken = waking.worker.runDue();
     const pid = await untilBlockedBy(world.database, holder.pid);
     const approved = approver.writePath.submit(review(account, 'APPROVED'));
     await Promise.race([approving.stopped, untilBlockedBy(world.database, pid)]);
     await holder.release();
-    // It finds that the account waits for its review: the approval is not committed.
+    // It finds that the account still waits for its review, since the approval is not committed.
     expect(await woken).toBe(1);
     await approving.stopped;
     approving.go();
@@ -130,7 +130,7 @@ describe('a withdrawal does not wait for ever', () => {
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  it('when it is woken while a worker is about to let it wait', async () => {
+  it('when it is woken while a worker is about to record that it waits', async () => {
     const profile = await world.createProfile({ USD: '120' });
     const account = await world.createAccount('wire', 'PENDING');
     const { id } = await world.withdrawFiat(profile, account);
@@ -138,7 +138,7 @@ describe('a withdrawal does not wait for ever', () => {
     const letting = world.createNode({ database: patient(databases[0]) });
     const stopping = stopAtCommit(patient(databases[1]));
     const waking = world.createNode({ database: stopping.database });
-    // The worker has seen the account, and not yet the withdrawal.
+    // The worker has read the account, but not the withdrawal.
     const holder = await hold(world.database, 'select from transfers where id = $1 for update', [id]);
     const left = letting.worker.runDue();
     await untilBlockedBy(world.database, holder.pid);
@@ -155,7 +155,7 @@ describe('a withdrawal does not wait for ever', () => {
   });
 });
 
-it('none waits for ever when it is created while another node reviews', async () => {
+it('no withdrawal waits without end when it is created while another node reviews the account', async () => {
   const profile = await world.createProfile({ USD: '1000000' });
   const other = createTestWritePath(world.database);
   const second = world.createNode();

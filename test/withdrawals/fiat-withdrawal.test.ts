@@ -54,7 +54,7 @@ it('refuses a memo with a line break, which could end a field of a message to th
   expectInvalid(await refused({ memo: 'Invoice\n:59:/666' }), '/memo');
 });
 
-describe('what is created', () => {
+describe('an accepted request', () => {
   it('answers with the whole transfer, holds its total and appends its event', async () => {
     const own = await service.createProfile(alice, { USD: '500' });
     const identity = await createIdentity(service, alice);
@@ -112,7 +112,7 @@ describe('what is created', () => {
     ['cbit', 'CBIT_WITHDRAWAL', '0', 500],
   ];
   it.each(kinds)(
-    'goes over %s as %s with a fee of %s and a memo of at most %i characters',
+    'is paid over %s as %s with a fee of %s and a memo of at most %i characters',
     async (...row) => {
       const [kind, type, fee, memoLengthMax] = row;
       const account = await createFiatAccount(service, alice, kind);
@@ -158,38 +158,38 @@ describe('fields', () => {
     },
   );
 
-  it('takes USD only', async () => {
+  it('accepts USD only', async () => {
     for (const asset of ['BTC', 'PUSD', 'usd', 'EUR', '', 'US DOLLAR']) {
       expectInvalid(await refused({ asset }), '/asset');
     }
   });
 
-  it.each(BAD_AMOUNTS)('%s is not an amount, and not a total', async (json) => {
+  it.each(BAD_AMOUNTS)('%s is neither a valid amount nor a valid total', async (json) => {
     const send = (body: object, field: string) =>
       expectNothingWritten(service, () => alice.call('POST', PATH, rawBody(body, field, json)));
     expectNamed(await send(base, 'amount'), '/amount');
     expectNamed(await send({ ...base, amount: undefined }, 'total'), '/total');
   });
 
-  it('never rounds: more decimals than USD has are refused with their number', async () => {
+  it('never rounds: more decimals than USD has are refused, and the allowed number is named', async () => {
     const answer = await refused({ amount: '1.001' });
     expect(expectProblem(answer, 400, 'exceeds-precision')).toMatchObject({ asset: 'USD', max_decimals: 2 });
     const total = await refused({ amount: undefined, total: '21.001' });
     expect(expectProblem(total, 400, 'exceeds-precision').errors[0].pointer).toBe('/total');
   });
 
-  it('takes exactly one of amount and total', async () => {
+  it('requires exactly one of amount and total', async () => {
     expectInvalid(await refused({ total: '120' }), '/amount', '/total');
     expectInvalid(await refused({ amount: undefined }), '/amount', '/total');
   });
 
-  it('refuses a total that the fee uses up', async () => {
+  it('refuses a total that the fee consumes', async () => {
     for (const total of ['20', '19.99', '0.01']) {
       expectInvalid(await refused({ amount: undefined, total }), '/total');
     }
   });
 
-  it('takes 500 characters of memo at the very most', async () => {
+  it('accepts a memo of at most 500 characters', async () => {
     const cbit = await createFiatAccount(service, alice, 'cbit');
     expectInvalid(await refused({ fiat_account_id: cbit, memo: '🚢'.repeat(501) }), '/memo');
     expect((await withdraw({ fiat_account_id: cbit, memo: '' })).body.memo).toBe('');
@@ -198,29 +198,29 @@ describe('fields', () => {
   describeMetadata('metadata', withdraw, refused);
   describeRefIdShape(withdraw, refused);
 
-  it('names an unknown field, and everything else that is wrong, at once', async () => {
+  it('reports an unknown field together with all other errors', async () => {
     const body = { asset: 'USD', amount: 25, balance_asset: 'USD', memo: 5 };
     const answer = await expectNothingWritten(service, () => alice.call('POST', PATH, body));
     expectInvalid(answer, '/fiat_account_id', '/profile_id', '/amount', '/balance_asset', '/memo');
   });
 });
 
-describe('whose it is', () => {
-  it('does not know an unknown profile, or that of another customer', async () => {
+describe('ownership', () => {
+  it('answers 404 for an unknown profile and for that of another customer', async () => {
     for (const id of [newId(), await service.createProfile(bob, { USD: '500' })]) {
       const meta = expectProblem(await refused({ profile_id: id }), 404, 'not-found');
       expect(meta).toEqual({ resource: 'profile', id });
     }
   });
 
-  it('does not know an unknown fiat account, or that of another customer', async () => {
+  it('answers 404 for an unknown fiat account and for that of another customer', async () => {
     for (const id of [newId(), await createFiatAccount(service, bob, 'wire')]) {
       const meta = expectProblem(await refused({ fiat_account_id: id }), 404, 'not-found');
       expect(meta).toEqual({ resource: 'fiat account', id });
     }
   });
 
-  it('sends nothing to a rejected or a deleted fiat account', async () => {
+  it('refuses a rejected or deleted fiat account', async () => {
     const rejected = await createFiatAccount(service, alice, 'wire', 'REJECTED');
     const deleted = await createFiatAccount(service, alice, 'wire', 'APPROVED', 1n);
     for (const id of [rejected, deleted]) {
@@ -228,13 +228,13 @@ describe('whose it is', () => {
     }
   });
 
-  it('takes nothing from a disabled profile', async () => {
+  it('refuses a disabled profile', async () => {
     const own = await service.createProfile(alice, { USD: '500' });
     await disableProfile(service, own);
     expect(expectProblem(await refused({ profile_id: own }), 403, 'forbidden')).toEqual({ profile_id: own });
   });
 
-  it('checks the identity and the account that it is made for', async () => {
+  it('checks the identity and the account for which it is made', async () => {
     const identity = await createIdentity(service, alice);
     const account = await createAccount(service, alice, identity);
     const other = await createIdentity(service, alice);
@@ -250,7 +250,7 @@ describe('whose it is', () => {
     expectInvalid(await refused({ identity_id: other, account_id: account }), '/account_id');
   });
 
-  it('must be told by a third-party integration for whom it is', async () => {
+  it('a third-party integration must name the end user', async () => {
     const carol = await service.createCustomer({ integration: 'THIRD_PARTY' });
     const identity = await createIdentity(service, carol);
     const body = {
@@ -296,18 +296,18 @@ describe('funds', () => {
 });
 
 describe('ref_id', () => {
-  it('makes fifty equal requests at once one withdrawal', async () => {
+  it('creates one withdrawal for fifty equal requests at once', async () => {
     const own = await service.createProfile(alice, { USD: '1000' });
     await expectOneOfFifty(service, alice, PATH, { ...base, profile_id: own, ref_id: 'fifty' });
     expect(await balanceOf(service, own, 'USD')).toEqual({ available: '880', held: '120' });
   });
 
-  it('makes fifty different requests at once one withdrawal and 49 conflicts', async () => {
+  it('creates one withdrawal and 49 conflicts for fifty different requests at once', async () => {
     const body = { ...base, ref_id: 'fifty different' };
     await expectOneOfFiftyDifferent(service, alice, PATH, body, (index) => `${index + 1}`);
   });
 
-  it('compares what is meant, not how it is written', async () => {
+  it('compares the meaning of requests, not their notation', async () => {
     const first = await withdraw({ ref_id: 'meant', amount: '1', metadata: { a: '1', b: '2' } });
     const second = await withdraw({ metadata: { b: '2', a: '1' }, amount: '01.00', ref_id: 'meant' });
     expect(second.body).toEqual(first.body);
@@ -319,7 +319,7 @@ describe('ref_id', () => {
     });
   });
 
-  it('still answers after the fiat account was deleted', async () => {
+  it('still replays after the fiat account was deleted', async () => {
     const account = await createFiatAccount(service, alice, 'cubix');
     const body = { fiat_account_id: account, ref_id: 'before it was deleted' };
     const first = await withdraw(body);
@@ -327,7 +327,7 @@ describe('ref_id', () => {
     expect((await withdraw(body)).body).toEqual(first.body);
   });
 
-  it('is not used up by a request that is refused', async () => {
+  it('is not used up by a refused request', async () => {
     const own = await service.createProfile(alice);
     const body = { profile_id: own, ref_id: 'once funds are there', amount: '5' };
     expectProblem(await refused(body), 403, 'insufficient-funds');
@@ -367,6 +367,6 @@ describe('ref_id', () => {
   });
 });
 
-it('refuses what is not a request to it', async () => {
+it('refuses malformed requests', async () => {
   await expectCommonRefusals(service, PATH, 'transfer:write_fiat_withdrawal', base);
 });

@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/limits.ts';
 import type { PaymentState, Rail, RailName } from '../../src/rails/rail.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
-/** What a rail reports without being asked, and what it may do to a withdrawal. */
+/** What a rail reports without being asked, and how it affects a withdrawal. */
 let world: World;
 let node: Node;
 beforeAll(async () => {
@@ -86,7 +86,7 @@ describe('a notice of another rail', () => {
     await expectPaid(id, profile);
   });
 
-  it('between two bank networks, whose withdrawals have one type, ends nothing either', async () => {
+  it('does not end a withdrawal of another bank network either, although both have the same type', async () => {
     const profile = await world.createProfile({ USD: '100' });
     const { id } = await world.withdrawFiat(profile, await world.createAccount('bank_network_2'));
     await node.worker.runDue();
@@ -97,7 +97,7 @@ describe('a notice of another rail', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
   });
 
-  it('does not hide that its own rail contradicts itself later', async () => {
+  it('does not hide a later contradiction by its own rail', async () => {
     const { id } = await withdrawn();
     await node.worker.runDue();
     await report('LITECOIN', id, FAILED);
@@ -129,7 +129,7 @@ describe('a notice about a withdrawal that was never submitted', () => {
 });
 
 describe('a notice about a withdrawal whose outcome is unknown', () => {
-  /** The request arrived, and nobody heard so. */
+  /** The request arrived, but its answer was lost. */
   async function unknown(ask: (rail: Rail, key: string) => Promise<PaymentState>) {
     const made = await withdrawn();
     const own = world.createNode({
@@ -147,7 +147,7 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
     return { ...made, own };
   }
 
-  it('makes the rail be asked at once, and its answer ends it', async () => {
+  it('makes the worker ask the rail at once, and that answer ends the withdrawal', async () => {
     const state = { kind: 'completed', detail: 'Paid, says the answer.' } as const;
     const { id, profile, own } = await unknown(async () => state);
     await report('BITCOIN', id, COMPLETED);
@@ -158,7 +158,7 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
     expect(await contradictionsOf(id)).toEqual([]);
   });
 
-  it('that says otherwise than the answer is a contradiction', async () => {
+  it('that contradicts the answer is recorded as a contradiction', async () => {
     const { id, profile, own } = await unknown(async () => ({ kind: 'completed', detail: 'Paid.' }));
     await report('BITCOIN', id, FAILED);
     await own.notices.runDue();
@@ -173,7 +173,7 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
     ['says that it is pending', async () => ({ kind: 'pending', nextAskMs: 1_000 })],
     ['does not answer', () => Promise.reject(new Error('ECONNREFUSED'))],
   ];
-  it.each(NO_ENDS)('is kept while the rail, asked about it, %s', async (_title, answer) => {
+  it.each(NO_ENDS)('is kept while the rail, when asked, %s', async (_title, answer) => {
     let asked = answer;
     const { id, profile, own } = await unknown(() => asked());
     await report('BITCOIN', id, FAILED);
@@ -188,7 +188,7 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
     expect(await own.notices.runDue()).toBe(0);
   });
 
-  it('does not end it either when a second request was accepted: it may be about that one alone', async () => {
+  it('does not end it when a second request was accepted either: the notice may be about that request alone', async () => {
     const { id, profile } = await withdrawn();
     let requests = 0;
     const own = world.createNode({
@@ -218,7 +218,7 @@ describe('a notice about a withdrawal whose outcome is unknown', () => {
   });
 });
 
-it('a notice about something that is no withdrawal is reported, and not given out again', async () => {
+it('a notice that is not about a withdrawal is reported once, and not delivered again', async () => {
   for (const key of [newId(), 'not an id']) await report('BITCOIN', key, COMPLETED);
   expect(await node.notices.runDue()).toBe(2);
   expect(node.troubles).toEqual(Array(2).fill('a rail reports a payment that this service never requested'));

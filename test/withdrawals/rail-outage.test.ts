@@ -12,7 +12,7 @@ afterAll(() => world.drop());
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
-/** BITCOIN is down until then: some calls are turned away, some are never answered. */
+/** BITCOIN is down until then: some calls are refused, some are never answered. */
 function downUntil(untilNs: bigint, calls: { count: number }) {
   return (rail: Rail): Rail => {
     if (rail.name !== 'BITCOIN') return rail;
@@ -67,7 +67,7 @@ it('a rail that is down for an hour delays its own transfers and no others', asy
   await passUntil(at(52 * MINUTE_MS));
   expect(await statuses(ids.LTC)).toEqual(new Set(['COMPLETED']));
   expect(await statuses(ids.BTC)).toEqual(new Set(['PENDING']));
-  // A closed lane is tried about twice a minute, whatever waits in it.
+  // A closed lane is tried about twice a minute, however many withdrawals wait in it.
   expect(calls.count).toBeLessThan(200);
 
   await passUntil(at(HOUR_MS + LIMITS.railBackoffMaxMs + 32 * MINUTE_MS));

@@ -23,7 +23,7 @@ async function send(profile: string, destination: string, count: number) {
   return ended.sort((a, b) => (a.status < b.status ? -1 : 1));
 }
 
-it('rent that one destination costs in a day has a bound, also when two nodes pay at once', async () => {
+it('the rent for one destination and day has a limit, also when two nodes pay at once', async () => {
   const profile = await world.createProfile({ USDC: '1000' });
   const closes = deriveAddress('SOLANA', 'rent');
   const second = world.createNode();
@@ -48,7 +48,7 @@ it('rent that one destination costs in a day has a bound, also when two nodes pa
   }
   expect(await world.balanceOf(profile, 'USDC')).toEqual({ available: '985', held: '0' });
 
-  // The next day there is room again, and another destination never lacked it.
+  // The next day there is room again, and other destinations were never limited.
   world.advance(86_400_000);
   expect((await send(profile, closes, 1))[0]!.status).toBe('COMPLETED');
 });

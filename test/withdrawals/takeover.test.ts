@@ -5,7 +5,7 @@ import { CHECKPOINTS, type Checkpoint } from '../../src/withdrawals/steps.ts';
 import { hold, patient, untilBlockedBy } from '../support/barriers.ts';
 import { createWorld, type World } from '../support/payouts.ts';
 
-/** A process that stood still for longer than its lease wakes up and goes on, while another has taken over. */
+/** A process that was paused for longer than its lease continues while another one has taken over. */
 let world: World;
 beforeAll(async () => {
   world = await createWorld();
@@ -43,8 +43,8 @@ async function expectPaidOnce(id: string, profile: string): Promise<void> {
   await world.expectSound();
 }
 
-describe.each(CHECKPOINTS)('a worker that slept: %s', (where) => {
-  it('changes nothing any more when another one has ended the withdrawal', async () => {
+describe.each(CHECKPOINTS)('a worker that was paused: %s', (where) => {
+  it('changes nothing when another worker has ended the withdrawal', async () => {
     const profile = await world.createProfile({ BTC: '2' });
     const { id } = await world.withdrawCrypto(profile, { asset: 'BTC', crypto_network: 'BITCOIN' });
     const { node, asleep, wake } = createSleeper(where);
@@ -57,7 +57,7 @@ describe.each(CHECKPOINTS)('a worker that slept: %s', (where) => {
     await expectPaidOnce(id, profile);
   });
 
-  it('does not disturb another one that is in the middle of it', async () => {
+  it('does not disturb another worker that is processing the withdrawal', async () => {
     const profile = await world.createProfile({ BTC: '2' });
     const { id } = await world.withdrawCrypto(profile, { asset: 'BTC', crypto_network: 'BITCOIN' });
     const { node, asleep, wake } = createSleeper(where);
@@ -73,7 +73,7 @@ describe.each(CHECKPOINTS)('a worker that slept: %s', (where) => {
   });
 });
 
-it('a worker that stood still for half of its lease does not call the rail, and leaves the payment to others', async () => {
+it('a worker that was paused for half of its lease does not call the rail, and leaves the payment to others', async () => {
   const profile = await world.createProfile({ BTC: '2' });
   const { id } = await world.withdrawCrypto(profile, { asset: 'BTC', crypto_network: 'BITCOIN' });
   const leaseMs = 20;
@@ -100,7 +100,7 @@ it('a worker that stood still for half of its lease does not call the rail, and 
   await expectPaidOnce(id, profile);
 });
 
-it('a worker that found the fiat account rejected returns nothing when another one has sent the payment since', async () => {
+it('a worker that found the fiat account rejected returns nothing when another worker has sent the payment since', async () => {
   const profile = await world.createProfile({ USD: '120' });
   const account = await world.createAccount('wire');
   const { id } = await world.withdrawFiat(profile, account);
@@ -110,7 +110,7 @@ it('a worker that found the fiat account rejected returns nothing when another o
   const database = world.connect();
   const stale = world.createNode({ database: patient(database) });
   const other = world.createNode();
-  // What it decides on needs no balance, what it does about it needs this one.
+  // The decision reads no balance; the command that follows it needs this one.
   const holder = await hold(
     world.database,
     'select from balances where profile_id = $1 and asset = $2 for update',

@@ -24,7 +24,7 @@ function setBack(): void {
   world.advance(-HOUR);
 }
 
-/** The rail's own world is not set back with our clock: it says what the test says. */
+/** The clock of the rail does not go back with that of the database: the test decides what the rail answers. */
 function nodeWith(state: PaymentState, options: NodeOptions = {}): Node {
   return world.createNode({
     ...options,
@@ -49,7 +49,7 @@ async function workOf(id: string) {
 const COMPLETED: PaymentState = { kind: 'completed', detail: 'paid' };
 
 describe('a database whose clock went back by an hour', () => {
-  it('does not keep a payment that the rail has from being asked about', async () => {
+  it('does not delay the question about a payment that the rail has accepted', async () => {
     const id = await withdraw();
     await nodeWith(COMPLETED).worker.runDue();
     expect((await workOf(id)).state).toBe('SUBMITTED');
@@ -58,7 +58,7 @@ describe('a database whose clock went back by an hour', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
   });
 
-  it('does not keep a payment that nobody has sent yet from being sent', async () => {
+  it('does not delay a payment that was not sent yet', async () => {
     const fresh = await withdraw();
     const postponed = await withdraw('sandbox:down');
     await world.database.query(
@@ -71,7 +71,7 @@ describe('a database whose clock went back by an hour', () => {
     await nodeWith(COMPLETED).worker.runDue();
     expect((await workOf(fresh)).state).toBe('SUBMITTED');
     const { secondaryStatus } = await world.transferOf(postponed);
-    // Sent once more, and turned away once more.
+    // Sent again, and refused again.
     expect(secondaryStatus!.name).toBe('RAIL_UNAVAILABLE');
     const [row] = await world.database.query('select attempts from withdrawal_work where transfer_id = $1', [
       postponed,
@@ -79,7 +79,7 @@ describe('a database whose clock went back by an hour', () => {
     expect(row).toEqual({ attempts: 2 });
   });
 
-  it('does not keep what a node that died had in hand from the others', async () => {
+  it('does not keep other nodes from taking over the work of a node that died', async () => {
     const id = await withdraw();
     const dying = nodeWith(COMPLETED, {
       checkpoint: (name, transferId) =>
@@ -96,7 +96,7 @@ describe('a database whose clock went back by an hour', () => {
     expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1 }]);
   });
 
-  it('leaves alone what waits for a review, and a rail that wants to be asked much later is asked within the hour', async () => {
+  it('does not touch what waits for a review, and a rail that asks for a much later question is asked within the hour', async () => {
     const profile = await world.createProfile({ USD: '500' });
     const waits = await world.withdrawFiat(profile, await world.createAccount('wire', 'PENDING'));
     const slow = await withdraw();

@@ -11,7 +11,7 @@ import {
   tokenFrom,
 } from '../support/process.ts';
 
-/** Three services as their users run them, on one database, ended with kill -9 at random. */
+/** Three service processes on one database, ended with kill -9 at random. */
 let test: TestDatabase;
 const dataDir = makeDataDir();
 const nodes: FerryProcess[] = [];
@@ -33,7 +33,7 @@ function start(): Promise<FerryProcess> {
     DATABASE_URL: `postgres:///${database}?${where.toString()}`,
     FERRY_DATA_DIR: dataDir,
     FERRY_SANDBOX_SPEED: '6000',
-    // One issuer of tokens, whichever node answers.
+    // One issuer of tokens for all nodes.
     FERRY_PUBLIC_URL: 'http://ferry.test',
   });
 }
@@ -48,7 +48,7 @@ it('the rail’s record and the ledger agree after processes were killed in the 
   const token = await tokenFrom(nodes[0]!.url, customer!);
   const profile = customer!.profiles[0]!.id;
 
-  /** Sent until it is answered, to whichever node is there: the ref_id makes that safe. */
+  /** Sent to any running node until it is answered: the ref_id makes that safe. */
   async function withdraw(index: number): Promise<void> {
     const memo = MEMOS[index % MEMOS.length]!;
     const isFiat = index % 2 === 0;
@@ -94,8 +94,8 @@ it('the rail’s record and the ledger agree after processes were killed in the 
   }
   await sent;
 
-  // The last kill is one of all nodes. Leases of the killed last for half a minute: that time passes once their last
-  // statements have ended, since a request must not arrive after somebody has concluded that it was lost.
+  // The last kill is one of all nodes. Their leases last for half a minute. The test skips that time once their last
+  // statements have ended: a request must not arrive after another node has concluded that it was lost.
   await Promise.all(nodes.map((node) => node.end('SIGKILL')));
   const sessions = `select from pg_stat_activity
                     where datname = current_database() and application_name = 'ferry-node'`;

@@ -32,7 +32,7 @@ const CHAINS: readonly (readonly [CryptoNetwork, string])[] = [
   ['SOLANA', 'SOL'],
 ];
 
-/** Requests that are on their way to a rail. They arrive within its horizon, or never: time stands still until they have. */
+/** Requests in flight to a rail. They arrive within its horizon or never, so the clock stands still until they have. */
 const onTheirWay = new Set<Promise<unknown>>();
 
 async function arriving<Answer>(call: Promise<Answer>): Promise<Answer> {
@@ -41,7 +41,7 @@ async function arriving<Answer>(call: Promise<Answer>): Promise<Answer> {
   return call;
 }
 
-/** A node that works by itself until it is killed: from then on nothing of it runs. */
+/** A node that works until it is killed; after that it does nothing more. */
 function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>; node: Node } {
   const database = world.connect();
   databases.push(database);
@@ -93,7 +93,7 @@ async function createWithdrawals(profile: string): Promise<void> {
     Array.from({ length: WITHDRAWALS }, async (_, index) => {
       const memo = MEMOS[index % MEMOS.length]!;
       const amount = `0.${String(index + 1).padStart(4, '0')}1`;
-      // Spread over some seconds, so that some are new while others are under way.
+      // Spread over some seconds, so that some are new while others are in flight.
       await sleep((index % 50) * 60);
       if (index % 3 === 0) {
         const whole = { amount: `1${index}.5`, memo };
@@ -139,7 +139,7 @@ it('1,000 withdrawals on three nodes that are killed at random: the rail’s rec
     { status: 'COMPLETED', count: 800 },
     { status: 'FAILED', count: 200 },
   ]);
-  // Each was asked for once, and each that was paid is completed with that amount, and no other is.
+  // Each was requested once, and exactly those that were paid are completed, with that amount.
   const disagreements = await world.database.query(
     `select t.id, t.status, p.behaviour, p.requests, p.amount_units
      from transfers t full join sandbox_payments p on p.key = t.id::text

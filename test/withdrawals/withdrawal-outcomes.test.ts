@@ -42,7 +42,7 @@ const decide = (id: string, verb: 'complete' | 'fail', who = alice): Promise<Ans
   who.call('POST', `/v2/sandbox/transfers/${id}/${verb}`);
 
 describe('the user of the sandbox', () => {
-  it('completes a withdrawal: what was held goes out', async () => {
+  it('completes a withdrawal: the held amount leaves the profile', async () => {
     const { profile, id } = await withdrawn();
     const answer = await decide(id, 'complete');
     expect(answer.body).toMatchObject({
@@ -62,7 +62,7 @@ describe('the user of the sandbox', () => {
     expect(found.body.items).toEqual([answer.body]);
   });
 
-  it('fails one: all of the total returns', async () => {
+  it('fails one: its whole total returns', async () => {
     const { profile, id } = await withdrawn();
     const answer = await decide(id, 'fail');
     expect(answer.body).toMatchObject({ status: 'FAILED', secondary_status: { name: 'FAILED_BY_RAIL' } });
@@ -75,7 +75,7 @@ describe('the user of the sandbox', () => {
     expect(events[1]!.resource).toEqual(answer.body);
   });
 
-  it('ends each once, whatever comes at the same time', async () => {
+  it('ends each withdrawal once, whatever happens at the same time', async () => {
     const { profile, id } = await withdrawn();
     const verbs = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'complete' : 'fail'));
     const answers = await Promise.all(verbs.map((verb) => decide(id, verb)));
@@ -85,7 +85,7 @@ describe('the user of the sandbox', () => {
     expect(held).toBe('0');
   });
 
-  it('decides its own pending withdrawals only', async () => {
+  it('can end only its own pending withdrawals', async () => {
     const { id } = await withdrawn();
     expectProblem(await decide(id, 'fail', bob), 404, 'not-found');
     expectProblem(await decide(newId(), 'complete'), 404, 'not-found');
@@ -171,12 +171,12 @@ describe('nothing is held and nothing is written', () => {
 });
 
 describe('with its workers', () => {
-  it('the service brings withdrawals out by itself', async () => {
-    const own = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '1000' });
+  it('the service pays withdrawals by itself', async () => {
+    const own = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '360' });
     const carol = await own.createCustomer();
     const paid = await withdrawn(own, carol);
     const failed = await withdrawn(own, carol, { amount: '0.66601' });
-    // Solana is quick, so that it is paid long before the hour (here 3.6 seconds) after which it is returned.
+    // Solana is fast, so it is paid long before the hour (here 10 seconds) after which it is returned.
     const returned = await withdrawn(own, carol, {
       asset: 'SOL',
       crypto_network: 'SOLANA',
@@ -204,7 +204,7 @@ describe('with its workers', () => {
   });
 });
 
-it('production has no simulation and no rails: both kinds of withdrawals are refused clearly', async () => {
+it('production has no simulation and no rails: both kinds of withdrawals are refused with the reason', async () => {
   const production = await startTestService(PRODUCTION);
   const carol = await production.createCustomer();
   const profile = await production.createProfile(carol, { BTC: '2', USD: '500' });

@@ -30,7 +30,7 @@ describe('a withdrawal that is paid', () => {
     expect(work).toEqual([]);
   });
 
-  it('in the stablecoin against USD shows what was exchanged', async () => {
+  it('in the stablecoin against USD shows the exchange', async () => {
     const profile = await world.createProfile({ USD: '500' });
     const fields = {
       asset: 'PUSD',
@@ -86,7 +86,7 @@ describe('a withdrawal that is paid', () => {
 });
 
 describe('a withdrawal that the rail does not pay', () => {
-  it.each(['refuse', 'fail'])('(%s) returns all of its total, the fee too', async (behaviour) => {
+  it.each(['refuse', 'fail'])('(%s) returns its whole total, including the fee', async (behaviour) => {
     const profile = await world.createProfile({ USD: '500' });
     const account = await world.createAccount('wire');
     const { id } = await world.withdrawFiat(profile, account, { memo: `sandbox:${behaviour}` });
@@ -137,7 +137,7 @@ describe('a rail that misbehaves', () => {
     },
   );
 
-  it('that turns the second request away may still have the first: nothing returns before it was asked', async () => {
+  it('that refuses the second request may still have the first: nothing returns before it was asked', async () => {
     const profile = await world.createProfile({ USD: '120' });
     const account = await world.createAccount('wire');
     const { id } = await world.withdrawFiat(profile, account);
@@ -150,7 +150,7 @@ describe('a rail that misbehaves', () => {
           requests += 1;
           if (requests > 2) return rail.submit(payment, signal);
           if (requests === 2) return { kind: 'failed', meaning: 'retry', reason: 'busy' };
-          // Longer on its way than the rail's horizon says.
+          // In flight for longer than the horizon of the rail.
           first = () => rail.submit(payment, signal);
           return never;
         },
@@ -170,7 +170,7 @@ describe('a rail that misbehaves', () => {
     expect(requests).toBe(2);
   });
 
-  it('and does not know a payment is sent it again after its horizon and not before, under the same key', async () => {
+  it('and does not know a payment gets it again under the same key, after its horizon and not before', async () => {
     const { id, profile } = await withdrawn('ordinary');
     const sent: string[] = [];
     let asked = 0;
@@ -195,7 +195,7 @@ describe('a rail that misbehaves', () => {
     world.advance(minuteMs);
     await own.worker.runDue();
     expect({ asked, sent }).toEqual({ asked: 1, sent: [id] });
-    // Nothing to hear before the horizon.
+    // Nothing is sent before the horizon.
     world.advance(58 * minuteMs);
     await own.worker.runDue();
     expect({ asked, sent }).toEqual({ asked: 1, sent: [id] });
@@ -212,7 +212,7 @@ describe('a rail that misbehaves', () => {
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
   });
 
-  /** Its first request arrives and is paid, though nobody hears so; it refuses the second as a duplicate. */
+  /** The first request is paid, but its answer is lost; the rail refuses the second request as a duplicate. */
   function createForgetful(askedSince: 'not-found' | 'failed' | 'truth') {
     let requests = 0;
     let refused = false;
@@ -245,7 +245,7 @@ describe('a rail that misbehaves', () => {
     }
   }
 
-  it('and refuses a second request after an unknown outcome ends nothing: the answer to a question does', async () => {
+  it('and refuses a second request after an unknown outcome does not end the withdrawal: its answer to a question does', async () => {
     const { id, profile } = await withdrawn('ordinary');
     const { own, requests } = createForgetful('truth');
     await own.worker.runDue();
@@ -263,7 +263,7 @@ describe('a rail that misbehaves', () => {
     expect(requests()).toBe(2);
   });
 
-  it('and refuses a second request, and says when it is asked that it failed, has failed it', async () => {
+  it('and refuses a second request, and reports a failure when it is asked, fails the withdrawal', async () => {
     const { id, profile } = await withdrawn('ordinary');
     const { own } = createForgetful('failed');
     await own.worker.runDue();
@@ -275,7 +275,7 @@ describe('a rail that misbehaves', () => {
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '2', held: '0' });
   });
 
-  it('and refuses every request after an unknown outcome without ever knowing the payment returns nothing', async () => {
+  it('and refuses every request after an unknown outcome and never knows the payment causes no return', async () => {
     const { id, profile } = await withdrawn('ordinary');
     const { own } = createForgetful('not-found');
     await own.worker.runDue();
@@ -286,7 +286,7 @@ describe('a rail that misbehaves', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
   });
 
-  it('and refuses a request that was made after a crash returns nothing before it was asked', async () => {
+  it('and refuses a request that was made after a crash causes no return before it was asked', async () => {
     const { id, profile } = await withdrawn('ordinary');
     const dying = Promise.withResolvers<void>();
     const killed = world.createNode({
@@ -315,7 +315,7 @@ describe('a rail that misbehaves', () => {
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '0' });
   });
 
-  it('says in words what a withdrawal waits for', async () => {
+  it('is named in the status detail of the withdrawals that wait for it', async () => {
     const { id } = await withdrawn('sandbox:lost');
     await node.worker.runDue();
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('OUTCOME_UNKNOWN');
@@ -325,7 +325,7 @@ describe('a rail that misbehaves', () => {
     await world.settle(node);
   });
 
-  it('and contradicts itself later is shown to operators, and nothing is posted again', async () => {
+  it('and contradicts itself later is reported to operators, and nothing is posted again', async () => {
     const { id, profile } = await withdrawn('sandbox:returned');
     await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
@@ -341,7 +341,7 @@ describe('a rail that misbehaves', () => {
     expect(await world.eventsOf(id)).toHaveLength(2);
   });
 
-  it('and forgets a payment that it took on is never sent it again', async () => {
+  it('and forgets a payment that it accepted never gets it again', async () => {
     const { id } = await withdrawn('ordinary');
     await node.worker.runDue();
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('SUBMITTED');

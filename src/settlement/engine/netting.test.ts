@@ -65,7 +65,7 @@ describe('first in, first out', () => {
 });
 
 describe('gridlock', () => {
-  it('lets two that offset each other settle with nothing at all', () => {
+  it('lets two that offset each other settle without any funds', () => {
     const { steps } = choose([payment('there', 'a>b 10'), payment('back', 'b>a 10')], has());
     expect(steps).toEqual([['there', 'back']]);
   });
