@@ -175,23 +175,26 @@ describe('the tests here', () => {
 describe('without a valid token', () => {
   const token = 'eyJhbGciOiJub25lIn0.eyJzY29wZSI6InRyYW5zZmVyOnJlYWRfdHJhbnNmZXIifQ.';
 
-  it.each(named(operations))('%s answers 401, even if the rest of the request is valid', async (_name, operation) => {
-    const request = await validRequest(operation);
-    await expectNothingChanged(async () => {
-      const bare = await service.anonymous.call(...request);
-      expectProblem(bare, 401, 'unauthenticated');
-      expect(bare.headers.get('www-authenticate')).toBe('Bearer');
-      const [method, path, body] = request;
-      for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
-        const answer = await service.anonymous.call(method, path, body, { authorization });
-        expectProblem(answer, 401, 'unauthenticated');
-        expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
-      }
-      const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
-      expectProblem(basic, 401, 'unauthenticated');
-      expect(basic.headers.get('www-authenticate')).toBe('Bearer');
-    });
-  });
+  it.each(named(operations))(
+    '%s answers 401, even if the rest of the request is valid',
+    async (_name, operation) => {
+      const request = await validRequest(operation);
+      await expectNothingChanged(async () => {
+        const bare = await service.anonymous.call(...request);
+        expectProblem(bare, 401, 'unauthenticated');
+        expect(bare.headers.get('www-authenticate')).toBe('Bearer');
+        const [method, path, body] = request;
+        for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
+          const answer = await service.anonymous.call(method, path, body, { authorization });
+          expectProblem(answer, 401, 'unauthenticated');
+          expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+        }
+        const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
+        expectProblem(basic, 401, 'unauthenticated');
+        expect(basic.headers.get('www-authenticate')).toBe('Bearer');
+      });
+    },
+  );
 });
 
 describe('with every scope but the one that it needs', () => {
@@ -221,7 +224,7 @@ describe('with every scope but the one that it needs', () => {
 
 describe('with the id of another customer in the path', () => {
   it.each(named(withPathId))(
-    '%s answers 404 and changes nothing; the owner's request succeeds',
+    '%s answers 404 and changes nothing; the owner’s request succeeds',
     async (_name, operation) => {
       const [method, path] = await validRequest(operation);
       const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
@@ -298,27 +301,32 @@ describe('lists', () => {
 
   const idsIn = (answer: { body: any }): string[] => answer.body.items.map((item: { id: string }) => item.id);
 
-  it.each(named(lists))('%s shows each customer only its own records, with any parameters', async (_name, operation) => {
-    const ask = (who: TestCustomer, query: string) => who.call('GET', `${operation.path}${query}`);
-    const hers = await ask(ann.customer, '?limit=1000');
-    const his = await ask(ben.customer, '?limit=1000');
-    expect(idsIn(hers).length).toBeGreaterThan(1);
-    expect(idsIn(his).length).toBeGreaterThan(1);
-    expect(idsIn(his).filter((id) => idsIn(hers).includes(id))).toEqual([]);
-    for (const item of his.body.items) expect(item.customer_id ?? ben.customer.id).toBe(ben.customer.id);
-    // With filters that name Ann's records.
-    const known = new Set([...Object.values(ann.fields), ...idsIn(hers)]);
-    const filters = operation.parameters.filter((one) => one.in === 'query' && isIdSchema(one.schema.items));
-    expect(filters.map((one) => one.name)).toContain('ids');
-    for (const { name } of filters) {
-      const pairs = [...known].slice(0, 100).map((id) => `${name}=${id}`);
-      expect((await ask(ben.customer, `?${pairs.join('&')}`)).body.items).toEqual([]);
-    }
-    // With a cursor that was given to Ann.
-    const { next_page_cursor: cursor } = (await ask(ann.customer, '?limit=1')).body;
-    const next = idsIn(await ask(ben.customer, `?limit=1000&page_cursor=${cursor}`));
-    expect(next.filter((id) => !idsIn(his).includes(id))).toEqual([]);
-  });
+  it.each(named(lists))(
+    '%s shows each customer only its own records, with any parameters',
+    async (_name, operation) => {
+      const ask = (who: TestCustomer, query: string) => who.call('GET', `${operation.path}${query}`);
+      const hers = await ask(ann.customer, '?limit=1000');
+      const his = await ask(ben.customer, '?limit=1000');
+      expect(idsIn(hers).length).toBeGreaterThan(1);
+      expect(idsIn(his).length).toBeGreaterThan(1);
+      expect(idsIn(his).filter((id) => idsIn(hers).includes(id))).toEqual([]);
+      for (const item of his.body.items) expect(item.customer_id ?? ben.customer.id).toBe(ben.customer.id);
+      // With filters that name Ann's records.
+      const known = new Set([...Object.values(ann.fields), ...idsIn(hers)]);
+      const filters = operation.parameters.filter(
+        (one) => one.in === 'query' && isIdSchema(one.schema.items),
+      );
+      expect(filters.map((one) => one.name)).toContain('ids');
+      for (const { name } of filters) {
+        const pairs = [...known].slice(0, 100).map((id) => `${name}=${id}`);
+        expect((await ask(ben.customer, `?${pairs.join('&')}`)).body.items).toEqual([]);
+      }
+      // With a cursor that was given to Ann.
+      const { next_page_cursor: cursor } = (await ask(ann.customer, '?limit=1')).body;
+      const next = idsIn(await ask(ben.customer, `?limit=1000&page_cursor=${cursor}`));
+      expect(next.filter((id) => !idsIn(his).includes(id))).toEqual([]);
+    },
+  );
 
   it('a customer without records sees none', async () => {
     const newcomer = await service.createCustomer();

@@ -69,7 +69,7 @@ describe.each(WAYS)('POST $path', ({ path, scope, own, other, field }) => {
     expect(page.body.items).toHaveLength(1);
   });
 
-  it('is for an active profile of the caller and one of the caller's end users', async () => {
+  it('is for an active profile of the caller and one of the caller’s end users', async () => {
     expectProblem(await refused({ profile_id: newId() }), 404, 'not-found');
     expectProblem(await refused({ profile_id: await service.createProfile(bob) }), 404, 'not-found');
     const disabled = await service.createProfile(alice);
