@@ -216,7 +216,7 @@ describe('the example of a problem', () => {
   };
 
   /** Not a replay of the valid request. */
-  const anew = (change: (body: any) => any) => (body: any) =>
+  const asNewRequest = (change: (body: any) => any) => (body: any) =>
     JSON.parse(JSON.stringify(change(body)).replaceAll(/"(ref_id|nickname)":"[^"]*"/g, `"$1":"${newId()}"`));
 
   it.each(having(400, 'invalid-request'))('of %s: invalid request', async (_name, operation) => {
@@ -253,7 +253,7 @@ describe('the example of a problem', () => {
         operation,
         await again(
           operation,
-          anew((body) => body),
+          asNewRequest((body) => body),
           path,
         ),
         'not-found',
@@ -268,7 +268,7 @@ describe('the example of a problem', () => {
       field === undefined && inside
         ? JSON.parse(JSON.stringify(body).replaceAll(own.fields[name]!, newId()))
         : { ...body, [name]: newId() };
-    expectLike(operation, await again(operation, anew(change)), 'not-found');
+    expectLike(operation, await again(operation, asNewRequest(change)), 'not-found');
   });
 
   it.each(having(400, 'exceeds-precision'))('of %s: too many decimals', async (_name, operation) => {
@@ -288,7 +288,7 @@ describe('the example of a problem', () => {
       ...body,
       [body.profile_id === undefined ? 'from_profile_id' : 'profile_id']: poor,
     });
-    expectLike(operation, await again(operation, anew(change)), 'insufficient-funds');
+    expectLike(operation, await again(operation, asNewRequest(change)), 'insufficient-funds');
   });
 
   it('of a conflict has the existing record and what differs', async () => {

@@ -196,7 +196,7 @@ describe('limits on connections', () => {
       path: '/v2/slow',
       operationId: 'slow',
       tag: 'Test',
-      summary: 'Waits until it is told',
+      summary: 'Waits until it is released',
       scope: 'funding:read_profile',
       response: Type.Object({}),
       problems: [],

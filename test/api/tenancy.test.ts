@@ -13,8 +13,8 @@ import {
 import { expectProblem, startTestService, type TestCustomer } from '../support/service.ts';
 
 /**
- * Who may call what, and see whose: generated from the document, so that a new operation is covered when it is
- * there. Where a request needs something that exists, test/support/openapi.ts must know how to make it, or the test of
+ * Permissions and ownership, generated from the document, so that a new operation is covered as soon as it
+ * exists. If a request refers to a record, test/support/openapi.ts must know how to create it, or the test of
  * that operation fails.
  */
 const service = await startTestService();

@@ -218,9 +218,9 @@ function expectKeysOnce(decided: readonly { submission: Submission; outcome: Ver
 type Decided = { readonly submission: Submission; readonly outcome: Verdict };
 
 /**
- * Entries of one balance are strictly ordered in time, so the instants of commands that came together are an order in
- * which the accepted ones could have happened. A refused one leaves no trace, and what it was refused on is what was
- * committed by then: it must have been so at some point of that order.
+ * Entries of one balance are strictly ordered in time, so the instants of concurrent commands are an order in
+ * which the accepted ones could have happened. A refused command writes nothing; it was refused because of a state that was
+ * committed by then, so that state must exist at some point of that order.
  */
 function expectInSomeOrder(model: Model, together: readonly Decided[]): void {
   const done = together

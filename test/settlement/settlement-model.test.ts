@@ -5,9 +5,9 @@ import { assets, problemOf } from '../support/ledger.ts';
 import { createWorld, type LegText, type World } from './settlement-world.ts';
 
 /**
- * The engine beside a model that knows nothing of indexes, wake-ups or search: balances and states in memory, legs as
- * they were asked for. After every step the engine comes to rest; what it settled must be allowed, must contain all
- * that first-in-first-out would settle, and must leave nothing that could still settle, alone or in any set.
+ * Compares the engine with a model without indexes, wake-ups or search: balances and states in memory, legs as
+ * they were requested. After every step the test waits until the engine is idle. What it settled must be allowed, must contain all
+ * that first-in-first-out would settle, and must leave nothing that could settle, alone or in any set.
  */
 
 const ASSETS = ['USD', 'BTC'] as const;

@@ -43,7 +43,7 @@ export type Node = {
   stop(): Promise<void>;
 };
 
-/** With `deaf` the worker never starts: affirmations and credits on this node wake nothing, as if it died after them. */
+/** With `deaf` the worker never starts: affirmations and credits on this node wake nothing, as if it died right after them. */
 export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false } = {}): Node {
   const database = connectDatabase(address);
   const troubles: string[] = [];
@@ -96,7 +96,7 @@ export type World = {
   readonly database: Database;
   readonly node: Node;
   addNode(options?: { deaf?: boolean }): Node;
-  /** A profile of a customer of its own, with what it has in units: `{ USD: 100n }`. */
+  /** A profile of a new customer, with its balances in units: `{ USD: 100n }`. */
   profile(balances?: Record<string, bigint>): Promise<string>;
   propose(source: string, target: string, legs: readonly LegText[], window?: Window): Promise<Settlement>;
   affirm(settlement: Settlement, on?: Node): Promise<Settlement>;
@@ -107,10 +107,10 @@ export type World = {
   agree(source: string, target: string, legs: readonly LegText[], window?: Window): Promise<Settlement>;
   fund(profileId: string, asset: string, units: bigint, on?: Node): Promise<void>;
   available(profileId: string, asset: string): Promise<bigint>;
-  /** As the command line does it, in force when it resolves. */
+  /** As the command line does it; in force when it resolves. */
   setProfile(profileId: string, status: 'enabled' | 'disabled'): Promise<void>;
   statuses(many: readonly { id: string }[]): Promise<string[]>;
-  /** As a party reads it now. */
+  /** As a party sees it now. */
   secondary(settlement: Settlement): Promise<{ name: string; detail: string } | undefined>;
   eventsOf(settlement: { id: string }): Promise<string[]>;
   /** Waits until each has its status. */
@@ -121,7 +121,7 @@ export type World = {
   end(): Promise<void>;
 };
 
-/** With `leaderless` no node can lead, so nothing is found by polling: only wake-ups let transactions settle. */
+/** With `leaderless` no node can lead, so nothing is found by polling: only wake-ups make transactions settle. */
 export async function createWorld({ leaderless = false } = {}): Promise<World> {
   const test = await createTestDatabase();
   const { database, address } = test;

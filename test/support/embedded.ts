@@ -44,7 +44,7 @@ export async function ask(server: EmbeddedServer, text: string): Promise<string>
   }
 }
 
-/** Another process that starts a server on the directory, says so, and stays. */
+/** Another process that starts a server on the directory, reports it, and keeps running. */
 export function startOwner(dataDir: string): Promise<{ child: ChildProcess; pid: number; adopted: boolean }> {
   const program = `
     import { startEmbedded } from ${JSON.stringify(moduleUrl)};

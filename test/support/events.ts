@@ -1,5 +1,5 @@
 import type { Queryable } from '../../src/database/database.ts';
-import { event } from '../../src/events/outbox.ts';
+import { event as eventRow } from '../../src/events/outbox.ts';
 import { unpackEvents } from '../../src/events/pack.ts';
 import type { EventType } from '../../src/kernel/event-types.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -20,7 +20,7 @@ export function emit(
       causeId: newId(),
       postings: [],
       writes: items.map(({ resourceId = newId(), type = 'transfer.test.completed', data = {} }, index) =>
-        event(type as EventType, customerId, resourceId, view.now + BigInt(index), data),
+        eventRow(type as EventType, customerId, resourceId, view.now + BigInt(index), data),
       ),
       answer: undefined,
     }),

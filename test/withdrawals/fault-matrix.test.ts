@@ -6,9 +6,9 @@ import { createWorld, type Node, never, type World } from '../support/payouts.ts
 
 /**
  * The fault matrix of a withdrawal. A cell is a step, a fault at that step, what the rail does with the payment, and a
- * rail. After each: the rail was asked to pay exactly once, the ledger balances, the transfer ended rightly.
+ * rail. After each, the rail was asked to pay exactly once, the ledger balances, and the transfer has the right outcome.
  *
- * "Killed" is a process that stops at that point and never runs another instruction: whatever it awaited never comes.
+ * A "killed" process executes nothing after that point: what it awaits never resolves.
  * What survives is what it committed and what it sent. Processes that are really killed are in withdrawal-kill.test.ts.
  */
 let world: World;

@@ -5,7 +5,7 @@ import { createWorld, type Node, type NodeOptions, never, type World } from '../
 
 /**
  * The database's clock goes back by an hour: it failed over to a server whose clock is right, from one that was ahead.
- * What was stamped before lies in the future by then, and must not wait for it.
+ * Times that were stored before are then in the future, and nothing may wait for them.
  */
 const HOUR = 3_600_000;
 let world: World;
