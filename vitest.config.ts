@@ -1,14 +1,17 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/support/sequencer.ts';
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
-    // One PostgreSQL for the run, a database from a template for each file. Three files on two cores: many only wait.
+    // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most
+    // of the time a test waits for the database, a process or a timeout.
     pool: 'forks',
-    maxWorkers: 3,
-    // These bounds only end what hangs. They are far longer than any test takes, so that a test passes on a machine that is
-    // ten times slower, and no test needs its own. Vitest polls for one second unless told otherwise.
+    maxWorkers: 5,
+    sequence: { sequencer: LongestFirst },
+    // These limits only end tests that hang. They are far longer than any test takes, also on a machine that is ten times
+    // slower, so no test needs its own. Without the last one Vitest polls for one second.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },

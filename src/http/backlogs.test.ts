@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 import { registerBacklogs } from './backlogs.ts';
@@ -15,6 +15,14 @@ function watching(read: Backlog['read'], label?: string) {
 }
 
 describe('backlogs', () => {
+  // The interval between two reads passes when a test says so, not when the machine is slow.
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
   it('are reported with their labels, and no longer once they are gone', async () => {
     let rows = [
       { rail: 'a', waiting: 1 },
@@ -23,7 +31,7 @@ describe('backlogs', () => {
     const { lines } = watching(async () => rows, 'rail');
     expect(await lines()).toEqual(['waiting{rail="a"} 1', 'waiting{rail="b"} 2']);
     rows = [{ rail: 'b', waiting: 3 }];
-    await new Promise((done) => setTimeout(done, LIMITS.backlogReadIntervalMs));
+    vi.advanceTimersByTime(LIMITS.backlogReadIntervalMs);
     expect(await lines()).toEqual(['waiting{rail="b"} 3']);
   });
 
@@ -45,8 +53,6 @@ describe('backlogs', () => {
 
   it('that take too long are omitted', async () => {
     const { lines } = watching(() => new Promise(() => undefined));
-    const started = performance.now();
     expect(await lines()).toEqual(['waiting Nan']);
-    expect(performance.now() - started).toBeLessThan(2 * LIMITS.backlogReadMs);
   });
 });

@@ -8,13 +8,13 @@ let service: TestService;
 let alice: TestCustomer;
 let bob: TestCustomer;
 beforeAll(async () => {
-  service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '100' });
+  service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '36000' });
   alice = await service.createCustomer();
   bob = await service.createCustomer();
 });
 afterAll(() => service.stop());
 
-/** A profile whose last entry was stamped by a clock that was an hour ahead. */
+/** A profile whose last entry has the time of a clock that was an hour ahead. */
 async function profileAhead(customer: TestCustomer, balances: Record<string, string>): Promise<string> {
   const id = await service.createProfile(customer, balances);
   await service.database.query(

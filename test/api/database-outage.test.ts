@@ -18,7 +18,7 @@ function capture() {
   return { lines, logger };
 }
 
-/** Transactions of the database so far: what the loops of an idle node do. */
+/** The number of transactions so far; an idle node adds those of its loops. */
 async function committed(): Promise<bigint> {
   const [row] = await test.database.query<{ xact_commit: bigint }>(
     'select xact_commit from pg_stat_database where datname = current_database()',
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('a database that goes away is one line in the log of an idle node, and one when it is back', async () => {
+it('an idle node logs one line when the database becomes unavailable, and one when it is available again', async () => {
   const proxy = await startProxy(test.address as SocketAddress);
   const database = connectDatabase(proxy.address);
   const { lines, logger } = capture();
@@ -67,7 +67,7 @@ it('a database that goes away is one line in the log of an idle node, and one wh
   await back.close();
 });
 
-it('other faults are logged as they come, each with its own words', async () => {
+it('other errors are logged individually', async () => {
   const { lines, logger } = capture();
   const log = createOutageLog(test.database, logger);
   for (const word of ['one', 'two']) log.warn({ err: new Error('broken') }, word);

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { type Receiver, startReceiver } from '../events/receiver.ts';
 import {
   type Belongings,
   createBelongings,
@@ -10,6 +9,7 @@ import {
   type Operation,
   pathFor,
 } from '../support/openapi.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer } from '../support/service.ts';
 
 // Before the tests are collected: one test for each operation of the document.
@@ -35,7 +35,7 @@ const exampleOf = (operation: Operation): any => {
   return content.example;
 };
 
-/** What is another one every time, and says nothing about the shape of an answer. */
+/** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
    crypto_tx_hash crypto_tx_index access_token x kid`.split(/\s+/),
@@ -54,12 +54,12 @@ function comparable(value: any, key = ''): any {
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
       .replaceAll(/^trade-7781-\d+$/g, 'trade-7781')
-      // What keeps a test's fiat account PENDING.
+      // Keeps the fiat account of a test PENDING.
       .replaceAll('Atlantis', 'US')
   );
 }
 
-/** Where ids of the request stand in the answer: the example has to have its own in the same places. */
+/** The places in the answer with ids of the request: the example must have its own ids in the same places. */
 function places(sent: any, body: any): string[] {
   const fields = Object.entries<unknown>(sent ?? {}).filter(([, value]) => typeof value === 'string');
   return Object.entries<unknown>(body ?? {})
@@ -69,7 +69,7 @@ function places(sent: any, body: any): string[] {
     .sort();
 }
 
-/** Things that work as the examples say: a receiver that answers, a withdrawal, a profile that was made over the API. */
+/** What the examples refer to: a receiver that answers, a withdrawal, a profile that was created over the API. */
 async function createOwn(): Promise<Belongings> {
   const base = await createBelongings(service, customer, partner);
   const partnersProfile = await service.createProfile(partner);
@@ -95,7 +95,7 @@ async function createOwn(): Promise<Belongings> {
     },
     async deliveries() {
       const tested = await customer.call('POST', `/v2/events/webhooks/${webhook}/test`);
-      // So that a replay waits until it was looked at.
+      // So that a replay is still PENDING when it is read.
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
     },
@@ -103,7 +103,7 @@ async function createOwn(): Promise<Belongings> {
   return { ...base, make };
 }
 
-/** Makes a difference only to lists: first all that makes something, then all that shows it. */
+/** First the operations that create something, then those that show it. The order matters only for lists. */
 const ORDER = ['POST', 'PUT', 'DELETE', 'GET'];
 
 async function ask(operation: Operation): Promise<Asked> {
@@ -125,7 +125,7 @@ beforeAll(async () => {
   partner = await service.createCustomer();
   own = await createOwn();
   for (const kind of ['suspense-deposits', 'transfers']) await own.make[kind]!();
-  // Rails contradict themselves only when something is badly wrong with them.
+  // A rail contradicts itself only when it is faulty.
   await service.database.query(
     `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)
      values ($1, 'BITCOIN', 'COMPLETED', 'FAILED', '3 confirmations on BITCOIN.', 1)`,
@@ -162,13 +162,13 @@ describe('the example answer', () => {
     if (operation.id === 'listEvents') expect(Object.keys(body).sort()).toEqual(Object.keys(example).sort());
   });
 
-  it('of the stream is an event as the feed has it', () => {
+  it('of the stream is an event of the feed', () => {
     expect(exampleOf(service.description.operation('streamEvents'))).toEqual(
       exampleOf(service.description.operation('getEvent')),
     );
   });
 
-  it('of the token endpoint, and of what describes it, is like a real one', async () => {
+  it('of the token endpoint and its metadata has the shape of a real answer', async () => {
     const { clientId, clientSecret } = await createClient(service.database, {
       customer: customer.id,
       name: 'example',
@@ -209,17 +209,17 @@ describe('the example of a problem', () => {
     expect(comparable(exampleProblem(operation, answer.status, slug))).toEqual(comparable(answer.body));
   }
 
-  /** The request that works, once more, with something else in it. */
+  /** The valid request with changes. */
   const again = (operation: Operation, change: (body: any) => any, path?: string) => {
     const { sent, path: usual } = real.get(operation.id) ?? { sent: undefined, path: operation.path };
     return customer.call(operation.method, path ?? usual, sent === undefined ? undefined : change(sent));
   };
 
-  /** Not a repetition of the request that worked. */
-  const anew = (change: (body: any) => any) => (body: any) =>
+  /** Not a replay of the valid request. */
+  const asNewRequest = (change: (body: any) => any) => (body: any) =>
     JSON.parse(JSON.stringify(change(body)).replaceAll(/"(ref_id|nickname)":"[^"]*"/g, `"$1":"${newId()}"`));
 
-  it.each(having(400, 'invalid-request'))('of %s: what is not valid', async (_name, operation) => {
+  it.each(having(400, 'invalid-request'))('of %s: invalid request', async (_name, operation) => {
     const [{ pointer }] = exampleProblem(operation, 400, 'invalid-request').meta.errors;
     const { path = operation.path } = real.get(operation.id) ?? {};
     const answer = pointer.startsWith('/query/')
@@ -228,7 +228,7 @@ describe('the example of a problem', () => {
     expectLike(operation, answer, 'invalid-request');
   });
 
-  it('of all: no valid token, and one without the scope', async () => {
+  it('of all operations: no valid token, and a token without the scope', async () => {
     const scopes = ['events:read_event', 'funding:read_profile'];
     const weak = await Promise.all(scopes.map((scope) => service.createCustomer({ scopes: [scope] })));
     for (const operation of secured) {
@@ -243,9 +243,9 @@ describe('the example of a problem', () => {
     }
   });
 
-  it.each(having(404, 'not-found'))('of %s: what is not there', async (_name, operation) => {
+  it.each(having(404, 'not-found'))('of %s: not found', async (_name, operation) => {
     const example = exampleProblem(operation, 404, 'not-found');
-    // Somebody else's address is not there, either; it takes two to show that.
+    // The address of another customer is not found either, which needs two customers.
     if (example.meta.resource === 'deposit address') return;
     if (operation.path.includes('{id}')) {
       const path = operation.path.replaceAll(/\{\w*id\}/g, newId()).replace('{asset}', 'USD');
@@ -253,7 +253,7 @@ describe('the example of a problem', () => {
         operation,
         await again(
           operation,
-          anew((body) => body),
+          asNewRequest((body) => body),
           path,
         ),
         'not-found',
@@ -268,7 +268,7 @@ describe('the example of a problem', () => {
       field === undefined && inside
         ? JSON.parse(JSON.stringify(body).replaceAll(own.fields[name]!, newId()))
         : { ...body, [name]: newId() };
-    expectLike(operation, await again(operation, anew(change)), 'not-found');
+    expectLike(operation, await again(operation, asNewRequest(change)), 'not-found');
   });
 
   it.each(having(400, 'exceeds-precision'))('of %s: too many decimals', async (_name, operation) => {
@@ -282,16 +282,16 @@ describe('the example of a problem', () => {
     expectLike(operation, answer, 'exceeds-precision');
   });
 
-  it.each(having(403, 'insufficient-funds'))('of %s: not enough', async (_name, operation) => {
+  it.each(having(403, 'insufficient-funds'))('of %s: insufficient funds', async (_name, operation) => {
     const poor = await service.createProfile(customer, { USD: '0.01', BTC: '0.01' });
     const change = (body: any): any => ({
       ...body,
       [body.profile_id === undefined ? 'from_profile_id' : 'profile_id']: poor,
     });
-    expectLike(operation, await again(operation, anew(change)), 'insufficient-funds');
+    expectLike(operation, await again(operation, asNewRequest(change)), 'insufficient-funds');
   });
 
-  it('of what exists already is the first record, with what differs', async () => {
+  it('of a conflict has the existing record and what differs', async () => {
     const changes: Record<string, object> = {
       createPlatformTransfer: { amount: '1' },
       createCryptoWithdrawal: { amount: '1' },
@@ -316,7 +316,7 @@ describe('the example of a problem', () => {
     expectLike(members, other, 'already-exists');
   });
 
-  it('of a state that does not allow it is the state', async () => {
+  it('of an invalid state names the state', async () => {
     for (const id of ['simulateTransferCompletion', 'creditSuspenseDeposit', 'approveFiatAccount']) {
       const operation = service.description.operation(id);
       expectLike(operation, await again(operation, (body) => body), 'invalid-state');
@@ -340,7 +340,7 @@ describe('the example of a problem', () => {
     );
   });
 
-  it('is told for each kind of problem that an operation has', () => {
+  it('is given for each kind of problem that an operation has', () => {
     for (const operation of secured) {
       for (const [status, response] of Object.entries<any>(operation.responses)) {
         const examples = response.content['application/problem+json']?.examples ?? {};

@@ -28,7 +28,7 @@ afterAll(() => service.stop());
 const post = (body: string, headers?: Record<string, string>) =>
   alice.call('POST', '/v2/transfer/platform', body, headers);
 
-describe('all that is wrong with a request is named at once', () => {
+describe('all errors of a request are reported at once', () => {
   const [one, other] = [newId(), newId()];
   const WIRE = { profile_id: one, fiat_account_id: other };
   const CRYPTO = { profile_id: one, asset: 'BTC', crypto_network: 'BITCOIN', destination_address: 'x' };
@@ -106,12 +106,12 @@ describe('a body', () => {
     },
   );
 
-  it('that is nested without end is a 400', async () => {
+  it('that is nested too deeply is a 400', async () => {
     const depth = 50_000;
     expectInvalid(await post(`{"x":${'['.repeat(depth)}"\\u0041"${']'.repeat(depth)}}`), '');
   });
 
-  it('that breaks thousands of rules lists the first hundred', async () => {
+  it('with thousands of errors gets the first hundred', async () => {
     const legs = JSON.stringify({ legs: Array.from({ length: 5_000 }, () => ({ a: 1, b: 2 })) });
     const answer = await alice.call('POST', '/v2/settlement/transactions', legs);
     expect(expectProblem(answer, 400, 'invalid-request').errors).toHaveLength(LIMITS.errorsShownMax);
@@ -120,12 +120,12 @@ describe('a body', () => {
 });
 
 describe('an address', () => {
-  it('with a zero character in its query is a 400 that names the parameter', async () => {
+  it('with a NUL character in its query is a 400 that names the parameter', async () => {
     expectInvalid(await alice.call('GET', '/v2/profiles?nicknames=a%00b'), '/query/nicknames/0');
   });
 
   it.each(['/v2/profiles/%zz', `/v2/profiles/${'a'.repeat(300)}`])(
-    'that is none is a problem: %s',
+    'that is malformed is a problem: %s',
     async (path) => {
       const answer = await fetch(service.url + path);
       expect(answer.status).toBe(400);
@@ -134,13 +134,13 @@ describe('an address', () => {
     },
   );
 
-  it('with a method that it does not know says which it does, in the header and in meta', async () => {
+  it('answers 405 to other methods, and lists the allowed ones in the header and in meta', async () => {
     const answer = await alice.call('PATCH', '/v2/profiles');
     expect(expectProblem(answer, 405, 'method-not-allowed')).toEqual({ allow: ['GET', 'HEAD', 'POST'] });
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
-  // A client of its own: fetch does not send a TRACE.
+  // With a raw client: fetch does not send TRACE.
   it.each(['OPTIONS', 'TRACE', 'PATCH', 'DELETE'])('answers %s so, too', async (method) => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(`${service.url}/v2/transfer/platform`, { method }, resolve).on('error', reject).end();
@@ -151,13 +151,13 @@ describe('an address', () => {
   });
 });
 
-describe('what is wrong', () => {
+describe('an error', () => {
   const messages = async (method: string, path: string, body?: object): Promise<string[]> => {
     const meta = expectProblem(await alice.call(method, path, body), 400, 'invalid-request');
     return meta.errors.map((one: { pointer: string; message: string }) => `${one.pointer} ${one.message}`);
   };
 
-  it('is said in words that fit: parameters, fields, items', async () => {
+  it('uses the right words: parameters, fields, items', async () => {
     expect(await messages('GET', '/v2/profiles?colour=red')).toEqual([
       '/query/colour is not a known parameter',
     ]);
@@ -176,7 +176,7 @@ describe('what is wrong', () => {
 });
 
 describe('a request id', () => {
-  it('that is sane is kept, and another one is replaced', async () => {
+  it('that is valid is kept, and any other is replaced', async () => {
     const kept = await fetch(`${service.url}/health/live`, { headers: { 'x-request-id': 'abc-123' } });
     expect(kept.headers.get('x-request-id')).toBe('abc-123');
     const replaced = await fetch(`${service.url}/health/live`, { headers: { 'x-request-id': 'a b' } });
@@ -185,7 +185,7 @@ describe('a request id', () => {
 });
 
 describe('limits on connections', () => {
-  /** An app with one operation that waits until it is told to answer, and tokens that take until `verified`. */
+  /** An app with one operation that waits for `release`, and whose tokens are verified after `verified`. */
   async function startSlowApp(verified?: Promise<void>) {
     let asked = 0;
     let waiting = 0;
@@ -196,7 +196,7 @@ describe('limits on connections', () => {
       path: '/v2/slow',
       operationId: 'slow',
       tag: 'Test',
-      summary: 'Waits until it is told',
+      summary: 'Waits until it is released',
       scope: 'funding:read_profile',
       response: Type.Object({}),
       problems: [],
@@ -232,7 +232,7 @@ describe('limits on connections', () => {
     return sockets;
   }
 
-  /** How a request fares: it is let in, where it waits for its answer with the others, or it is refused at once. */
+  /** Sends a request, and waits until it is accepted and waits with the others, or is refused. */
   async function attempt(url: string, waiting: () => number) {
     const before = waiting();
     let refusal: number | undefined;
@@ -240,13 +240,13 @@ describe('limits on connections', () => {
       refusal = status;
       return status;
     });
-    // Awaited by those that are let in.
+    // Awaited by the caller if the request is accepted.
     answer.catch(() => undefined);
     await until('the request waits or is refused', () => waiting() > before || refusal !== undefined);
     return { refusal, answer };
   }
 
-  it('refuse a client with too many requests in flight with a 429, and let it in again afterwards', async () => {
+  it('refuse a client with too many requests in flight with a 429, and accept it again afterwards', async () => {
     const { app, url, release, waiting } = await startSlowApp();
     const calls = Array.from({ length: LIMITS.clientRequestsMax }, () => fetch(url));
     await expect.poll(waiting).toBe(LIMITS.clientRequestsMax);
@@ -260,7 +260,7 @@ describe('limits on connections', () => {
     await app.close();
   });
 
-  it('let a client in again that has hung up on all its requests', async () => {
+  it('accept a client again that has closed the connections of all its requests', async () => {
     const { app, url, release, waiting } = await startSlowApp();
     const sockets = openAll(url);
     await expect.poll(waiting).toBe(LIMITS.clientRequestsMax);
@@ -276,7 +276,7 @@ describe('limits on connections', () => {
     await app.close();
   });
 
-  it('do not count who has hung up before the token was verified', async () => {
+  it('do not count requests whose connection was closed before the token was verified', async () => {
     const { promise: verified, resolve: verify } = Promise.withResolvers<void>();
     const { app, url, release, asked, waiting } = await startSlowApp(verified);
     const sockets = openAll(url);
@@ -294,7 +294,7 @@ describe('limits on connections', () => {
     await app.close();
   });
 
-  it('do not let a sender that dawdles hold up a stop', async () => {
+  it('do not let a slow sender delay a stop', async () => {
     const other = await startTestService();
     const { port } = new URL(other.url);
     const arrived = once(other.app.server, 'request');
@@ -312,7 +312,7 @@ describe('limits on connections', () => {
     await other.stop();
     clearInterval(dribble);
     socket.destroy();
-    // The stop has cut it off. A stop that waits until the time to send a request is over ends with a 408 to the sender.
+    // The stop has closed the connection. A stop that waited for the request to time out would have sent a 408.
     expect(LIMITS.requestsFinishMs).toBeLessThan(LIMITS.requestArrivalMs);
     expect(answered).toBe('');
   });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Receiver, startReceiver } from '../events/receiver.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { createFiatAccount } from '../support/transfers.ts';
 
@@ -25,17 +25,17 @@ async function metric(series: string): Promise<number> {
   return line === undefined ? Number.NaN : Number(line.slice(series.length + 1));
 }
 
-/** They are read at most once a second. */
+/** Backlogs are read at most once a second. */
 async function expectMetric(series: string, isSo: (value: number) => boolean): Promise<void> {
   await expect.poll(() => metric(series)).toSatisfy(isSo);
 }
 
 const equals = (wanted: number) => (value: number) => value === wanted;
 const positive = (value: number): boolean => value > 0;
-/** Of something that the test has made: a fault of units or clocks would be off by far more. */
+/** The age of something that the test has created. A mistake of units or clocks would be far larger. */
 const recent = (value: number): boolean => value > 0 && value < 600;
 
-it('each metric of our own is explained to operators, and what is explained is there', async () => {
+it('every metric of Ferry is documented for operators, and every documented metric exists', async () => {
   const text = await (await fetch(`${service.url}/metrics`)).text();
   const told = [...text.matchAll(/^# TYPE (ferry_(?!nodejs_|process_)\w+)/gm)].map((match) => match[1]);
   const guide = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
@@ -44,8 +44,8 @@ it('each metric of our own is explained to operators, and what is explained is t
   expect(new Set(explained)).toEqual(new Set(told));
 });
 
-describe('what an operator watches', () => {
-  it('is nothing while nothing waits, and says so for each rail', async () => {
+describe('the metrics for operators', () => {
+  it('are zero while nothing waits, for each rail', async () => {
     await expectMetric('ferry_withdrawals_waiting{rail="wire"}', equals(0));
     await expectMetric('ferry_withdrawals_overdue_seconds{rail="BITCOIN"}', equals(0));
     for (const series of [
@@ -69,7 +69,7 @@ describe('what an operator watches', () => {
     await expectMetric('ferry_events_unreadable_seconds', equals(0));
   });
 
-  it('a withdrawal that nobody takes on, and one that may have been sent', async () => {
+  it('show a withdrawal that no worker has claimed, and one that may have been sent', async () => {
     const profile = await service.createProfile(alice, { BTC: '2' });
     const { body } = await alice.call('POST', '/v2/transfer/crypto-withdrawals', {
       profile_id: profile,
@@ -90,14 +90,14 @@ describe('what an operator watches', () => {
     await expectMetric('ferry_withdrawals_unknown_seconds', (value) => value >= 30 && value < 600);
   });
 
-  it('withdrawals of a rail that is not configured any more', async () => {
+  it('show withdrawals of a rail that is no longer configured', async () => {
     await service.database.query(`update withdrawal_work set rail = 'PIGEON'`);
     await expectMetric('ferry_withdrawals_waiting{rail="PIGEON"}', equals(1));
     await expectMetric('ferry_withdrawals_waiting{rail="BITCOIN"}', equals(0));
     await service.database.query(`update withdrawal_work set rail = 'BITCOIN'`);
   });
 
-  it('a deposit that nobody could be credited with', async () => {
+  it('show a deposit without an owner', async () => {
     const answer = await alice.call('POST', '/v2/sandbox/crypto-deposits', {
       crypto_network: 'BITCOIN',
       address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3',
@@ -109,7 +109,7 @@ describe('what an operator watches', () => {
     await expectMetric('ferry_suspense_oldest_seconds', recent);
   });
 
-  it('a fiat account that waits for its review', async () => {
+  it('show a fiat account that waits for its review', async () => {
     const account = await createFiatAccount(service, alice, 'wire', 'PENDING');
     await service.database.query(
       'update fiat_accounts set updated_at_ns = extract(epoch from now()) * 1e9 where id = $1',
@@ -119,7 +119,7 @@ describe('what an operator watches', () => {
     await expectMetric('ferry_fiat_account_reviews_oldest_seconds', recent);
   });
 
-  it('an endpoint that does not take its events, and then does', async () => {
+  it('show an endpoint that fails, and then recovers', async () => {
     const endpoint = await alice.call('POST', '/v2/events/webhooks', { url: receiver.url });
     expect(endpoint.status).toBe(200);
     const from_profile_id = await service.createProfile(alice, { USD: '10' });

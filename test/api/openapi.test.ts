@@ -21,7 +21,7 @@ afterAll(() => service.stop());
 const { description } = service;
 const { document, operations } = description;
 const secured = operations.filter((operation) => operation.scopes.length > 0);
-/** Where webhooks go in examples: a name that is reserved for that. */
+/** The host of webhooks in examples, a reserved name. */
 const EXAMPLE = 'https://example.com';
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
@@ -50,7 +50,7 @@ function registeredRoutes({ app }: TestService): { method: string; path: string 
 }
 
 describe('the document', () => {
-  /** What the rules say that is not so here, each with its reason. */
+  /** Rules that do not apply here, each with its reason. */
   const ACCEPTED: readonly (readonly [rule: string, where: RegExp, why: string])[] = [
     [
       'operation-4xx-problem-details-rfc7807',
@@ -95,7 +95,7 @@ describe('the document', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
   });
 
-  it('has no address but that of the service', () => {
+  it('has no server address other than that of the service', () => {
     const addresses = [...JSON.stringify(document).matchAll(/https?:\/\/[^/"\s`]+/g)].map(
       ([address]) => address,
     );
@@ -165,24 +165,27 @@ describe('the document', () => {
     }
   });
 
-  it.each(named(secured))('%s closes every object that goes in or out', (_name, operation) => {
-    const [content] = Object.values<any>(operation.responses[200].content);
-    const answer = description.resolve(content.schema);
-    for (const schema of [operation.body?.schema, answer].filter((one) => one !== undefined)) {
-      const all = [{ path: [], schema }, ...propertiesOf(schema)];
-      const items = all.flatMap((one) =>
-        one.schema.items === undefined ? [] : [{ path: [...one.path, 0], schema: one.schema.items }],
-      );
-      const open = [...all, ...items]
-        .filter(
-          (one) =>
-            one.schema.type === 'object' && [undefined, true].includes(one.schema.additionalProperties),
-          // An event's data is whatever resource it is about.
-        )
-        .filter(({ path }) => path.at(-1) !== 'data');
-      expect(open.map(({ path }) => `/${path.join('/')}`)).toEqual([]);
-    }
-  });
+  it.each(named(secured))(
+    '%s allows no additional properties in requests and answers',
+    (_name, operation) => {
+      const [content] = Object.values<any>(operation.responses[200].content);
+      const answer = description.resolve(content.schema);
+      for (const schema of [operation.body?.schema, answer].filter((one) => one !== undefined)) {
+        const all = [{ path: [], schema }, ...propertiesOf(schema)];
+        const items = all.flatMap((one) =>
+          one.schema.items === undefined ? [] : [{ path: [...one.path, 0], schema: one.schema.items }],
+        );
+        const open = [...all, ...items]
+          .filter(
+            (one) =>
+              one.schema.type === 'object' && [undefined, true].includes(one.schema.additionalProperties),
+            // The data of an event is the resource that it is about.
+          )
+          .filter(({ path }) => path.at(-1) !== 'data');
+        expect(open.map(({ path }) => `/${path.join('/')}`)).toEqual([]);
+      }
+    },
+  );
 });
 
 describe('the routes', () => {
@@ -196,7 +199,7 @@ describe('the routes', () => {
       // A HEAD is a GET without its body.
       const asked = method === 'HEAD' && names.has(`GET ${path}`) ? 'GET' : method;
       if (documented.has(`${asked} ${path}`)) continue;
-      // What the document does not know is there only to say that it is not.
+      // Routes outside the document only answer 404.
       const answer = await service.app.inject({ method: asked as 'GET', url: path });
       if (answer.statusCode !== 405) undocumented.push(`${method} ${path}: ${answer.statusCode}`);
     }
@@ -204,7 +207,7 @@ describe('the routes', () => {
     expect(documented.size).toBeGreaterThan(30);
   });
 
-  it('outside of the document are pages and probes, and no more', () => {
+  it('outside of the document are only pages and probes', () => {
     const outside = registeredRoutes(service).filter(
       ({ method, path }) => method === 'GET' && OUTSIDE.test(path),
     );
@@ -247,7 +250,7 @@ describe('examples', () => {
   );
 
   it.each(named(withBody.filter((operation) => operation.scopes.length > 0)))(
-    '%s: the example works as it is, with the ids of what is there',
+    '%s: the example works with the ids of existing records',
     async (_name, operation) => {
       const body = exampleFor(operation, own, 'shown');
       const answer = await own.customer.call(operation.method, await pathFor(operation, own), body);
@@ -278,7 +281,7 @@ describe('examples', () => {
     expect((await ask('wrong', example)).status).toBe(401);
   });
 
-  it('who signs tokens, and where they come from, is as the document says', async () => {
+  it('issuer and token endpoint are those of the document', async () => {
     for (const path of ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server']) {
       expect((await service.anonymous.call('GET', path)).status).toBe(200);
     }
@@ -311,7 +314,7 @@ describe('problems', () => {
     expect(types).toContain(answer.body.type);
   });
 
-  it('are all on one page, which leads to the others', async () => {
+  it('are all listed on one page with links to the others', async () => {
     const html = await (await fetch(`${service.url}/problems`)).text();
     const links = [...html.matchAll(/href="(problems\/[^"]+)"/g)].map(([, link]) => link);
     expect(links).toEqual(Object.keys(PROBLEMS).map((slug) => `problems/${slug}`));
@@ -324,13 +327,13 @@ describe('problems', () => {
 });
 
 describe('/docs', () => {
-  // With wrong ones in the header a browser asks its user, and the page never hears of the answer.
+  // With wrong credentials in the header a browser asks its user, and the page does not get the answer.
   it('sends the credentials of a client in the body', () => {
     const { clientCredentials } = document.components.securitySchemes.oauth2.flows;
     expect(clientCredentials['x-scalar-credentials-location']).toBe('body');
   });
 
-  it('is a page that needs nothing from elsewhere', async () => {
+  it('is a page without external resources', async () => {
     const response = await fetch(`${service.url}/docs`);
     const html = await response.text();
     expect(response.status).toBe(200);

@@ -13,8 +13,8 @@ import {
 import { expectProblem, startTestService, type TestCustomer } from '../support/service.ts';
 
 /**
- * Who may call what, and see whose: generated from the document, so that a new operation is covered when it is
- * there. Where a request needs something that exists, test/support/openapi.ts must know how to make it, or the test of
+ * Permissions and ownership, generated from the document, so that a new operation is covered as soon as it
+ * exists. If a request refers to a record, test/support/openapi.ts must know how to create it, or the test of
  * that operation fails.
  */
 const service = await startTestService();
@@ -26,9 +26,9 @@ const carol = await service.createCustomer();
 const alice = await createBelongings(service, await service.createCustomer(), carol);
 const mallory = await createBelongings(service, await service.createCustomer(), carol);
 
-/** By design open to anybody. */
+/** Public by design. */
 const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys'];
-/** By design across customers: the only ones. */
+/** Across customers by design; no others are. */
 const ACROSS_CUSTOMERS = [
   'approveFiatAccount',
   'creditSuspenseDeposit',
@@ -37,9 +37,9 @@ const ACROSS_CUSTOMERS = [
   'listSuspenseDeposits',
   'rejectFiatAccount',
 ];
-/** By design anybody's: value can be sent, and a settlement proposed, to every customer. */
+/** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
 const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];
-/** Named like ids, but not ids of ours. */
+/** Named like ids, but not ids of Ferry. */
 const NOT_OUR_IDS = [
   'createFiatAccount /fiat_network_instructions/cubix/account_id',
   'simulateFiatDeposit /memo_id',
@@ -66,7 +66,7 @@ const lists = tenanted.filter(isList);
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
 
-/** Background work: of the ledger, and nobody's; of deliveries, and of the feed, which orders what was done before. */
+/** Written by background work: the ledger's, deliveries, and the feed, which orders earlier events. */
 const NOT_COMPARED = [
   'system_balances',
   'system_deltas',
@@ -83,7 +83,7 @@ const tables = (
   .map(({ name }) => name)
   .filter((name) => !NOT_COMPARED.includes(name));
 
-/** Groups of events get their positions later; their events are there from the start. */
+/** Groups of events get their positions later; their events exist from the start. */
 const rowText = (name: string): string =>
   name === 'event_groups' ? `(to_jsonb(t) - 'position')::text` : 't::text';
 
@@ -101,7 +101,7 @@ async function everything(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ name, content }) => [name, content]));
 }
 
-/** Whatever is done, no row of any table is added, changed or removed. */
+/** Checks that the work adds, changes and removes no row of any table. */
 async function expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result> {
   const before = await everything();
   const result = await work();
@@ -131,7 +131,7 @@ async function readAsOwner(operation: Operation, path: string): Promise<unknown>
 }
 
 describe('the tests here', () => {
-  it('cover every operation of the document, and say which are different by design', () => {
+  it('cover every operation of the document, and list those that differ by design', () => {
     const ids = description.operations.map((operation) => operation.id);
     expect([...PUBLIC, ...ACROSS_CUSTOMERS].filter((id) => !ids.includes(id))).toEqual([]);
     const open = description.operations.filter((operation) => operation.scopes.length === 0);
@@ -139,10 +139,10 @@ describe('the tests here', () => {
     const operators = description.operations.filter(({ scopes }) => scopes.includes('operator:review'));
     expect(operators.map((operation) => operation.id).sort()).toEqual(ACROSS_CUSTOMERS);
     const covered = new Set([...withPathId, ...lists, ...withBodyIds.map((one) => one.operation)]);
-    // What is left makes something new of the caller's own, and refers to nothing.
+    // The rest creates something new for the caller, and refers to nothing.
     const rest = tenanted.filter((operation) => !covered.has(operation)).map((operation) => operation.id);
-    // Simulated deposits go to an address or a memo; whose that may be is tested with them. The stream is tested with
-    // the feed that it is: test/events/reads.test.ts.
+    // Simulated deposits go to an address or a memo; tests of deposits cover their ownership. The stream is tested with
+    // the feed: test/events/reads.test.ts.
     expect(rest.sort()).toEqual([
       'createCryptoWithdrawalFee',
       'createIdentity',
@@ -175,23 +175,26 @@ describe('the tests here', () => {
 describe('without a valid token', () => {
   const token = 'eyJhbGciOiJub25lIn0.eyJzY29wZSI6InRyYW5zZmVyOnJlYWRfdHJhbnNmZXIifQ.';
 
-  it.each(named(operations))('%s answers 401, whatever else is right', async (_name, operation) => {
-    const request = await validRequest(operation);
-    await expectNothingChanged(async () => {
-      const bare = await service.anonymous.call(...request);
-      expectProblem(bare, 401, 'unauthenticated');
-      expect(bare.headers.get('www-authenticate')).toBe('Bearer');
-      const [method, path, body] = request;
-      for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
-        const answer = await service.anonymous.call(method, path, body, { authorization });
-        expectProblem(answer, 401, 'unauthenticated');
-        expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
-      }
-      const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
-      expectProblem(basic, 401, 'unauthenticated');
-      expect(basic.headers.get('www-authenticate')).toBe('Bearer');
-    });
-  });
+  it.each(named(operations))(
+    '%s answers 401, even if the rest of the request is valid',
+    async (_name, operation) => {
+      const request = await validRequest(operation);
+      await expectNothingChanged(async () => {
+        const bare = await service.anonymous.call(...request);
+        expectProblem(bare, 401, 'unauthenticated');
+        expect(bare.headers.get('www-authenticate')).toBe('Bearer');
+        const [method, path, body] = request;
+        for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
+          const answer = await service.anonymous.call(method, path, body, { authorization });
+          expectProblem(answer, 401, 'unauthenticated');
+          expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+        }
+        const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
+        expectProblem(basic, 401, 'unauthenticated');
+        expect(basic.headers.get('www-authenticate')).toBe('Bearer');
+      });
+    },
+  );
 });
 
 describe('with every scope but the one that it needs', () => {
@@ -221,7 +224,7 @@ describe('with every scope but the one that it needs', () => {
 
 describe('with the id of another customer in the path', () => {
   it.each(named(withPathId))(
-    '%s answers 404 and changes nothing; its owner may',
+    '%s answers 404 and changes nothing; the owner’s request succeeds',
     async (_name, operation) => {
       const [method, path] = await validRequest(operation);
       const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
@@ -231,13 +234,13 @@ describe('with the id of another customer in the path', () => {
       expect(Object.keys(meta).sort()).toEqual(['id', 'resource']);
       expect(path).toContain(meta.id);
       expect(await readAsOwner(operation, path)).toEqual(before);
-      // The request was right in everything but its caller.
+      // Only the caller of the request was wrong.
       const owner = operation.id === 'affirmSettlementTransaction' ? carol : alice.customer;
       expect((await owner.call(method, path, body)).status).toBe(200);
     },
   );
 
-  it('an unknown id is answered in the same words as one of another customer', async () => {
+  it('an unknown id gets the same answer as one of another customer', async () => {
     for (const operation of withPathId) {
       const [method, path, body] = await validRequest(operation);
       const [, id] = /([0-9a-f-]{36})/.exec(path)!;
@@ -266,17 +269,17 @@ describe('with the id of another customer in the body', () => {
     },
   );
 
-  it.each(ANYBODYS)('%s may be anybody’s, by design', async (name) => {
+  it.each(ANYBODYS)('%s may name any customer by design', async (name) => {
     const { operation, path } = withBodyIds.find((one) => one.name === name)!;
     const own = exampleFor(operation, mallory, 'shown');
     const body = { ...withField(own, path, alice.fields[path.at(-1)!]), ref_id: name };
     expect((await mallory.customer.call(operation.method, operation.path, body)).status).toBe(200);
   });
 
-  // Last, since withdrawals go on by themselves.
+  // Last, since workers continue the withdrawals.
   const accepted = [...new Set(withBodyIds.map((one) => one.operation))];
   it.each(named(accepted))(
-    '%s is accepted with ids of the caller’s own in every field',
+    '%s is accepted with the caller’s own ids in every field',
     async (_name, operation) => {
       const body = exampleFor(operation, mallory, 'every');
       const answer = await mallory.customer.call(operation.method, await pathFor(operation, mallory), body);
@@ -298,29 +301,34 @@ describe('lists', () => {
 
   const idsIn = (answer: { body: any }): string[] => answer.body.items.map((item: { id: string }) => item.id);
 
-  it.each(named(lists))('%s shows each customer its own, however it is asked', async (_name, operation) => {
-    const ask = (who: TestCustomer, query: string) => who.call('GET', `${operation.path}${query}`);
-    const hers = await ask(ann.customer, '?limit=1000');
-    const his = await ask(ben.customer, '?limit=1000');
-    expect(idsIn(hers).length).toBeGreaterThan(1);
-    expect(idsIn(his).length).toBeGreaterThan(1);
-    expect(idsIn(his).filter((id) => idsIn(hers).includes(id))).toEqual([]);
-    for (const item of his.body.items) expect(item.customer_id ?? ben.customer.id).toBe(ben.customer.id);
-    // With filters that name what is Ann's.
-    const known = new Set([...Object.values(ann.fields), ...idsIn(hers)]);
-    const filters = operation.parameters.filter((one) => one.in === 'query' && isIdSchema(one.schema.items));
-    expect(filters.map((one) => one.name)).toContain('ids');
-    for (const { name } of filters) {
-      const pairs = [...known].slice(0, 100).map((id) => `${name}=${id}`);
-      expect((await ask(ben.customer, `?${pairs.join('&')}`)).body.items).toEqual([]);
-    }
-    // With a cursor that was given to Ann.
-    const { next_page_cursor: cursor } = (await ask(ann.customer, '?limit=1')).body;
-    const next = idsIn(await ask(ben.customer, `?limit=1000&page_cursor=${cursor}`));
-    expect(next.filter((id) => !idsIn(his).includes(id))).toEqual([]);
-  });
+  it.each(named(lists))(
+    '%s shows each customer only its own records, with any parameters',
+    async (_name, operation) => {
+      const ask = (who: TestCustomer, query: string) => who.call('GET', `${operation.path}${query}`);
+      const hers = await ask(ann.customer, '?limit=1000');
+      const his = await ask(ben.customer, '?limit=1000');
+      expect(idsIn(hers).length).toBeGreaterThan(1);
+      expect(idsIn(his).length).toBeGreaterThan(1);
+      expect(idsIn(his).filter((id) => idsIn(hers).includes(id))).toEqual([]);
+      for (const item of his.body.items) expect(item.customer_id ?? ben.customer.id).toBe(ben.customer.id);
+      // With filters that name Ann's records.
+      const known = new Set([...Object.values(ann.fields), ...idsIn(hers)]);
+      const filters = operation.parameters.filter(
+        (one) => one.in === 'query' && isIdSchema(one.schema.items),
+      );
+      expect(filters.map((one) => one.name)).toContain('ids');
+      for (const { name } of filters) {
+        const pairs = [...known].slice(0, 100).map((id) => `${name}=${id}`);
+        expect((await ask(ben.customer, `?${pairs.join('&')}`)).body.items).toEqual([]);
+      }
+      // With a cursor that was given to Ann.
+      const { next_page_cursor: cursor } = (await ask(ann.customer, '?limit=1')).body;
+      const next = idsIn(await ask(ben.customer, `?limit=1000&page_cursor=${cursor}`));
+      expect(next.filter((id) => !idsIn(his).includes(id))).toEqual([]);
+    },
+  );
 
-  it('a customer that has nothing sees nothing', async () => {
+  it('a customer without records sees none', async () => {
     const newcomer = await service.createCustomer();
     for (const { path } of lists) expect((await newcomer.call('GET', path)).body.items).toEqual([]);
   });

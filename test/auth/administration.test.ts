@@ -13,7 +13,7 @@ import { createSecretChecker, hashSecret } from '../../src/auth/secrets.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
-import { newTestClient, postToken, startAuthNode, tokenFor } from './support.ts';
+import { newTestClient, postToken, startAuthNode, tokenFor } from './auth-nodes.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
   startAuthNode,
   type TestClient,
   tokenFor,
-} from './support.ts';
+} from './auth-nodes.ts';
 
 /** Somebody else's authorization server, reduced to its keys. */
 type Issuer = {

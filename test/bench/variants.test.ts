@@ -6,11 +6,11 @@ function variant(workload: FerryVariant['workload'], concurrency: number, rates:
   return { side: 'ferry', workload, concurrency, rounds };
 }
 
-it('a hot workload is held against spread transfers round by round, where those are quickest', () => {
+it('a hot workload is compared with the fastest variant of spread transfers round by round', () => {
   const ferry = [
     variant('spread', 16, [10, 10]),
     variant('hot source', 16, [1, 1]),
-    // The machine was twice as quick in the second round, for both.
+    // The machine was twice as fast in the second round, for both.
     variant('spread', 256, [100, 200]),
     variant('hot source', 256, [90, 180]),
     variant('spread', 512, [100, 210, 100]),

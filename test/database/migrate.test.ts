@@ -155,9 +155,7 @@ describe('migrate', () => {
     await other.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
     const said: string[] = [];
     const migrated = migrate(test.database, one, (message) => said.push(message));
-    await expect
-      .poll(() => said, { timeout: 30_000 })
-      .toEqual(['waiting for another migration of this database to end']);
+    await expect.poll(() => said).toEqual(['waiting for another migration of this database to end']);
     expect(await tables()).toEqual([]);
     other.discard();
     expect(await migrated).toEqual(['0001_one.sql']);

@@ -130,7 +130,7 @@ it('gives up on a server that does not answer, reports it as unavailable, and us
     frozen.release();
     await lonely.close();
   }
-}, 60_000);
+});
 
 it('keeps no reference to the values of a statement that was answered', async () => {
   setFlagsFromString('--expose-gc');
@@ -149,7 +149,8 @@ it('keeps no reference to the values of a statement that was answered', async ()
 it('a pool that closes does not wait for the end of a statement that takes long', async () => {
   const closing = connectDatabase(test.address, 1);
   const busy = await closing.reserve();
-  const slow = busy.query('select pg_sleep(8)').catch((error: unknown) => error);
+  await busy.query('set statement_timeout = 0');
+  const slow = busy.query('select pg_sleep(60)').catch((error: unknown) => error);
   await closing.close();
   expect(await slow).toBeInstanceOf(DatabaseUnavailable);
 });

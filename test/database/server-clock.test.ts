@@ -24,7 +24,6 @@ afterAll(async () => {
 });
 
 const errorMs = (): number => clock.nowMs() - rightNow();
-const PATIENCE = { timeout: 30_000 };
 
 it("is the server's clock, whatever the wall clock of the node shows", async () => {
   expect(Math.abs(errorMs())).toBeLessThan(MINUTE);
@@ -40,7 +39,7 @@ it("is the server's clock, whatever the wall clock of the node shows", async () 
 it('follows the server when its clock is set forward or back', async () => {
   for (const aheadMs of [HOUR, -HOUR, 0]) {
     await setServerClock(aheadMs);
-    await expect.poll(() => Math.abs(errorMs() - aheadMs), PATIENCE).toBeLessThan(MINUTE);
+    await expect.poll(() => Math.abs(errorMs() - aheadMs)).toBeLessThan(MINUTE);
   }
 });
 
@@ -56,8 +55,8 @@ it('keeps running while the server cannot be read, and reports the errors', asyn
   );
   isDown = true;
   flaky.start(0);
-  await expect.poll(() => errors.length, PATIENCE).toBeGreaterThan(0);
+  await expect.poll(() => errors.length).toBeGreaterThan(0);
   const before = flaky.nowMs();
-  await expect.poll(() => flaky.nowMs() - before, PATIENCE).toBeGreaterThan(20);
+  await expect.poll(() => flaky.nowMs() - before).toBeGreaterThan(20);
   await flaky.stop();
 });

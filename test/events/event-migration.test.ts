@@ -23,7 +23,7 @@ type Old = {
 };
 const old: Old[] = [];
 
-/** A group as it was written before, with so many events; the first of each is about the same resource. */
+/** A group in the old format with that many events; the first event of each group is about the same resource. */
 async function writeGroup(connection: Connection, customer: string, position: bigint | null, count: number) {
   const group = newId();
   const start = BigInt(old.length + 1) * 1_000n;
@@ -45,7 +45,7 @@ async function writeGroup(connection: Connection, customer: string, position: bi
   }
 }
 
-/** As it is called now. */
+/** Its current id. */
 const newIdOf = ({ group, line }: Old): string => group.slice(0, -4) + line.toString(16).padStart(4, '0');
 const ofAlice = (): Old[] => old.filter((event) => event.customer === alice);
 
@@ -110,7 +110,7 @@ describe('events that were written one by one', () => {
     expect(events.map((event) => event.id)).toEqual(ofAlice().slice(31).map(newIdOf));
   });
 
-  it('are still those of their deliveries, which a replay drops by the time of the event', async () => {
+  it('still belong to their deliveries, which a replay drops by the time of the event', async () => {
     const page = {
       limit: 10,
       descending: false,

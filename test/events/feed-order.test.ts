@@ -10,8 +10,9 @@ import type { EventType } from '../../src/kernel/event-types.ts';
 import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
-import { emit, until } from './support.ts';
+import { until } from '../support/until.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -22,7 +23,7 @@ afterAll(() => test.drop());
 const START: FeedPlace = { position: 0n, line: LINE_MAX };
 const log = { warn: (details: unknown) => console.error(details) } as never;
 
-/** A node as main.ts makes it, reduced to what appends and orders events. */
+/** A node as main.ts builds it, reduced to the parts that append and order events. */
 async function startNode(isWoken = true) {
   const database = connectDatabase(test.address, 6);
   const news = createNews();
@@ -51,7 +52,7 @@ async function startNode(isWoken = true) {
 }
 type Node = Awaited<ReturnType<typeof startNode>>;
 
-/** Reads the feed until it has so many events, and then once more: there must be no other ones. */
+/** Reads the feed until it has that many events, and then once more: there must be no others. */
 async function followFeed(node: Node, customerId: string, count: number) {
   const seen: { writer: number; count: number; place: FeedPlace }[] = [];
   let after = START;
@@ -72,7 +73,7 @@ describe.each([
   ['one node', 1],
   ['two nodes', 2],
 ])('64 writers on %s', (_, count) => {
-  it('a reader that follows sees every event exactly once, in order, with none missing', async () => {
+  it('a reader of the feed gets every event exactly once and in order', async () => {
     const nodes = await Promise.all(Array.from({ length: count }, () => startNode()));
     const customerId = newId();
     const others = [newId(), newId()];
@@ -96,7 +97,7 @@ describe.each([
     for (const seen of await Promise.all(readers)) {
       expect(seen).toHaveLength(64 * perWriter * 2);
       expect(new Set(seen.map((one) => `${one.writer}/${one.count}`)).size).toBe(seen.length);
-      // A writer waits for each answer before it writes again, so its own events have only one right order.
+      // A writer waits for each answer before it writes again, so there is only one correct order of its events.
       const next = new Map<number, number>();
       for (const { writer, count: number } of seen) {
         expect(number).toBe(next.get(writer) ?? 0);
@@ -107,7 +108,7 @@ describe.each([
   });
 });
 
-it('an event whose transaction commits late comes after those that were read already', async () => {
+it('an event whose transaction commits late comes after the events that were already read', async () => {
   const node = await startNode(false);
   const customerId = newId();
   const late = await node.database.reserve();
@@ -131,7 +132,7 @@ it('an event whose transaction commits late comes after those that were read alr
   await node.stop();
 });
 
-it('events of a resource are in order, also where another event of their batch is ahead of the clock', async () => {
+it('events of a resource are in order, also when another event of their batch is ahead of the clock', async () => {
   const [customerId, resourceId] = [newId(), newId()];
   const writePath = createWritePath({
     database: test.database,

@@ -8,9 +8,8 @@ import { findEvents } from '../../src/events/group-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { allEvents } from '../support/events.ts';
+import { allEvents, emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
-import { emit } from './support.ts';
 
 let test: TestDatabase;
 let path: ReturnType<typeof createTestWritePath>;
@@ -52,8 +51,8 @@ describe('a feed of groups of all sizes', () => {
       seed = (seed * 48_271) % 2_147_483_647;
       return seed % below;
     };
-    for (let batch = 0; batch < 60; batch += 1) {
-      // Others' lines lie between, so that lines have gaps.
+    for (let batch = 0; batch < 30; batch += 1) {
+      // Lines of other customers are in between, so the line numbers have gaps.
       const size = batch % 10 === 0 ? 150 : 1 + random(12);
       const types = batch % 3 === 0 ? TYPES : TYPES.slice(0, 1);
       const items = Array.from({ length: size }, () => ({
@@ -70,7 +69,7 @@ describe('a feed of groups of all sizes', () => {
     all = eventsIn(await pagesOf(test.database, customerId, {}, { limit: 1_000, scanMax: 1_000_000 }));
   });
 
-  it('has every event once, in the order of positions and lines, under an id of its own', async () => {
+  it('has every event once, in the order of positions and lines, with a unique id', async () => {
     const written = (await allEvents(test.database)).filter((event) => event.customer_id === customerId);
     expect(all).toHaveLength(written.length);
     expect(new Set(all.map((event) => event.id)).size).toBe(all.length);
@@ -100,12 +99,12 @@ describe('a feed of groups of all sizes', () => {
     ['up to a time', () => ({ ranges: [{ operator: '<', ns: middle() }] }), (one) => one.atNs < middle()],
     ['at a time', () => ({ ranges: [{ operator: '=', ns: middle() }] }), (one) => one.atNs === middle()],
     [
-      'by ids, one of them nobody’s',
+      'by ids, one of which does not exist',
       () => ({ ids: [newId(), ...all.slice(100, 130).map((one) => one.id)] }),
       (one) => all.indexOf(one) >= 100 && all.indexOf(one) < 130,
     ],
   ];
-  it.each(filters)('is read %s in pages of any size, whole', async (_, filter, fits) => {
+  it.each(filters)('is read completely %s, in pages of any size', async (_, filter, fits) => {
     const wanted = all.filter(fits);
     for (const limit of [1, 7, 100]) {
       const pages = await pagesOf(test.database, customerId, filter(), { limit, scanMax: 100_000 });
@@ -115,14 +114,14 @@ describe('a feed of groups of all sizes', () => {
     }
   });
 
-  it('goes on after each of its places', async () => {
+  it('continues after each of its places', async () => {
     for (let index = 0; index < all.length; index += 13) {
       const page = await readFeed(test.database, customerId, {}, all[index]!, bounds);
       expect(page.events).toEqual(all.slice(index + 1, index + 1 + bounds.limit));
     }
   });
 
-  it('gives each event by its id to its owner only', async () => {
+  it('returns each event by its id to its owner only', async () => {
     const some = all.filter((_, index) => index % 20 === 0);
     for (const event of some) expect(await findEvent(test.database, customerId, event.id)).toEqual(event);
     expect(await findEvent(test.database, newId(), some[0]!.id)).toBeUndefined();
@@ -132,12 +131,12 @@ describe('a feed of groups of all sizes', () => {
   });
 });
 
-it('what is read at once is bounded in bytes, however large the groups are', async () => {
+it('one read is bounded in bytes, however large the groups are', async () => {
   const customerId = newId();
   const resourceId = newId();
   const size = 200_000;
   for (let count = 0; count < 12; count += 1) {
-    // Random, so that it stays as large as it is.
+    // Random, so it cannot be compressed.
     const item = { resourceId, data: { text: randomBytes(size / 2).toString('hex'), count } };
     await path.submit(emit(customerId, [item]));
   }
@@ -165,7 +164,7 @@ it('what is read at once is bounded in bytes, however large the groups are', asy
   expect(Math.max(...loads)).toBeLessThan(LIMITS.eventReadBytesMax + size);
 });
 
-describe('a batch with more events than ids have room for', () => {
+describe('a batch with more events than ids can number', () => {
   const many = (count: number): object[] => Array.from({ length: count }, () => ({}));
   const countOf = async (customerId: string): Promise<bigint> => {
     const [row] = await test.database.query<{ count: bigint }>(
@@ -184,7 +183,7 @@ describe('a batch with more events than ids have room for', () => {
     expect(await countOf(customerId)).toBe(80_000n);
   });
 
-  it('is refused when one command has them, and says why', async () => {
+  it('is refused with the reason when all events are of one command', async () => {
     const customerId = newId();
     await expect(path.submit(emit(customerId, many(65_536)))).rejects.toThrow('a batch has 65536 events');
     await path.submit(emit(customerId, many(65_535)));
@@ -192,7 +191,7 @@ describe('a batch with more events than ids have room for', () => {
   });
 });
 
-it('a resource with several events in one batch has one row that names it', async () => {
+it('a resource with several events in one batch has one row in the index', async () => {
   const [customerId, other, resourceId] = [newId(), newId(), newId()];
   await Promise.all([
     path.submit(emit(customerId, [{ resourceId }, { resourceId }])),

@@ -29,7 +29,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
 });
 afterAll(() => test.drop());
-/** Each test harms a small ledger of its own. */
+/** Each test damages a small ledger of its own. */
 beforeEach(async () => {
   await test.database.query('delete from entries');
   await test.database.query('delete from balances');
@@ -56,14 +56,14 @@ beforeEach(async () => {
   }
 });
 
-/** Exactly one row is harmed. */
+/** Exactly one row is changed. */
 async function harm(statement: string, parameters: string[]): Promise<void> {
   const rows = await test.database.query(`${statement} returning 1 as harmed`, parameters);
   expect(rows).toHaveLength(1);
 }
 
 describe('the audit', () => {
-  it('finds nothing in a clean ledger and says how much it read', async () => {
+  it('finds nothing in a clean ledger and reports how much it read', async () => {
     await rollUpSystemBalances(test.database, 10);
     expect(await audit(test.database, assets)).toEqual({
       violations: [],
@@ -105,7 +105,7 @@ describe('the audit', () => {
     ]);
   });
 
-  it('finds a posting that is gone as a whole, which sums to zero like one that never was', async () => {
+  it('finds a posting whose entries are all missing, although what is left still sums to zero', async () => {
     const rows = await test.database.query('delete from entries where cause_id = $1 returning 1 as gone', [
       causes[2]!,
     ]);
@@ -137,7 +137,7 @@ describe('the audit', () => {
     ]);
   });
 
-  it('finds a changed balance, and one that is gone', async () => {
+  it('finds a changed balance and a missing one', async () => {
     await harm('update balances set available = available + 7 where profile_id = $1', [alice]);
     await harm('delete from balances where profile_id = $1', [bob]);
     expect((await auditLines(test.database)).sort()).toEqual(
@@ -159,7 +159,7 @@ describe('the audit', () => {
     expect(await auditLines(test.database)).toEqual([]);
   });
 
-  it('finds a pending withdrawal for which nothing is held, and a hold that nothing needs', async () => {
+  it('finds a pending withdrawal without a hold, and a hold without a withdrawal', async () => {
     const path = createTestWritePath(test.database);
     await path.submit(move([{ asset: 'USD', from: available(bob), to: held(bob), units: 5n }]));
     await test.database.transaction((tx) =>
@@ -178,7 +178,7 @@ describe('the audit', () => {
     );
   });
 
-  it('lists as many violations as the limit allows, and says when there are more', async () => {
+  it('lists as many violations as the limit allows, and reports when there are more', async () => {
     const path = createTestWritePath(test.database);
     const profiles = Array.from({ length: LIMITS.auditViolationsMax - 2 }, newId);
     await Promise.all(profiles.map((profile) => path.submit(fund(profile, 'USD', 1n))));
@@ -193,14 +193,14 @@ describe('the audit', () => {
     expect(more.truncated).toBe(true);
   });
 
-  it('prints the units of an asset that is no longer configured as they are', async () => {
+  it('prints raw units for an asset that is no longer configured', async () => {
     await harm("update balances set asset = 'GONE' where profile_id = $1", [bob]);
     expect(await auditLines(test.database)).toContain(
       `balance-equals-entries: available GONE of profile ${bob} is stored as 500, its entries sum to 0`,
     );
   });
 
-  it('raises no false alarm while commands post and balances are rolled up', async () => {
+  it('reports no violation while commands post and balances are rolled up', async () => {
     const path = createTestWritePath(test.database);
     const done = new AbortController();
     const writer = async (index: number): Promise<void> => {
@@ -212,7 +212,7 @@ describe('the audit', () => {
     };
     const writers = Array.from({ length: 8 }, (_, index) => writer(index));
     let entries = 0n;
-    // As many audits as it takes until the writers have got somewhere, and at least twenty.
+    // Audit at least twenty times, and until the writers have made progress.
     for (let count = 0; count < 20 || entries <= 50n; count += 1) {
       const report = await audit(test.database, assets);
       expect(report.violations).toEqual([]);

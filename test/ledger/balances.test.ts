@@ -35,7 +35,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** The instant of the entries that the command made. */
+/** The instant of the entries of the command. */
 async function instantOf(command: Command<string>, on = node): Promise<Instant> {
   const outcome = await on.path.submit(command);
   if (outcome.replayed) throw new Error('a replay happens at no instant');
@@ -47,7 +47,7 @@ async function instantOf(command: Command<string>, on = node): Promise<Instant> 
 }
 
 describe('balances at a past instant', () => {
-  it('equal what a model had after each step, also where many entries share the instant', async () => {
+  it('equal the balances of a model after each step, also when many entries share an instant', async () => {
     const [a, b, c] = [newId(), newId(), newId()];
     const usd = (from: Posting['from'], to: Posting['to'], units: bigint): Posting => ({
       asset: 'USD',
@@ -99,7 +99,7 @@ describe('balances at a past instant', () => {
       }
       history.push({ at, of: new Map([a, b, c].map((profile) => [profile, expected(profile)])) });
     }
-    // Rows that came later read as zero before; a row of zeros says no more than no row.
+    // A row that was created later reads as zero before. A row of zeros means the same as no row.
     const nonZero = (rows: AssetBalance[] | undefined): AssetBalance[] =>
       (rows ?? []).filter((row) => row.available !== 0n || row.held !== 0n);
     for (const profile of [a, b, c]) {
@@ -116,7 +116,7 @@ describe('balances at a past instant', () => {
     }
   });
 
-  it('tell apart the commands of one batch', async () => {
+  it('distinguish the commands of one batch', async () => {
     const alice = newId();
     const instants = await Promise.all([1n, 2n, 4n, 8n].map((units) => instantOf(fund(alice, 'USD', units))));
     expect(new Set(instants).size).toBe(4);
@@ -127,7 +127,7 @@ describe('balances at a past instant', () => {
 });
 
 describe('a clock that went back', () => {
-  /** As if the profile's last entries had been posted by a clock that ran ahead. */
+  /** Stamps the last entries of the profile as a clock that is ahead would have. */
   async function shiftToFuture(profileId: string, at: Instant): Promise<void> {
     await test.database.transaction(async (tx) => {
       await tx.query(
@@ -158,7 +158,7 @@ describe('a clock that went back', () => {
     expect(await auditLines(test.database)).toEqual([]);
   });
 
-  it('does not pull the commands of other profiles into the future', async () => {
+  it('does not move the commands of other profiles into the future', async () => {
     const own = startNode(test.address);
     const [alice, carol] = [newId(), newId()];
     const posted = await instantOf(fund(alice, 'USD', 100n), own);
@@ -179,7 +179,7 @@ describe('the balances of the service', () => {
     );
     const done = new AbortController();
     let [accepted, folded, reads] = [0n, 0, 0];
-    // Each command moves one unit into each of two accounts: whoever reads sees both or neither.
+    // Each command moves one unit into each of two accounts: a reader sees both or neither.
     const writer = async (): Promise<void> => {
       while (!done.signal.aborted) {
         const postings: Posting[] = (['fees', 'suspense'] as const).map((account) => ({

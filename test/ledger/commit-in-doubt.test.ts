@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { DatabaseAddress } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
-import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   auditLines,
@@ -26,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => test.drop());
 beforeEach(async () => {
   proxy = await startProxy(test.address as Extract<DatabaseAddress, { socketDir: string }>);
-  node = startNode(proxy.address);
+  node = startNode(proxy.address, untimed);
 });
 afterEach(async () => {
   expect(await auditLines(test.database)).toEqual([]);
@@ -34,19 +33,34 @@ afterEach(async () => {
   await proxy.close();
 });
 
+/** Sessions that the server does not end while their COMMIT is delayed. */
+function untimed(database: Database): Database {
+  return {
+    ...database,
+    async reserve(options) {
+      const connection = await database.reserve(options);
+      await connection.query('set idle_in_transaction_session_timeout = 0');
+      return connection;
+    },
+  };
+}
+
 async function availableOf(profileId: string): Promise<bigint> {
   return (await balancesOf(test.database, profileId))[0]?.available ?? 0n;
 }
 
 describe('a commit whose answer never came', () => {
   it.each([
-    ['was done by the server', { kind: 'answer-lost' as const }],
-    ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
+    ['was done by the server', () => ({ kind: 'answer-lost' as const })],
+    [
+      'reaches the server only after the connection is gone',
+      () => ({ kind: 'late' as const, sent: sleep(300) }),
+    ],
   ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
     await node.path.submit(fund(bob, 'USD', 1n));
-    proxy.failNextCommit(fault);
+    proxy.failNextCommit(fault());
     const keyed = (): ReturnType<typeof pay> =>
       withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' });
     const [first, replay, refused, second] = await Promise.allSettled([
@@ -86,26 +100,30 @@ describe('a commit whose answer never came', () => {
     expect(await availableOf(alice)).toBe(51n);
   });
 
-  it('is reported as unknown when its outcome is not known in time, and a retry finds out', {
-    timeout: LIMITS.commitInDoubtMs + 10_000,
-  }, async () => {
+  it('is reported as unknown when its outcome is not known in time, and a retry finds out', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
-    proxy.failNextCommit({ kind: 'late', delayMs: LIMITS.commitInDoubtMs + 700 });
+    const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+    proxy.failNextCommit({ kind: 'late', sent });
     const command = withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' });
     const problem = await problemOf(node.path.submit(command));
     expect(problem.status).toBe(503);
     expect(problem.message).toMatch(/the outcome is not known yet/);
-    // The repetition waits for the first one's key, and then learns that the first one made it.
-    expect(await node.path.submit(command)).toMatchObject({ replayed: true });
+    // The retry waits for the idempotency key that the first request has locked, and then finds that request executed.
+    const retried = node.path.submit(command);
+    send();
+    expect(await retried).toMatchObject({ replayed: true });
     expect(await availableOf(alice)).toBe(11n);
   });
 });
 
 describe('a flight of the optimistic lane that was cut off', () => {
   it.each([
-    ['was done by the server', { kind: 'answer-lost' as const }],
-    ['reaches the server only after the connection is gone', { kind: 'late' as const, delayMs: 700 }],
+    ['was done by the server', () => ({ kind: 'answer-lost' as const })],
+    [
+      'reaches the server only after the connection is gone',
+      () => ({ kind: 'late' as const, sent: sleep(300) }),
+    ],
   ])('is acknowledged when it %s, and nothing is executed twice', async (_, fault) => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 100n));
@@ -113,7 +131,7 @@ describe('a flight of the optimistic lane that was cut off', () => {
     await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
     const keyed = (): ReturnType<typeof pay> =>
       optimistic(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'doubt' }));
-    proxy.failNextCommit(fault);
+    proxy.failNextCommit(fault());
     const [first, replay, second] = await Promise.allSettled([
       node.path.submit(keyed()),
       node.path.submit(keyed()),
@@ -142,17 +160,17 @@ describe('a flight of the optimistic lane that was cut off', () => {
     expect(await availableOf(alice)).toBe(11n);
   });
 
-  it('changes nothing when it arrives after its callers have retried', {
-    timeout: LIMITS.commitInDoubtMs + 10_000,
-  }, async () => {
+  it('changes nothing when it arrives after its callers have retried', async () => {
     const [customerId, alice] = [newId(), newId()];
     await node.path.submit(fund(alice, 'USD', 1n));
-    proxy.failNextCommit({ kind: 'late', delayMs: LIMITS.commitInDoubtMs + 700 });
+    const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+    proxy.failNextCommit({ kind: 'late', sent });
     const command = optimistic(withKey(fund(alice, 'USD', 10n), { customerId, refId: 'unknown' }));
     const problem = await problemOf(node.path.submit(command));
     expect(problem.message).toMatch(/the outcome is not known yet/);
     expect(await node.path.submit(command)).toMatchObject({ replayed: false });
-    await sleep(1_500);
+    send();
+    await proxy.done;
     expect(await availableOf(alice)).toBe(11n);
     expect(await node.path.submit(command)).toMatchObject({ replayed: true });
   });

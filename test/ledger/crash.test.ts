@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
@@ -8,9 +7,10 @@ import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { auditLines, fund, problemOf, startNode, withKey } from '../support/ledger.ts';
 import { makeDataDir, removeDataDir } from '../support/process.ts';
+import { until } from '../support/until.ts';
 import { startProxy } from './proxy.ts';
 
-/** The server forgets what it had not written yet, and gives the number of a lost transaction to another one. */
+/** The server loses what it had not written yet, and assigns the number of a lost transaction again. */
 function crash(postmaster: number): void {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8');
   for (const pid of [postmaster, ...children.split(' ').filter(Boolean).map(Number)]) {
@@ -23,24 +23,9 @@ async function nextXid(database: Database): Promise<bigint> {
   return BigInt(row!.xid);
 }
 
-async function untilItAnswers(database: Database): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (Date.now() < deadline) {
-    if (
-      await database
-        .query('select 1')
-        .then(() => true)
-        .catch(() => false)
-    )
-      return;
-    await sleep(20);
-  }
-  throw new Error('the server did not come back');
-}
-
-it('a batch that a crash undid is not taken for done when another transaction has got its number', async () => {
+it('a batch that a crash undid is not taken for committed when another transaction has its number', async () => {
   const dataDir = makeDataDir();
-  // Nothing reaches the disk but what a commit waits for.
+  // Only what a commit waits for reaches the disk.
   const settings = { wal_writer_delay: '10s', autovacuum: 'off' };
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const { socketDir, port, user } = server;
@@ -57,11 +42,11 @@ it('a batch that a crash undid is not taken for done when another transaction ha
   proxy.failNextCommit({ kind: 'never-sent' });
   const command = withKey(fund(alice, 'USD', 100n), { customerId, refId: 'lost' });
   const problem = problemOf(node.path.submit(command));
-  while (proxy.failed === 0) await sleep(1);
+  await until('the commit was cut off', () => proxy.failed > 0, 1);
   crash(server.pid);
-  // The write path cannot ask before the number belongs to somebody else.
+  // The write path cannot ask before another transaction has the number.
   await proxy.close();
-  await untilItAnswers(database);
+  await until('the server answers', async () => (await database.query('select 1')).length === 1);
   const after = await nextXid(database);
   const lost = before + 1n;
   expect(after).toBeLessThanOrEqual(lost);
@@ -83,4 +68,4 @@ it('a batch that a crash undid is not taken for done when another transaction ha
   await database.close();
   await server.stop();
   await removeDataDir(dataDir);
-}, 60_000);
+});

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('a batch is known by its own entry or key, whatever became of its transaction id', async () => {
+it('a batch is recognized by its own entry or key, whatever happened to its transaction id', async () => {
   const path = createTestWritePath(test.database);
   const alice = newId();
   const command = withKey(fund(alice, 'USD', 5n), { customerId: newId(), refId: 'evidence' });

@@ -17,7 +17,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** What a caller learns in the end, whether it came first or later: the resource, and the request that made it. */
+/** What every caller gets, the first and the later ones: the resource, and the request that created it. */
 function learned(
   command: Command<string>,
   outcome: Outcome<string>,
@@ -58,7 +58,7 @@ describe('an idempotency key', () => {
     ]);
   });
 
-  it('sent on two nodes at once, many times over, posts once each time', async () => {
+  it('posts once when it is sent to two nodes at once, in every one of many rounds', async () => {
     const alice = newId();
     const customerId = newId();
     for (let round = 0; round < 50; round += 1) {
@@ -72,7 +72,7 @@ describe('an idempotency key', () => {
     expect(await availableOf(alice)).toBe(50n);
   });
 
-  it('is claimed in one order on all nodes: two batches of the same keys do not wait crosswise', async () => {
+  it('is claimed in the same order on all nodes: two batches with the same keys do not deadlock', async () => {
     const [customerId, alice] = [newId(), newId()];
     await nodes[0].path.submit(fund(alice, 'USD', 1n));
     for (const { path } of nodes) path.troubles.length = 0;
@@ -89,7 +89,7 @@ describe('an idempotency key', () => {
     expect(await availableOf(alice)).toBe(3_001n);
   });
 
-  it('twice in one batch, first refused and then accepted, belongs to the accepted one', async () => {
+  it('belongs to the accepted command when a batch has it twice and the first one is refused', async () => {
     const [customerId, alice, bob] = [newId(), newId(), newId()];
     const { path } = nodes[0];
     const key = { customerId, refId: 'again' };
@@ -160,13 +160,13 @@ describe('an idempotency key', () => {
     const expected = { replayed: true, resourceId: first.key!.resourceId, request };
     expect(await nodes[1].path.submit(other)).toEqual(expected);
     expect(await nodes[0].path.submit(other)).toEqual(expected);
-    // The replay's own command left nothing: not a single unit of what it would have moved.
+    // The command of the replay moved nothing.
     expect((await balancesOf(test.database, alice)).filter(({ available }) => available > 0n)).toEqual([
       { asset: 'USD', available: 1n, held: 0n },
     ]);
   });
 
-  it('is another one for another customer and in another space', async () => {
+  it('is separate for each customer and each space', async () => {
     const [customerA, customerB, alice] = [newId(), newId(), newId()];
     const { path } = nodes[0];
     const submissions = [
@@ -183,7 +183,7 @@ describe('an idempotency key', () => {
     expect(await keyRows(customerA)).toHaveLength(2);
   });
 
-  it('is not mistaken for one whose space and ref_id only read the same when joined', async () => {
+  it('is not confused with a key whose space and ref_id give the same text when joined', async () => {
     const [customerId, alice] = [newId(), newId()];
     const { path } = nodes[0];
     const outcomes = await Promise.all(

@@ -38,7 +38,7 @@ afterAll(async () => {
 const profile = fc.nat(PROFILES - 1);
 const asset = fc.nat(MODEL_ASSETS.length - 1);
 const slot = fc.nat(SLOTS - 1);
-/** Mostly amounts of one size, so that balances get short; also the largest that there are. */
+/** Mostly amounts of one size, so that balances run out; also the largest amounts. */
 const units = fc.oneof(
   { weight: 6, arbitrary: fc.bigInt({ min: 1n, max: 1_000n }) },
   { weight: 3, arbitrary: fc.bigInt({ min: 1n, max: 10n ** 21n }) },
@@ -106,7 +106,7 @@ function expectSame(actual: Verdict, expected: Verdict): void {
   } else expect(actual).toEqual(expected);
 }
 
-/** The database holds what the model holds: balances, holds, and entries of nothing but what was accepted. */
+/** The database equals the model: balances, holds, and entries of accepted commands only. */
 async function expectState(
   world: World,
   model: Model,
@@ -160,7 +160,7 @@ async function expectKeys(world: World, keys: Model['keys']): Promise<void> {
   ).toEqual(new Map([...keys].map(([key, first]) => [refIdOf(key), first])));
 }
 
-it('one node decides every command as a ledger of maps does, one after the other', async () => {
+it('one node decides every command like an in-memory ledger that executes them one by one', async () => {
   const counts = { commands: 0, done: 0, replay: 0, refused: 0, bug: 0 };
   await fc.assert(
     fc.asyncProperty(
@@ -193,11 +193,11 @@ it('one node decides every command as a ledger of maps does, one after the other
     ),
     { numRuns: 25 },
   );
-  // The mixture is worth something only while each kind of answer is common.
+  // The test is only useful if each kind of answer is common.
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50);
 });
 
-/** Every key was accepted at most once, and whoever came later was told of the one that was. */
+/** Every key was accepted at most once, and later callers got that acceptance as their answer. */
 function expectKeysOnce(decided: readonly { submission: Submission; outcome: Verdict }[]): Model['keys'] {
   const firsts = new Map<number, { resourceId: string; request: string }>();
   for (const { submission, outcome } of decided) {
@@ -218,9 +218,9 @@ function expectKeysOnce(decided: readonly { submission: Submission; outcome: Ver
 type Decided = { readonly submission: Submission; readonly outcome: Verdict };
 
 /**
- * Entries of one balance are strictly ordered in time, so the instants of commands that came together are an order in
- * which the accepted ones could have happened. A refused one leaves no trace, and what it was refused on is what was
- * committed by then: it must have been so at some point of that order.
+ * Entries of one balance are strictly ordered in time, so the instants of concurrent commands are an order in
+ * which the accepted ones could have happened. A refused command writes nothing; it was refused because of a state that was
+ * committed by then, so that state must exist at some point of that order.
  */
 function expectInSomeOrder(model: Model, together: readonly Decided[]): void {
   const done = together
@@ -248,8 +248,8 @@ function expectInSomeOrder(model: Model, together: readonly Decided[]): void {
   expect([...unexplained].map(({ submission, outcome }) => [submission.operation, outcome])).toEqual([]);
 }
 
-it('two nodes together decide as one that takes the commands one after the other', async () => {
-  // Most go ahead and, with two nodes on the same balances, often in vain.
+it('two nodes together decide like one node that executes the commands one by one', async () => {
+  // Most take the optimistic lane and often fail there, since both nodes use the same balances.
   const ahead = fc.integer({ min: 0, max: 3 }).map((value) => value > 0);
   const onEither = fc.record({ operation: operations(act, ahead), node: fc.nat(1) });
   const counts = { commands: 0, done: 0, replay: 0, refused: 0, bug: 0 };

@@ -13,14 +13,14 @@ import {
 } from '../../src/ledger/command.ts';
 import { available, HOLDS, held, OUTSIDE, type TestHold } from '../support/ledger.ts';
 
-/** A reference for the write path, as simple as it can be: maps, one command at a time, no database. */
+/** A simple reference for the write path: maps, one command at a time, no database. */
 
 export const MODEL_ASSETS = ['USD', 'BTC', 'ETH'] as const;
 export const PROFILES = 5;
 export const SLOTS = 10;
 export const KEYS = 15;
 
-/** What commands do, with profiles, holds and assets as small numbers, so that they often meet. */
+/** What commands do, with profiles, holds and assets as small numbers, so that they often conflict. */
 export type Act =
   | { readonly kind: 'fund'; readonly profile: number; readonly asset: number; readonly units: bigint }
   | {
@@ -54,7 +54,7 @@ export type Act =
 export type Operation = {
   readonly act: Act;
   readonly key: number | undefined;
-  /** May be decided before the database was asked; then others may overtake it. */
+  /** May be decided from the cache; then others may overtake it. */
   readonly ahead: boolean;
 };
 
@@ -73,7 +73,7 @@ export function createWorld(): World {
   };
 }
 
-/** Text that an array literal could trip over. */
+/** Text that must be escaped in an array literal. */
 export function refIdOf(key: number): string {
   return `"${key}\\, {NULL} 'é€`;
 }
@@ -208,7 +208,7 @@ export function submissionOf(world: World, operation: Operation): Submission {
   return { operation, causeId, request, command, decidedAt: () => at };
 }
 
-/** `refused` lists every reason there is: which of several is named is not the model's business. */
+/** `refused` lists every reason that applies: the model does not decide which one is reported. */
 export type Verdict =
   | { readonly kind: 'done' }
   | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
@@ -219,9 +219,9 @@ export type Model = {
   readonly accounts: ReadonlyMap<string, bigint>;
   readonly holds: ReadonlyMap<number, { units: bigint; status: string }>;
   readonly keys: ReadonlyMap<number, { resourceId: string; request: string }>;
-  /** One command, after all those before it. Without `useKeys`, as if it had no key. */
+  /** Executes one command after all those before it. Without `useKeys`, as if it had no key. */
   submit(submission: Submission, useKeys: boolean): Verdict;
-  /** What it would be, as if it had no key; nothing changes. */
+  /** The outcome as if it had no key; nothing changes. */
   consider(submission: Submission): Verdict;
 };
 

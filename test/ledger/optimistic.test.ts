@@ -41,7 +41,7 @@ async function availableOf(profileId: string): Promise<bigint> {
   return (await balancesOf(test.database, profileId))[0]?.available ?? 0n;
 }
 
-/** Two profiles that the node remembers. */
+/** Two profiles whose balances the node has cached. */
 async function remembered(units: bigint): Promise<[alice: string, bob: string]> {
   const profiles: [string, string] = [newId(), newId()];
   for (const profile of profiles) await node.path.submit(fund(profile, 'USD', units));
@@ -83,7 +83,7 @@ describe('a command of the optimistic lane', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([2n, 18n]);
   });
 
-  it('is a replay when its key was used: here just now, here long ago, or elsewhere', async () => {
+  it('is a replay when its key was used: on this node just now, on this node long ago, or on another node', async () => {
     const [alice, bob] = await remembered(1_000n);
     const customerId = newId();
     const keyed = (refId: string) => optimistic(withKey(pay(alice, bob, 'USD', 1n), { customerId, refId }));
@@ -98,7 +98,7 @@ describe('a command of the optimistic lane', () => {
     expect(await availableOf(bob)).toBe(1_004n);
   });
 
-  it('pays in a long row of batches that are all under way at once', async () => {
+  it('pays in a long series of batches that are all in flight at once', async () => {
     const [alice, bob] = await remembered(100_000n);
     const all: Promise<unknown>[] = [];
     for (let round = 0; round < 40; round += 1) {
@@ -118,7 +118,7 @@ describe('a command of the optimistic lane', () => {
     expect(node.path.troubles).toEqual([]);
   });
 
-  it('is decided again, with all that were decided on it, when it fails with others behind it', async () => {
+  it('is decided again when it fails, together with the commands that were decided after it', async () => {
     const [alice, bob] = await remembered(100_000n);
     await other.path.submit(pay(alice, bob, 'USD', 1n));
     const payments = Array.from({ length: 3 * LIMITS.secondBatchCommandsMin }, () =>
@@ -130,7 +130,7 @@ describe('a command of the optimistic lane', () => {
     expect(node.path.troubles).toContain('stale-cache');
   });
 
-  it('never goes through with a row that could not be sent', async () => {
+  it('is not committed when one of its rows could not be sent', async () => {
     const [alice, bob] = await remembered(10n);
     const unsendable: Table<string> = {
       name: 'unsendable',
@@ -154,7 +154,7 @@ describe('a command of the optimistic lane', () => {
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([5n, 15n]);
   });
 
-  it('is done once it is committed, whatever becomes of the answers before', async () => {
+  it('counts as executed once it is committed, even if an earlier answer cannot be processed', async () => {
     const [alice, bob] = await remembered(10n);
     const unreadable: Table<string> = {
       name: 'unreadable',
@@ -198,7 +198,7 @@ describe('a command of the optimistic lane', () => {
     expect(node.path.troubles).toEqual(['stale-cache']);
   });
 
-  it('has instants after all others of its balances, whatever this node thinks what time it is', async () => {
+  it('has instants after all others of its balances, whatever time this node assumes', async () => {
     const [alice, bob] = await remembered(10n);
     await test.database.query(
       'update balances set moved_at_ns = moved_at_ns + 3600000000000 where profile_id = $1',
@@ -214,9 +214,9 @@ describe('a command of the optimistic lane', () => {
     expect(rows[2]!.at_ns - rows[0]!.at_ns).toBeGreaterThan(3_500_000_000_000n);
   });
 
-  it('is not confirmed by an instant that another node happened to give as well', async () => {
+  it('is not confirmed by an equal instant that another node has assigned', async () => {
     const [alice, bob] = await remembered(1_000n);
-    // The clock of the database is behind the last entries, so each node gives the next instant after them.
+    // The clock of the database is behind the last entries, so each node assigns the next instant after them.
     await test.database.query(
       'update balances set moved_at_ns = moved_at_ns + 3600000000000 where profile_id = $1',
       [alice],
@@ -239,7 +239,7 @@ describe('a command of the optimistic lane', () => {
     await path.submit(optimistic(pay(bob, alice, 'USD', 1n)));
     await other.path.submit(pay(alice, bob, 'USD', 500n));
     const first = path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
-    // What it would have made of the balance is not forgotten yet, and has the same instant as what the other node made.
+    // The node still caches the balance that was rolled back, with the same instant as the balance that the other node wrote.
     await rolledBack;
     const others = Array.from({ length: LIMITS.secondBatchCommandsMin }, () =>
       path.submit(optimistic(pay(alice, bob, 'USD', 1n))),

@@ -4,22 +4,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseAddress } from '../../src/database/database.ts';
 
-/** What happens to the next COMMIT that comes by. */
+/** What happens to the next COMMIT. */
 export type CommitFault =
-  /** The server commits; its answer is lost with the connection. With `isLast`, no connection is taken after it. */
+  /** The server commits; its answer is lost with the connection. With `isLast`, the proxy accepts no connection after it. */
   | { readonly kind: 'answer-lost'; readonly isLast?: true }
-  /** The connection breaks before the server sees it. */
+  /** The connection breaks before the COMMIT reaches the server. */
   | { readonly kind: 'never-sent' }
-  /** The client's side breaks at once; the server sees the COMMIT that much later. */
-  | { readonly kind: 'late'; readonly delayMs: number };
+  /** The connection to the client breaks at once; the server gets the COMMIT when the promise resolves. */
+  | { readonly kind: 'late'; readonly sent: Promise<unknown> };
 
 export type FaultyProxy = {
   readonly address: DatabaseAddress;
   /** Arms the proxy for one COMMIT. */
   failNextCommit(fault: CommitFault): void;
-  /** COMMITs that a fault befell. */
+  /** How many COMMITs have failed. */
   readonly failed: number;
-  /** From now on the server calls its errors what a Czech one calls them. */
+  /** Resolves when the server has closed the connection of the COMMIT that failed: it has executed it, or never will. */
+  readonly done: Promise<void>;
+  /** From now on errors have the severity that a Czech server gives them. */
   speakCzech(): void;
   /** Breaks every connection, now. */
   cut(): void;
@@ -28,7 +30,7 @@ export type FaultyProxy = {
 
 const COMMIT = /\bcommit\0/i;
 const PREPARES_COMMIT = /(ferry_\d+)\0commit\0/;
-/** The last of an answer, when no transaction is open. */
+/** The end of an answer when no transaction is open. */
 const READY = Buffer.from('Z\0\0\0\u0005I', 'latin1');
 
 /** The localized severity of an error message (`S`); the other one (`V`) is never translated. */
@@ -36,7 +38,7 @@ function inCzech(data: Buffer): Buffer {
   return Buffer.from(data.toString('latin1').replaceAll('SERROR\0V', 'SCHYBA\0V'), 'latin1');
 }
 
-/** Stands between driver and server, on a unix socket, and breaks connections at the worst moment. */
+/** A proxy between driver and server, on a unix socket, that breaks connections at the worst moment. */
 export async function startProxy(
   address: Extract<DatabaseAddress, { socketDir: string }>,
   place?: string,
@@ -49,6 +51,7 @@ export async function startProxy(
   let failed = 0;
   let isCzech = false;
   let isClosed = false;
+  const { promise: done, resolve: isDone } = Promise.withResolvers<void>();
 
   const server = createServer((client) => {
     if (isClosed) {
@@ -57,7 +60,7 @@ export async function startProxy(
     }
     const upstream = connect(upstreamPath);
     let isDropping = false;
-    /** What this connection calls the statement that commits. */
+    /** The name of the prepared statement that commits. */
     let commitName: string | undefined;
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -65,7 +68,10 @@ export async function startProxy(
       socket.on('close', () => sockets.delete(socket));
     }
     client.on('close', () => !isDropping && upstream.destroy());
-    upstream.on('close', () => client.destroy());
+    upstream.on('close', () => {
+      client.destroy();
+      if (isDropping) isDone();
+    });
     upstream.on('data', (data) => {
       if (isDropping) {
         client.destroy();
@@ -90,7 +96,7 @@ export async function startProxy(
         upstream.write(data);
       } else client.destroy();
       if (fault.kind === 'never-sent') upstream.destroy();
-      if (fault.kind === 'late') setTimeout(() => upstream.end(data), fault.delayMs);
+      if (fault.kind === 'late') void fault.sent.then(() => upstream.end(data));
     });
   });
   await new Promise<void>((resolve) => server.listen(join(socketDir, '.s.PGSQL.5432'), resolve));
@@ -105,6 +111,7 @@ export async function startProxy(
     get failed() {
       return failed;
     },
+    done,
     speakCzech() {
       isCzech = true;
     },

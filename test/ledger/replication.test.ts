@@ -30,7 +30,7 @@ describe('with synchronous replication', () => {
   let bob: string;
   beforeAll(async () => {
     pair = await startPair();
-  }, 120_000);
+  });
   afterAll(() => pair.close());
   beforeEach(async () => {
     node = startNode(pair.primary.address);
@@ -58,9 +58,6 @@ describe('with synchronous replication', () => {
     ['optimistic', 'pg_cancel_backend', optimistic],
   ] as const)(
     'a transfer (%s) whose wait for the standby is cut off by %s is acknowledged only once the standby has it',
-    {
-      timeout: 120_000,
-    },
     async (_lane, how, of) => {
       const customerId = newId();
       await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
@@ -69,7 +66,7 @@ describe('with synchronous replication', () => {
       const command = () => of(withKey(pay(alice, bob, 'USD', 10n), { customerId, refId: 'lost' }));
       const first = problemOf(node.path.submit(command()));
       await pair.primary.database.query(`select ${how}($1)`, [await untilCommitWaits()]);
-      // PostgreSQL shows the transfer now, although the standby does not have it.
+      // The primary shows the transfer now, although the standby does not have it.
       while ((await balancesOf(pair.primary.database, bob))[0]!.available === seenBefore) await sleep(20);
       const replay = problemOf(node.path.submit(command()));
       expect((await first).slug).toBe('unavailable');
@@ -84,7 +81,7 @@ describe('with synchronous replication', () => {
               (outcome) => outcome.replayed,
               () => 'not yet',
             ),
-          { timeout: 60_000, interval: 100 },
+          { interval: 100 },
         )
         .toBe(true);
       expect((await balancesOf(pair.primary.database, bob))[0]!.available).toBe(seenBefore + 10n);
@@ -96,24 +93,18 @@ describe('with synchronous replication', () => {
     },
   );
 
-  it('while the standby is down, commands are refused at once instead of taking connections', {
-    timeout: 120_000,
-  }, async () => {
+  it('while the standby is down, commands are refused at once instead of taking connections', async () => {
     await pair.standby.kill();
     const first = problemOf(node.path.submit(pay(alice, bob, 'USD', 1n)));
     await pair.primary.database.query('select pg_terminate_backend($1)', [await untilCommitWaits()]);
     while (!(await isVisible())) await sleep(20);
     await expect
-      .poll(async () => (await problemOf(node.path.submit(pay(alice, bob, 'USD', 1n)))).message, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await problemOf(node.path.submit(pay(alice, bob, 'USD', 1n)))).message)
       .toBe('The standby of the database does not confirm commits. Nothing was executed; retry.');
     expect((await first).slug).toBe('unavailable');
     await pair.standby.start();
     await expect
-      .poll(() => node.path.submit(pay(alice, bob, 'USD', 1n)).then(() => 'done', String), {
-        timeout: 60_000,
-      })
+      .poll(() => node.path.submit(pay(alice, bob, 'USD', 1n)).then(() => 'done', String))
       .toBe('done');
   });
 });
@@ -126,14 +117,14 @@ describe('a commit in doubt', () => {
     pair = await startPair();
     proxy = await startProxy(pair.primary.address);
     node = startNode(proxy.address);
-  }, 120_000);
+  });
   afterEach(async () => {
     await node.stop();
     await proxy.close();
     await pair.close();
   });
 
-  /** From now on the node's connections lead to another server, as after a failover. */
+  /** From now on the node connects to another server, as after a failover. */
   async function leadTo(server: Pair['primary']): Promise<void> {
     const { address } = proxy;
     if (!('socketDir' in address)) throw new Error('a proxy has a socket');
@@ -150,23 +141,18 @@ describe('a commit in doubt', () => {
 
   it.each(LANES)(
     '(%s) is not resolved by a standby, but by the primary that it becomes',
-    {
-      timeout: 120_000,
-    },
     async (_lane, of) => {
       const [alice, bob] = await fundedPair();
-      // The standby has the commit on disk, and does not show it.
+      // The standby has the commit on disk, and has not replayed it.
       await pair.standby.database.query('select pg_wal_replay_pause()');
       proxy.failNextCommit({ kind: 'answer-lost', isLast: true });
       let isAnswered = false;
       const answer = node.path.submit(of(pay(alice, bob, 'USD', 10n))).finally(() => {
         isAnswered = true;
       });
-      await expect
-        .poll(async () => (await balancesOf(pair.primary.database, bob))[0]!.available, { timeout: 30_000 })
-        .toBe(111n);
+      await expect.poll(async () => (await balancesOf(pair.primary.database, bob))[0]!.available).toBe(111n);
       await leadTo(pair.standby);
-      await sleep(1_000);
+      await sleep(300);
       expect(isAnswered).toBe(false);
       await pair.primary.kill();
       await pair.standby.database.query('select pg_wal_replay_resume()');
@@ -177,33 +163,25 @@ describe('a commit in doubt', () => {
     },
   );
 
-  it.each(LANES)(
-    '(%s) is not resolved by a primary that was left behind by a promotion',
-    {
-      timeout: 120_000,
-    },
-    async (_lane, of) => {
-      const [alice, bob] = await fundedPair();
-      await untilIsTrue(pair.standby.database, `exists (select from balances where profile_id = $1)`, [bob]);
-      await pair.promote();
-      await leadTo(pair.standby);
-      await node.path
-        .submit(pay(alice, bob, 'USD', 1n))
-        .catch(() => node.path.submit(pay(alice, bob, 'USD', 1n)));
-      await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
-      proxy.failNextCommit({ kind: 'answer-lost', isLast: true });
-      let isAnswered = false;
-      const answer = node.path.submit(of(pay(alice, bob, 'USD', 10n))).finally(() => {
-        isAnswered = true;
-      });
-      await expect
-        .poll(async () => (await balancesOf(pair.standby.database, bob))[0]!.available, { timeout: 30_000 })
-        .toBe(113n);
-      await leadTo(pair.primary);
-      await sleep(1_000);
-      expect(isAnswered).toBe(false);
-      await leadTo(pair.standby);
-      expect(await answer).toMatchObject({ replayed: false });
-    },
-  );
+  it.each(LANES)('(%s) is not resolved by an old primary after a promotion', async (_lane, of) => {
+    const [alice, bob] = await fundedPair();
+    await untilIsTrue(pair.standby.database, `exists (select from balances where profile_id = $1)`, [bob]);
+    await pair.promote();
+    await leadTo(pair.standby);
+    await node.path
+      .submit(pay(alice, bob, 'USD', 1n))
+      .catch(() => node.path.submit(pay(alice, bob, 'USD', 1n)));
+    await node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
+    proxy.failNextCommit({ kind: 'answer-lost', isLast: true });
+    let isAnswered = false;
+    const answer = node.path.submit(of(pay(alice, bob, 'USD', 10n))).finally(() => {
+      isAnswered = true;
+    });
+    await expect.poll(async () => (await balancesOf(pair.standby.database, bob))[0]!.available).toBe(113n);
+    await leadTo(pair.primary);
+    await sleep(300);
+    expect(isAnswered).toBe(false);
+    await leadTo(pair.standby);
+    expect(await answer).toMatchObject({ replayed: false });
+  });
 });

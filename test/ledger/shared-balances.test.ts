@@ -38,7 +38,7 @@ function random(below: number): number {
 
 type Tally = { accepted: number; refused: number; changes: Map<string, bigint> };
 
-/** Both nodes at once, each with its writers; a writer sends its next command when the last one is answered. */
+/** Both nodes at once, each with its writers. A writer sends its next command after the answer to the previous one. */
 async function writeOnBoth(nextPostings: () => Posting[]): Promise<Tally> {
   const tally: Tally = { accepted: 0, refused: 0, changes: new Map() };
   const change = (ref: Posting['from'], units: bigint): void => {
@@ -83,7 +83,7 @@ function troubles(): string[] {
 }
 
 describe('two nodes with 32 writers each', () => {
-  it('lose no update on ten accounts that all of them use, and never wait for each other crosswise', async () => {
+  it('lose no update on ten accounts that all of them use, and never deadlock', async () => {
     const profiles = Array.from({ length: 10 }, newId);
     for (const profile of profiles) await nodes[0]!.path.submit(fund(profile, 'USD', 2_000n));
     const tally = await writeOnBoth(() => {
@@ -127,7 +127,7 @@ describe('two nodes with 32 writers each', () => {
     expect(await auditLines(test.database)).toEqual([]);
   });
 
-  it('hold from one account at once, and together never hold more than it had', async () => {
+  it('hold from one account at once, and together never hold more than its balance', async () => {
     const owner = newId();
     await nodes[0]!.path.submit(fund(owner, 'USD', 10_000n));
     const tally = await writeOnBoth(() => [

@@ -38,7 +38,7 @@ async function lock(connection: Connection, profileId: string): Promise<void> {
   await connection.query('select * from balances where profile_id = $1 for update', [profileId]);
 }
 
-it('a node that is frozen inside a batch costs the others a wait, and nobody a refusal', async () => {
+it('a node that is frozen inside a batch delays the others, and no command is refused', async () => {
   const [shared, other] = (await funded(2)) as [string, string];
   const frozen = connectWritePath(test.address);
   const connection = await frozen.reserve();
@@ -52,7 +52,7 @@ it('a node that is frozen inside a batch costs the others a wait, and nobody a r
   await frozen.close();
 });
 
-it('a batch whose node stood still is decided once more, since the server undid it', async () => {
+it('a batch whose node was paused is decided again, since the server rolled it back', async () => {
   const [alice] = (await funded(1)) as [string];
   const plain = fund(alice, 'USD', 1n);
   let decisions = 0;
@@ -60,7 +60,7 @@ it('a batch whose node stood still is decided once more, since the server undid 
     ...plain,
     decide(view) {
       decisions += 1;
-      // The whole process stands still, as when its machine is paused.
+      // The whole process is blocked, as when its machine is paused.
       if (decisions === 1)
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LIMITS.batchIdleTimeoutMs);
       return plain.decide(view);
@@ -70,9 +70,7 @@ it('a batch whose node stood still is decided once more, since the server undid 
   expect(path.troubles).toEqual(['connection-lost']);
 });
 
-it('a session that never lets go of a balance is waited for once, not by every batch', {
-  timeout: 120_000,
-}, async () => {
+it('a session that never releases a balance delays one batch, not every batch', async () => {
   const [stuck, alice, bob] = (await funded(3)) as [string, string, string];
   const holder = await test.database.reserve();
   await holder.query('set idle_in_transaction_session_timeout = 0');
@@ -89,7 +87,7 @@ it('a session that never lets go of a balance is waited for once, not by every b
   await holder.query('rollback');
   await path.submit(pay(stuck, bob, 'USD', 1n));
   expect([await availableOf(stuck), await availableOf(bob)]).toEqual([99n, 121n]);
-  // Another one that takes it later is waited for again: it may let go in time.
+  // A new lock on the balance is waited for again: it may be released in time.
   await lock(holder, stuck);
   const waiting = path.submit(pay(stuck, bob, 'USD', 1n));
   await holder.query('rollback');

@@ -43,7 +43,7 @@ async function databaseTime(): Promise<Instant> {
   return row!.now_ns;
 }
 
-/** All that was posted so far to and from these profiles, as a clock that ran ahead would have stamped it. */
+/** Stamps everything posted so far to and from these profiles as a clock that is ahead would have. */
 async function stampAhead(byNs: bigint, ...profileIds: string[]): Promise<void> {
   await test.database.transaction(async (tx) => {
     const ids = `{${profileIds.join(',')}}`;
@@ -61,7 +61,7 @@ async function stampAhead(byNs: bigint, ...profileIds: string[]): Promise<void> 
 
 type Times = { now: Instant; recordedAt: Instant };
 
-/** The same command; answers with the times that its rule was given. */
+/** The same command; it answers with the times that its rule got. */
 function timed(command: Command<string>): Command<Times> {
   return {
     ...command,
@@ -84,7 +84,7 @@ describe('a balance that is stamped an hour ahead', () => {
     ['pessimistic', (command: Command<string>) => command],
     ['optimistic', optimistic],
   ] as const)(
-    'leaves rules and records (%s) with the time of the database, and entries in order',
+    'leaves rules and records (%s) at the time of the database, and entries in order',
     async (_, of) => {
       const [alice, bob] = [newId(), newId()];
       await node.path.submit(fund(alice, 'USD', 100n));
@@ -95,7 +95,7 @@ describe('a balance that is stamped an hour ahead', () => {
         const before = await databaseTime();
         const { now, recordedAt } = await timesOf(of(pay(alice, bob, 'USD', 1n)));
         const after = (await databaseTime()) + NS_PER_SECOND;
-        // The optimistic lane knows the time as of the last answer.
+        // The optimistic lane uses the time of the last answer.
         expect(now).toBeGreaterThan(before - 60n * NS_PER_SECOND);
         expect(now).toBeLessThanOrEqual(after);
         expect(recordedAt).toBeLessThanOrEqual(after);
@@ -106,11 +106,11 @@ describe('a balance that is stamped an hour ahead', () => {
     },
   );
 
-  it('is repaired without a change of order, amounts or pairs, together with all that followed it', async () => {
+  it('is repaired together with all that followed it, without changing order, amounts or pairs', async () => {
     const [alice, bob, carol] = [newId(), newId(), newId()];
     for (const profile of [alice, bob, carol]) await node.path.submit(fund(profile, 'USD', 100n));
     await stampAhead(HOUR, alice);
-    // Bob follows Alice into the future, and takes fees along; Carol stays where she is.
+    // Bob's entries, and fees, are after Alice's and so in the future; Carol's are not.
     await node.path.submit(pay(alice, bob, 'USD', 7n));
     await node.path.submit(
       move([
@@ -147,7 +147,7 @@ describe('a balance that is stamped an hour ahead', () => {
 });
 
 describe('a balance that is stamped days ahead', () => {
-  it('is refused instead of taking others along, and works again after the repair', async () => {
+  it('is refused instead of moving others ahead, and works again after the repair', async () => {
     const [alice, bob] = [newId(), newId()];
     for (const profile of [alice, bob]) await node.path.submit(fund(profile, 'USD', 100n));
     await stampAhead(48n * HOUR, alice);
@@ -166,7 +166,7 @@ describe('a balance that is stamped days ahead', () => {
   });
 });
 
-it('a node that takes the time for an hour later than it is writes nothing with it', async () => {
+it('a node that assumes a time an hour ahead writes nothing with that time', async () => {
   let skewNs = 0n;
   const database = connectDatabase(test.address);
   const path = createTestWritePath(
@@ -176,7 +176,7 @@ it('a node that takes the time for an hour later than it is writes nothing with 
   );
   const [alice, bob] = [newId(), newId()];
   for (const profile of [alice, bob]) await path.submit(fund(profile, 'USD', 100n));
-  // What the optimistic lane hears of the time is wrong, but not what the pessimistic one is told.
+  // The optimistic lane gets a wrong time; the pessimistic lane does not.
   await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
   skewNs = HOUR;
   await path.submit(optimistic(pay(alice, bob, 'USD', 1n)));

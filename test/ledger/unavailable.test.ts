@@ -9,7 +9,7 @@ import { assets, auditLines, createTestWritePath, fund, problemOf, startNode } f
 let test: TestDatabase;
 beforeAll(async () => {
   test = await createTestDatabase();
-  // Counts the attempts, also of transactions that are undone, and fails as the server does when it cannot write.
+  // Counts attempts, including rolled back ones, and fails like a server that cannot write.
   await test.database.query('create sequence attempts');
 });
 afterAll(() => test.drop());
@@ -66,9 +66,7 @@ describe('a server that cannot write', () => {
     await node.stop();
   });
 
-  it('is one line in the log for as long as commands keep failing, and one when they succeed', {
-    timeout: 120_000,
-  }, async () => {
+  it('is logged once while commands keep failing, and once when they succeed', async () => {
     const lines: string[] = [];
     const logger = pino(
       { level: 'info' },
@@ -78,7 +76,7 @@ describe('a server that cannot write', () => {
     const path = createTestWritePath(test.database, assets, (what, error) => log.warn({ err: error }, what));
     const alice = newId();
     await failsWith('53100');
-    const until = performance.now() + 4 * LIMITS.outageLookMs;
+    const until = performance.now() + 2.5 * LIMITS.outageLookMs;
     let count = 0;
     while (performance.now() < until || count < 50) {
       await problemOf(path.submit(fund(alice, 'USD', 1n)));
@@ -95,7 +93,7 @@ describe('a server that cannot write', () => {
   });
 });
 
-it('a database that takes no writes any more is a 503 for every command, and recovers by itself', async () => {
+it('a database that became read-only causes a 503 for every command, and recovers by itself', async () => {
   const node = startNode(test.address);
   const alice = newId();
   await node.path.submit(fund(alice, 'USD', 1n));

@@ -26,7 +26,7 @@ async function problemOf(promise: Promise<unknown>): Promise<Problem> {
 }
 
 describe('the write path', () => {
-  it('is known to write before it looks at anything, also where it locks no balance', async () => {
+  it('registers as a writer before it reads anything, also when it locks no balance', async () => {
     const path = createTestWritePath(test.database);
     const looked: unknown[] = [];
     const table: Table<string> = {
@@ -42,7 +42,7 @@ describe('the write path', () => {
     expect(looked).toEqual([{ writes: true }]);
   });
 
-  it('leaves no balance row behind when it refuses', async () => {
+  it('creates no balance row when it refuses a command', async () => {
     const path = createTestWritePath(test.database);
     const [alice, bob] = [newId(), newId()];
     await problemOf(path.submit(pay(alice, bob, 'USD', 1n)));
@@ -61,7 +61,7 @@ describe('the write path', () => {
     expect(await balancesOf(test.database, bob)).toEqual([{ asset: 'USD', available: 300n, held: 0n }]);
   });
 
-  it('refuses what is not covered, with the numbers', async () => {
+  it('refuses a payment that the balance does not cover, and reports the amounts', async () => {
     const path = createTestWritePath(test.database);
     const [alice, bob] = [newId(), newId()];
     await path.submit(fund(alice, 'USD', 1050n));
@@ -71,7 +71,7 @@ describe('the write path', () => {
     expect(await balancesOf(test.database, bob)).toEqual([]);
   });
 
-  it('commits those that wait together in one batch', async () => {
+  it('commits commands that wait together in one batch', async () => {
     const path = createTestWritePath(test.database);
     const profiles = Array.from({ length: 100 }, newId);
     await Promise.all(profiles.map((profile) => path.submit(fund(profile, 'USD', 1n))));
@@ -98,7 +98,7 @@ describe('the write path', () => {
     expect((await balancesOf(test.database, bob))[0]?.available).toBe(6n);
   });
 
-  it('settles a ring of payments that none could make alone, since credits come before debits', async () => {
+  it('settles a ring of payments that none could make alone, since credits are applied before debits', async () => {
     const path = createTestWritePath(test.database);
     const [a, b, c] = [newId(), newId(), newId()];
     const step = (from: string, to: string) => ({
@@ -111,7 +111,7 @@ describe('the write path', () => {
     expect((await balancesOf(test.database, a))[0]?.available).toBe(0n);
   });
 
-  it('names the cause of each posting where one command moves the value of several', async () => {
+  it('records the cause of each posting when one command has postings of several causes', async () => {
     const path = createTestWritePath(test.database);
     const [a, b] = [newId(), newId()];
     const [there, back] = [newId(), newId()];

@@ -18,7 +18,7 @@ async function startWith(records: Partial<NetworkRecords>): Promise<TestCustomer
     crypto: { ...CRYPTO_NETWORK_RECORDS, ...records.crypto },
     fiat: { ...FIAT_KIND_RECORDS, ...records.fiat },
   });
-  // So fast that a payment is final when the worker asks for it.
+  // So fast that a payment is final when the worker asks about it.
   service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '1000000' }, networks);
   return service.createCustomer();
 }
@@ -191,7 +191,7 @@ describe('a new kind of fiat account is one record and a migration', () => {
     expect(body.items).toHaveLength(1);
   });
 
-  it('fields that it shares with other kinds are checked as theirs are', async () => {
+  it('fields that it shares with other kinds are checked in the same way', async () => {
     const customer = await startWithRtp();
     const refused = await customer.call('POST', '/v2/transfer/fiat-accounts', accountWith('123'));
     expectInvalid(refused, '/fiat_network_instructions/rtp/routing_details/routing_number');

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
 import {
   databaseOf,
@@ -15,8 +15,6 @@ import {
   tokenFrom,
 } from '../support/process.ts';
 import { expectSentence } from './sentence.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { NETWORKS } from '../../src/networks/register.ts';
 import { submitTo } from '../../src/rails/call.ts';
 import type { Payment, Rail } from '../../src/rails/rail.ts';
 
-/** What a rail has to offer for this test; a real one would do it against its test network. */
+/** What this test needs of a rail; a real one provides it on its test network. */
 export type RailUnderTest = {
   readonly rail: () => Rail;
   /** A payment that the rail can make, and those that it refuses, or leaves without an answer. */
@@ -17,7 +17,7 @@ export type RailUnderTest = {
 const isChain = NETWORKS.isCryptoNetwork;
 const signal = new AbortController().signal;
 
-/** The contract of the interface `Rail`: whoever writes one runs this. */
+/** The contract of the interface `Rail`. Run it against every rail that you write. */
 export function describeRail(name: string, under: RailUnderTest): void {
   const { payment, record, pass } = under;
 
@@ -32,7 +32,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
   }
 
   describe(`the ${name} rail`, () => {
-    it('pays what it accepted, and stays with that', async () => {
+    it('pays what it accepted, and keeps reporting that', async () => {
       const key = newId();
       expect((await under.rail().submit(payment('good', key), signal)).kind).toBe('accepted');
       const final = await finalOf(key);
@@ -42,7 +42,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       if (isChain(name)) expect(final).toHaveProperty('txHash');
     });
 
-    it('makes one payment of any number of requests with one key', async () => {
+    it('makes one payment for any number of requests with one key', async () => {
       const key = newId();
       const requests = Array.from({ length: 5 }, () => under.rail().submit(payment('good', key), signal));
       for (const result of await Promise.all(requests)) expect(result.kind).toBe('accepted');
@@ -51,7 +51,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       expect(await record(key)).toEqual({ requests: 6, payments: 1 });
     });
 
-    it('has never heard of a key that it was not given, and asking does not change that', async () => {
+    it('does not know a key that was never submitted, and asking does not change that', async () => {
       const key = newId();
       for (let times = 0; times < 3; times += 1) {
         expect(await under.rail().ask(key, signal)).toEqual({ kind: 'not-found' });
@@ -59,7 +59,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       expect(await record(key)).toEqual({ requests: 0, payments: 0 });
     });
 
-    it('refuses for good: a refused key is never paid', async () => {
+    it('refuses permanently: a refused key is never paid', async () => {
       const key = newId();
       const final = { kind: 'failed', meaning: 'final' };
       expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
@@ -68,20 +68,20 @@ export function describeRail(name: string, under: RailUnderTest): void {
       expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
     });
 
-    it('knows within its horizon of a request that was given up', async () => {
+    it('knows a request that was given up within its horizon', async () => {
       const key = newId();
       const given = await submitTo(under.rail(), payment('unanswered', key), 20);
       expect(given).toMatchObject({ kind: 'failed', meaning: 'unknown' });
       pass(under.rail().horizonMs);
-      // The horizon went by in simulated time; what was given up may still be on its way in real time.
+      // The horizon passes in simulated time; a request that was given up may still be in flight in real time.
       await expect.poll(async () => (await under.rail().ask(key, signal)).kind).not.toBe('not-found');
       expect((await finalOf(key)).kind).toBe('completed');
       expect(await record(key)).toEqual({ requests: 1, payments: 1 });
     });
 
-    it('has not heard after its horizon of a request that was lost, and pays the next one', async () => {
+    it('does not know a lost request after its horizon, and pays the next one', async () => {
       const key = newId();
-      // Given up, and not on its way any more: a timeout could not tell.
+      // Given up, and no longer in flight, which a timeout cannot show.
       const givenUp = AbortSignal.abort(new Error('no answer'));
       await expect(under.rail().submit(payment('lost', key), givenUp)).rejects.toThrow('no answer');
       pass(under.rail().horizonMs);
@@ -91,12 +91,12 @@ export function describeRail(name: string, under: RailUnderTest): void {
       expect(await record(key)).toEqual({ requests: 1, payments: 1 });
     });
 
-    it('quotes a fee that is none or more', async () => {
+    it('quotes a fee of zero or more', async () => {
       const quoted = await under.rail().quoteFee?.(payment('good', newId()).asset, signal);
       if (quoted !== undefined) expect(quoted).toBeGreaterThanOrEqual(0n);
     });
 
-    it('gives ways in: an own address for each id, or where to pay to', async () => {
+    it('provides deposit instructions: an address for each id, or a bank account', async () => {
       const rail = under.rail();
       if (!isChain(name)) {
         const instructions = await rail.depositInstructions!();

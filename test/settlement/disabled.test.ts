@@ -8,9 +8,9 @@ import { awaitPartyCommand } from '../../src/settlement/engine/commands.ts';
 import { settlements } from '../../src/settlement/store.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { problemOf } from '../support/ledger.ts';
-import { createWorld, engineTables, type LegText, type Node, type World } from './support.ts';
+import { createWorld, engineTables, type LegText, type Node, type World } from './settlement-world.ts';
 
-/** A profile that an operator disables: nothing is affirmed with it, and nothing settles until it is enabled again. */
+/** While a profile is disabled, none of its transactions can be affirmed or settle. */
 const DELIVER: LegText = 'deliver 10 USD';
 
 let world: World;
@@ -35,7 +35,7 @@ async function openWindows(many: readonly Settlement[]): Promise<void> {
   );
 }
 
-/** It has come to rest, and is as it was: tried at most, and not settled. */
+/** The engine is idle, and the transactions have not settled. */
 async function expectWaiting(many: readonly Settlement[]): Promise<void> {
   await world.quiet();
   expect(await world.statuses(many)).toEqual(many.map(() => 'AFFIRMED'));
@@ -50,7 +50,7 @@ async function expectWaiting(many: readonly Settlement[]): Promise<void> {
 describe.each(['source', 'target'] as const)('while the %s profile is disabled', (side) => {
   const choose = ([source, target]: [string, string]): string => (side === 'source' ? source : target);
 
-  it('its transactions cannot be affirmed, and can once it is enabled', async () => {
+  it('its transactions cannot be affirmed until it is enabled', async () => {
     const profiles = await pair();
     const one = await world.propose(...profiles, [DELIVER]);
     await world.setProfile(choose(profiles), 'disabled');
@@ -75,13 +75,13 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     expect(await world.statuses([one])).toEqual(['CANCELLED']);
   });
 
-  it('one that waits for funds does not settle when they come, and does once it is enabled', async () => {
+  it('one that waits for funds does not settle when they arrive, and settles once the profile is enabled', async () => {
     const profiles = await pair(0n);
     const one = await world.agree(...profiles, [DELIVER]);
     await world.quiet();
     expect((await world.secondary(one))!.name).toBe('AWAITING_FUNDS');
     await world.setProfile(choose(profiles), 'disabled');
-    // Said at once, before it is tried again.
+    // Shown at once, before it is tried again.
     expect((await world.secondary(one))!.name).toBe('AWAITING_PARTY');
     await world.fund(profiles[0], 'USD', 1_000n);
     await expectWaiting([one]);
@@ -98,7 +98,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     ]);
   });
 
-  it('one whose window opens meanwhile waits, and says afterwards what it lacks', async () => {
+  it('one whose window opens meanwhile waits, and shows afterwards what it lacks', async () => {
     const profiles = await pair(400n);
     const one = await world.agree(...profiles, [DELIVER], LATER);
     await world.setProfile(choose(profiles), 'disabled');
@@ -111,11 +111,12 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     await world.until('SETTLED', [one]);
   });
 
-  it('one expires at the end of its window, and stays so', async () => {
+  it('one expires at the end of its window, and stays expired', async () => {
     const profiles = await pair(0n);
-    const one = await world.agree(...profiles, [DELIVER], { endMs: 3_000 });
+    const one = await world.agree(...profiles, [DELIVER]);
     await world.setProfile(choose(profiles), 'disabled');
     await world.fund(profiles[0], 'USD', 1_000n);
+    await world.moveWindow(one, { endMs: 1 });
     await world.until('EXPIRED', [one]);
     await world.setProfile(choose(profiles), 'enabled');
     await world.quiet();
@@ -134,7 +135,7 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
   });
 });
 
-it('where both are disabled, both have to be enabled', async () => {
+it('when both are disabled, both have to be enabled', async () => {
   const [source, target] = await pair(0n);
   const one = await world.agree(source, target, [DELIVER]);
   await world.setProfile(source, 'disabled');
@@ -164,7 +165,7 @@ describe('sets that only net together', () => {
     await world.until('SETTLED', ring);
   });
 
-  it('settle without it where they net without it', async () => {
+  it('settle without it if they net without it', async () => {
     const [a, b, c] = [await world.profile(), await world.profile(), await world.profile()];
     const blocked = await world.agree(a, c, ['deliver 5 USD']);
     const there = await world.propose(a, b, [DELIVER]);
@@ -178,7 +179,7 @@ describe('sets that only net together', () => {
   });
 });
 
-it('hundreds that wait for a disabled profile keep nobody busy, and nobody from settling', async () => {
+it('hundreds that wait for a disabled profile cause no work, and do not keep others from settling', async () => {
   const hub = await world.profile();
   const [rich, poor] = [await world.profile({ USD: 100_000n }), await world.profile()];
   const blocked: Settlement[] = [];
@@ -200,15 +201,15 @@ it('hundreds that wait for a disabled profile keep nobody busy, and nobody from 
   const back = await world.agree(rich, poor, ['deliver 1999 USD']);
   await world.fund(poor, 'USD', 100n);
   await world.until('SETTLED', [there, back]);
-  await sleep(500);
+  await sleep(300);
   expect(await updates()).toBe(before);
   await world.setProfile(hub, 'enabled');
   await world.until('SETTLED', blocked);
 });
 
 describe('races', () => {
-  /** Nobody tries anything until a node is added. */
-  async function asleep(): Promise<World> {
+  /** No engine runs until a node is added. */
+  async function withoutEngine(): Promise<World> {
     const other = await createWorld();
     await other.node.worker.stop();
     return other;
@@ -221,8 +222,8 @@ describe('races', () => {
     return row!.name ?? undefined;
   };
 
-  it('a profile is not enabled while a transaction is about to be recorded as waiting for it, and then finds it', async () => {
-    const other = await asleep();
+  it('enabling a profile waits for a transaction that is being recorded as waiting for it, and then wakes it', async () => {
+    const other = await withoutEngine();
     const [source, target] = [await other.profile({ USD: 1_000n }), await other.profile()];
     const one = await other.agree(source, target, [DELIVER]);
     await other.setProfile(source, 'disabled');
@@ -232,7 +233,7 @@ describe('races', () => {
     expect(seen.get(source)!.status).toBe('DISABLED');
     const enabling = other.setProfile(source, 'enabled');
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(() => other.database.query(waiting), { timeout: 30_000, interval: 5 }).toHaveLength(1);
+    await expect.poll(() => other.database.query(waiting), { interval: 5 }).toHaveLength(1);
     await settlements.write!(recording, [{ ...one, secondaryStatus: AWAITING_PARTY }], newId());
     await recording.query('commit');
     recording.release();
@@ -243,8 +244,8 @@ describe('races', () => {
     await other.end();
   });
 
-  it('one that was seen to be blocked, and is not any more, is to be tried again instead of waiting on', async () => {
-    const other = await asleep();
+  it('one that is no longer blocked when it is recorded as waiting is tried again', async () => {
+    const other = await withoutEngine();
     const [source, target] = [await other.profile(), await other.profile()];
     const one = await other.agree(source, target, [DELIVER]);
     const submit = () => other.node.path.submit(awaitPartyCommand([one], engineTables));
@@ -252,14 +253,14 @@ describe('races', () => {
     await submit();
     expect(await secondaryOf(other, one)).toBe('AWAITING_PARTY');
     expect(await submit()).toMatchObject({ answer: [] });
-    // Enabled in a way that wakes nobody.
+    // Enabled without a wake-up.
     await other.database.query(`update profiles set status = 'ACTIVE' where id = $1`, [target]);
     await submit();
     expect(await secondaryOf(other, one)).toBeUndefined();
     await other.end();
   });
 
-  it('nothing of a profile settles from the moment when it is said to be disabled, however busy the nodes are', async () => {
+  it('nothing of a profile settles once it is reported as disabled, however busy the nodes are', async () => {
     const [source, target] = await pair(1_000_000n);
     const proposed = await Promise.all(
       Array.from({ length: 60 }, () => world.propose(source, target, ['deliver 1 USD'])),
@@ -281,7 +282,7 @@ describe('races', () => {
     expect(await world.available(target, 'USD')).toBe(6_000n);
   });
 
-  it('a profile that is disabled and enabled all the time, while funds come in, leaves nothing behind', async () => {
+  it('no transaction is forgotten when a profile is disabled and enabled repeatedly while funds arrive', async () => {
     for (let round = 0; round < 15; round += 1) {
       const [source, target] = await pair(0n);
       const many = [
@@ -303,5 +304,5 @@ describe('races', () => {
       await flip;
       await world.until('SETTLED', many);
     }
-  }, 120_000);
+  });
 });

@@ -4,7 +4,7 @@ import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { pay } from '../support/ledger.ts';
-import { createWorld, type LegText, type World } from './support.ts';
+import { createWorld, type LegText, type World } from './settlement-world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -28,7 +28,7 @@ const affirmAll = async (many: readonly Settlement[]): Promise<void> => {
 };
 
 describe('settling', () => {
-  it('moves all legs at once, tells both parties, and leaves entries that name the transaction', async () => {
+  it('moves all legs at once, sends both parties an event, and writes entries that name the transaction', async () => {
     const [source, target] = [await world.profile({ USD: 1_000n }), await world.profile({ BTC: 5n })];
     const one = await world.agree(source, target, ['deliver 10 USD', 'receive 0.00000005 BTC']);
     await world.until('SETTLED', [one]);
@@ -55,7 +55,7 @@ describe('settling', () => {
     expect(settled).toEqual({ updated_at_ns: row!.at_ns, secondary_status: null });
   });
 
-  it('settles none of the legs when one is not covered, and says which side lacks how much of what', async () => {
+  it('settles none of the legs when one is not covered, and reports which side lacks how much of which asset', async () => {
     const [source, target] = [await world.profile({ USD: 400n }), await world.profile()];
     const one = await world.agree(source, target, ['deliver 10 USD', 'receive 0.5 BTC', 'deliver 1 ETH']);
     await world.quiet();
@@ -74,7 +74,7 @@ describe('settling', () => {
     expect((await world.secondary(one))!.detail).toBe(
       `The source profile ${source} lacks 1 ETH: it has 0 of 1 ETH.`,
     );
-    // Also what was spent since it was tried.
+    // Including what was spent since it was tried.
     await world.node.path.submit(pay(source, target, 'USD', 300n));
     expect((await world.secondary(one))!.detail).toMatch(
       /^The source profile \S+ lacks 3 USD: it has 7 of 10 USD\. /,
@@ -83,11 +83,11 @@ describe('settling', () => {
     await world.fund(source, 'ETH', 10n ** 18n);
     await world.until('SETTLED', [one]);
     expect(await world.secondary(one)).toBeUndefined();
-    // Waiting is no event, however often it was tried.
+    // Waiting causes no event, however often it was tried.
     expect(new Set(await world.eventsOf(one))).toEqual(new Set(['pending', 'affirmed', 'settled']));
   });
 
-  it('needs of legs that go both ways in one asset only the difference', async () => {
+  it('needs only the difference of legs that go both ways in one asset', async () => {
     const [source, target] = [await world.profile({ USD: 100n }), await world.profile()];
     const one = await world.agree(source, target, ['deliver 10 USD', 'receive 9 USD']);
     await world.until('SETTLED', [one]);
@@ -96,7 +96,7 @@ describe('settling', () => {
     await world.until('SETTLED', [even]);
   });
 
-  it('takes many a few at a time, so that nobody else’s command waits for all of them', async () => {
+  it('settles many in small groups, so that other commands do not wait for all of them', async () => {
     const [source, target] = [await world.profile(), await world.profile()];
     const count = 4 * LIMITS.settlementChunkMax;
     const many = await Promise.all(
@@ -105,7 +105,7 @@ describe('settling', () => {
     await world.quiet();
     await world.fund(source, 'USD', BigInt(count) * 100n);
     await world.until('SETTLED', many);
-    // All that one command settles has one instant.
+    // Everything that one command settles has the same instant.
     const commands = await world.database.query<{ count: number }>(
       `select count(*)::integer as count from settlement_transactions where source_profile_id = $1
        group by updated_at_ns`,
@@ -114,7 +114,7 @@ describe('settling', () => {
     for (const command of commands) expect(command.count).toBeLessThanOrEqual(LIMITS.settlementChunkMax);
   });
 
-  it('takes a hundred legs', async () => {
+  it('settles a hundred legs', async () => {
     const [source, target] = [await world.profile({ USD: 1_000n }), await world.profile()];
     const legs = Array.from(
       { length: 100 },
@@ -123,7 +123,7 @@ describe('settling', () => {
     await world.until('SETTLED', [await world.agree(source, target, legs)]);
   });
 
-  it('never goes below zero when transfers take the funds meanwhile, and settles what they leave', async () => {
+  it('never goes below zero when transfers spend the funds meanwhile, and settles what the rest covers', async () => {
     const [source, target, other] = [
       await world.profile({ USD: 1_000n }),
       await world.profile(),
@@ -144,7 +144,7 @@ describe('settling', () => {
     expect(BigInt(settled) * 100n).toBe(await world.available(target, 'USD'));
   });
 
-  it('settles a transaction once, though many things wake for it', async () => {
+  it('settles a transaction once, although many events wake the engine for it', async () => {
     const [source, target] = [await world.profile(), await world.profile()];
     const one = await world.agree(source, target, [DELIVER]);
     await Promise.all(Array.from({ length: 50 }, () => world.fund(source, 'USD', 100n)));
@@ -156,7 +156,7 @@ describe('settling', () => {
 });
 
 describe('windows', () => {
-  it('settles nothing before the start, and everything from then on', async () => {
+  it('settles nothing before the start, and everything after it', async () => {
     const [source, target] = [await world.profile({ USD: 1_000n }), await world.profile()];
     const later = await world.agree(source, target, [DELIVER], { startMs: 3_600_000 });
     await world.quiet();
@@ -185,7 +185,7 @@ describe('windows', () => {
     expect(await world.available(source, 'USD')).toBe(5_000n);
   });
 
-  it('never settles at or after the end, however close the funds come to it', async () => {
+  it('never settles at or after the end, however close to it the funds arrive', async () => {
     const many: Settlement[] = [];
     const funding: Promise<void>[] = [];
     for (let index = 0; index < 20; index += 1) {
@@ -212,7 +212,7 @@ describe('windows', () => {
 });
 
 describe('gridlock', () => {
-  it('two that offset each other settle with nothing at all', async () => {
+  it('two that offset each other settle without any funds', async () => {
     const [a, b] = [await world.profile(), await world.profile()];
     const there = await world.agree(a, b, [DELIVER]);
     await world.quiet();
@@ -235,7 +235,7 @@ describe('gridlock', () => {
     await world.until('SETTLED', many);
   });
 
-  it('a ring settles when the windows of all open at one instant', async () => {
+  it('a ring settles when all windows open at one instant', async () => {
     const profiles = await Promise.all(Array.from({ length: 10 }, () => world.profile()));
     const many: Settlement[] = [];
     for (const [index, source] of profiles.entries()) {
@@ -244,7 +244,7 @@ describe('gridlock', () => {
     await world.until('SETTLED', many);
   });
 
-  it('a ring settles, and the outsider that lacks funds waits', async () => {
+  it('a ring settles, and a transaction outside it that lacks funds waits', async () => {
     const many = await ring(5);
     const outsider = await world.agree(many[2]!.sourceProfileId, await world.profile(), ['deliver 1 USD']);
     await affirmAll(many);
@@ -253,7 +253,7 @@ describe('gridlock', () => {
     expect(await world.statuses([outsider])).toEqual(['AFFIRMED']);
   });
 
-  it('the newest is left out where that lets the rest settle', async () => {
+  it('the newest is left out if the rest can settle without it', async () => {
     const [a, b, c] = [await world.profile(), await world.profile(), await world.profile()];
     const many = [
       await world.propose(a, b, [DELIVER]),
@@ -267,7 +267,7 @@ describe('gridlock', () => {
     expect(await world.statuses([newest])).toEqual(['AFFIRMED']);
   });
 
-  it('a credit that is short of the whole sum settles a set that needs only the difference', async () => {
+  it('a credit below the whole sum settles a set that needs only the difference', async () => {
     const [a, b] = [await world.profile(), await world.profile()];
     const many = [await world.agree(a, b, ['deliver 100 USD']), await world.agree(b, a, ['deliver 97 USD'])];
     await world.fund(a, 'USD', 299n);
@@ -277,7 +277,7 @@ describe('gridlock', () => {
     await world.until('SETTLED', many);
   });
 
-  it('what one transaction brings lets the next one settle, along a chain of thirty', async () => {
+  it('the proceeds of one transaction let the next one settle, along a chain of thirty', async () => {
     const profiles = await Promise.all(Array.from({ length: 31 }, () => world.profile()));
     const many: Settlement[] = [];
     for (let index = 29; index >= 0; index -= 1) {
@@ -289,8 +289,8 @@ describe('gridlock', () => {
   });
 });
 
-describe('without a poll', () => {
-  it('an affirmation, a credit on either profile and a window that opens soon let a transaction settle', async () => {
+describe('without polling', () => {
+  it('an affirmation, a credit on either profile and a window that opens soon make a transaction settle', async () => {
     const other = await createWorld({ leaderless: true });
     const [rich, poor, third] = [
       await other.profile({ USD: 2_000n }),
@@ -310,7 +310,7 @@ describe('without a poll', () => {
     await other.end();
   });
 
-  it('an affirmation on a second node lets a transaction settle there', async () => {
+  it('an affirmation on a second node makes a transaction settle there', async () => {
     const other = await createWorld({ leaderless: true });
     const second = other.addNode();
     const [source, target] = [await other.profile({ USD: 2_000n }), await other.profile()];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { pay } from '../support/ledger.ts';
-import { createWorld, type LegText, type Node, type World } from './support.ts';
+import { createWorld, type LegText, type Node, type World } from './settlement-world.ts';
 
 const DELIVER: LegText = 'deliver 10 USD';
 const LATER = { startMs: 3_600_000 };
@@ -20,7 +20,7 @@ const pair = async (units = 0n): Promise<[string, string]> => [
 ];
 
 describe('two nodes', () => {
-  it('a credit on one node settles what waits for it, even if that node does not know of the transaction', async () => {
+  it('a credit on one node settles what waits for it, even if that node has not seen the transaction', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [source, target] = await pair();
       const one = await world.agree(source, target, [DELIVER]);
@@ -80,14 +80,14 @@ describe('a lost wake-up', () => {
   });
 });
 
-it('a leader whose connection is cut loses the lead, and a node takes it again', async () => {
+it('a leader whose connection is cut loses the lead, and a node takes over', async () => {
   const [source, target] = await pair(1_000n);
   const opened = await world.agree(source, target, [DELIVER], LATER);
   const ended = await world.propose(source, target, [DELIVER]);
   const held = `from pg_locks where locktype = 'advisory' and objid = $1 and granted
     and database = (select oid from pg_database where datname = current_database())`;
   const leaders = () => world.database.query(`select pid ${held}`, [ADVISORY_LOCKS.settlementLead]);
-  await expect.poll(leaders, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(leaders).toHaveLength(1);
   await world.database.query(`select pg_terminate_backend(pid) ${held}`, [ADVISORY_LOCKS.settlementLead]);
   await world.moveWindow(opened, { startMs: 0 });
   await world.moveWindow(ended, { endMs: 1 });
@@ -95,7 +95,7 @@ it('a leader whose connection is cut loses the lead, and a node takes it again',
   await world.until('EXPIRED', [ended]);
 });
 
-it('what became possible while all nodes were down is done at the next start', async () => {
+it('what became possible while all nodes were down happens at the next start', async () => {
   const other = await createWorld();
   const [a, b] = [await other.profile({ USD: 2_000n }), await other.profile()];
   const waiting = await other.agree(b, a, ['deliver 70 USD']);

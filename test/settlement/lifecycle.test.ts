@@ -8,8 +8,9 @@ import {
   type TestCustomer,
   type TestService,
 } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
-/** Every state × every action × every party, over HTTP: what is answered, what becomes of it, and who is told. */
+/** Every state × every action × every party, over HTTP: the answer, the new state, and the events. */
 
 const PATH = '/v2/settlement/transactions';
 const STATES = ['PENDING', 'AFFIRMED', 'AFFIRMED without funds', 'SETTLED', 'CANCELLED', 'EXPIRED'] as const;
@@ -48,18 +49,15 @@ async function endWindow(id: string): Promise<void> {
 }
 
 async function reach(made: Made, wanted: (body: any) => boolean): Promise<any> {
-  const deadline = performance.now() + 30_000;
-  while (performance.now() < deadline) {
-    const { body } = await act.read(made.source, made.id);
-    if (wanted(body)) return body;
-    await sleep(5);
-  }
-  throw new Error(
-    `${made.id} did not get there: ${JSON.stringify((await act.read(made.source, made.id)).body)}`,
-  );
+  let body: any;
+  await until('the settlement has the state', async () => {
+    ({ body } = await act.read(made.source, made.id));
+    return wanted(body);
+  });
+  return body;
 }
 
-/** By requests as users make them; only the window of one that expires is moved, so that it cannot end too early. */
+/** Created over HTTP. Only the window of a transaction that expires is moved, so that it cannot end too early. */
 async function make(state: State, both: boolean): Promise<Made> {
   const [source, target] = [alice, both ? alice : bob];
   const funded = state === 'AFFIRMED without funds' ? {} : { USD: '10' };
@@ -68,7 +66,7 @@ async function make(state: State, both: boolean): Promise<Made> {
     target_profile_id: await service.createProfile(target),
   };
   const windows: Partial<Record<State, object>> = {
-    AFFIRMED: { settlement_window_start: inMs(60_000) },
+    AFFIRMED: { settlement_window_start: inMs(3_600_000) },
   };
   const answer = await source.call('POST', PATH, {
     ...profiles,
@@ -93,7 +91,7 @@ async function make(state: State, both: boolean): Promise<Made> {
 
 const eventsOf = (id: string): Promise<WrittenEvent[]> => writtenEvents(service.database, id);
 
-/** Moves that change nothing can share a record. */
+/** Actions that change nothing can share a transaction. */
 const made = new Map<string, Promise<Made>>();
 const shared = (state: State, both: boolean): Promise<Made> => {
   const name = `${state} ${both}`;
@@ -140,7 +138,7 @@ describe('what a party may do', () => {
   });
 
   it.each(STATES.flatMap((state) => PARTIES.map((party) => [state, party] as const)))(
-    'reading one that is %s by %s tells why it has not settled, or nothing at all',
+    'reading one that is %s by %s shows why it has not settled, or nothing',
     async (state, party) => {
       const one = await shared(state, party === 'both');
       const answer: Answer = await act.read(callerOf(party), one.id);
@@ -157,7 +155,7 @@ describe('what a party may do', () => {
   );
 });
 
-describe('what happens by itself', () => {
+describe('without a request', () => {
   type Happening = 'the window opens and funds are there' | 'the window ends';
   const happen: Record<Happening, (one: Made) => Promise<void>> = {
     async 'the window opens and funds are there'({ id, source }) {
@@ -188,7 +186,7 @@ describe('what happens by itself', () => {
     await happen[happening](one);
     const body = await reach(one, ({ status }) => status === next);
     if (next === statusOf(state)) {
-      await sleep(300);
+      await sleep(150);
       expect((await act.read(alice, one.id)).body.status).toBe(next);
       expect(await eventsOf(one.id)).toEqual(told);
       return;

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
 import { assets, problemOf, startNode, type TestNode } from '../support/ledger.ts';
 
-// Two nodes: each with a pool and a write path of its own, on one database.
+// Two nodes on one database, each with its own pool and write path.
 let test: TestDatabase;
 let nodes: readonly [TestNode, TestNode];
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
@@ -63,7 +63,7 @@ async function typesOf(id: string): Promise<string[]> {
   return (await eventsOf(test.database, id)).map((one) => one.type).sort();
 }
 
-/** One of the attempts is done, all others learn what it made of the transaction, and each party is told once. */
+/** One attempt succeeds, all others are refused with the new state, and each party gets one event. */
 async function expectOneWinner(one: Settlement, attempts: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(attempts);
   const { status } = (await findSettlement(test.database, source.caller.customerId, one.id))!;
@@ -104,7 +104,7 @@ it('of affirms and cancels of one transaction on two nodes exactly one wins', as
   }
 });
 
-it('batches of two nodes that name the same transactions in opposite order do not lock each other out', async () => {
+it('batches of two nodes that name the same transactions in opposite order do not deadlock', async () => {
   for (let round = 0; round < 10; round += 1) {
     const many = await propose(60);
     const [first, second] = nodes;
@@ -118,14 +118,14 @@ it('batches of two nodes that name the same transactions in opposite order do no
   expect(nodes.flatMap((node) => node.path.troubles)).toEqual([]);
 });
 
-it('a move waits for a row that another session holds, and then sees what became of it', async () => {
+it('an action waits for a row that another session has locked, and then sees its new state', async () => {
   const [one] = await propose(1);
   const holder = await test.database.reserve();
   await holder.query('begin');
   await holder.query('select from settlement_transactions where id = $1 for update', [one!.id]);
   const waiting = submit(nodes[1], 'affirm', one!);
   const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  await expect.poll(() => test.database.query(blocked), { timeout: 30_000, interval: 5 }).toHaveLength(1);
+  await expect.poll(() => test.database.query(blocked), { interval: 5 }).toHaveLength(1);
   await holder.query(`update settlement_transactions set status = 'CANCELLED' where id = $1`, [one!.id]);
   await holder.commit();
   holder.release();

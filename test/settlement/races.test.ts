@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { problemOf } from '../support/ledger.ts';
-import { createWorld, type LegText, type Node, type World } from './support.ts';
+import { createWorld, type LegText, type Node, type World } from './settlement-world.ts';
 
 const DELIVER: LegText = 'deliver 10 USD';
 
@@ -52,7 +52,7 @@ it('of ten affirms at once on two nodes one wins, and the transaction settles on
   expect(await world.available(target, 'USD')).toBe(10_000n);
 });
 
-/** An affirm and a cancel on two nodes, with the end of the window so many milliseconds away. Says which of them won. */
+/** An affirm and a cancel on two nodes, with the end of the window that many milliseconds ahead. Returns the winner. */
 async function race(round: number, endMs: number): Promise<string> {
   const [source, target] = await pair();
   const proposed = await world.propose(source, target, [DELIVER]);
@@ -75,7 +75,7 @@ async function race(round: number, endMs: number): Promise<string> {
 
 it('of an affirm, a cancel and the end of the window exactly one wins', async () => {
   const seen = new Map<string, number>();
-  // The end moves to where it is a close race on this machine: nearer after a move has won, away after it has not.
+  // The end adapts to the machine until it is a close race: nearer after an action has won, later after it has not.
   let endMs = 20;
   for (let round = 0; round < 40 || (seen.size < 3 && round < 400); round += 1) {
     const won = await race(round, endMs);

@@ -35,13 +35,13 @@ const request = (over: object) => ({
 const create = (body: unknown): Promise<Answer> => alice.call('POST', PATH, body);
 const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 
-/** Makes the call, and holds it to having written nothing at all. */
+/** Makes the call, and checks that it has written nothing. */
 async function refused(call: () => Promise<Answer>): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     const before = await service.countRows();
     const answer = await call();
     const after = await service.countRows();
-    // A window of another test may end meanwhile, which is an event. It does so once.
+    // The window of another test may end meanwhile, once, which writes an event.
     if (attempt < 5 && after.events !== before.events) continue;
     expect(after).toEqual(before);
     return answer;
@@ -49,7 +49,7 @@ async function refused(call: () => Promise<Answer>): Promise<Answer> {
 }
 
 describe('a ref_id', () => {
-  it('makes the same request again answer with the same transaction, however it is written', async () => {
+  it('replays the same transaction for the same request, in any notation', async () => {
     const end = inMs(DAY_MS).slice(0, 19);
     const first = await create(
       request({ ref_id: 'twice', settlement_window_end: `${end}Z`, legs: [{ ...LEG, amount: '1' }] }),
@@ -70,7 +70,7 @@ describe('a ref_id', () => {
     expect(await service.countRows()).toEqual(before);
   });
 
-  it('answers with the transaction as it is now', async () => {
+  it('replays the current state of the transaction', async () => {
     const first = await create(request({ ref_id: 'now cancelled' }));
     await alice.call('DELETE', `${PATH}/${first.body.id}`);
     const again = await create(request({ ref_id: 'now cancelled' }));
@@ -89,7 +89,7 @@ describe('a ref_id', () => {
     expect([again.status, again.body.id]).toEqual([200, first.body.id]);
   });
 
-  it('refuses a different request, says what differs, and shows the first', async () => {
+  it('refuses a different request, and shows what differs and the first transaction', async () => {
     const end = inMs(DAY_MS);
     const body = request({ ref_id: 'once', settlement_window_end: end });
     const first = await create(body);
@@ -109,14 +109,14 @@ describe('a ref_id', () => {
     }
   });
 
-  it('is not used up by a request that was refused', async () => {
+  it('is not used up by a refused request', async () => {
     const body = request({ ref_id: 'second try' });
     expectProblem(await refused(() => create({ ...body, target_profile_id: newId() })), 404, 'not-found');
     const answer = await create(body);
     expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([200, null]);
   });
 
-  it('belongs to its customer: another may use the same', async () => {
+  it('belongs to its customer: another customer may use the same', async () => {
     const mine = await create(request({ ref_id: 'shared' }));
     const swapped = { source_profile_id: target, target_profile_id: source };
     const his = await bob.call('POST', PATH, request({ ...swapped, ref_id: 'shared' }));
@@ -124,7 +124,7 @@ describe('a ref_id', () => {
     expect(his.body.id).not.toBe(mine.body.id);
   });
 
-  it('that the service assigned is taken as well', async () => {
+  it('that the service assigned works as well', async () => {
     const first = await create(request({}));
     const same = await create(request({ ref_id: first.body.ref_id }));
     expect([same.headers.get('idempotent-replayed'), same.body.id]).toEqual(['true', first.body.id]);

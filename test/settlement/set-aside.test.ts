@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { createWorld, type LegText } from './support.ts';
+import { createWorld, type LegText } from './settlement-world.ts';
 
 /** Transactions that the engine cannot try at the moment. */
 const DELIVER: LegText = 'deliver 10 USD';
 
-it('a balance that another session keeps locked does not hold up other transactions for long, and is tried again', async () => {
+it('a balance that another session keeps locked does not delay other transactions for long, and is tried again', async () => {
   const other = await createWorld();
   const [a, b, c, d] = [
     await other.profile({ USD: 1_000n }),
@@ -15,6 +15,7 @@ it('a balance that another session keeps locked does not hold up other transacti
     await other.profile(),
   ];
   const holder = await other.database.reserve();
+  await holder.query('set idle_in_transaction_session_timeout = 0');
   await holder.query('begin');
   await holder.query(`select from balances where profile_id = $1 for update`, [a]);
   const held = await other.agree(a, b, [DELIVER]);
@@ -22,15 +23,15 @@ it('a balance that another session keeps locked does not hold up other transacti
   const free = await other.agree(c, d, [DELIVER]);
   await other.until('SETTLED', [free]);
   expect(await other.statuses([held])).toEqual(['AFFIRMED']);
+  await expect.poll(() => other.node.failures.join()).toContain(held.id);
   await holder.query('rollback');
   holder.release();
   await other.until('SETTLED', [held]);
-  expect(other.node.failures.join()).toContain(held.id);
   other.node.troubles.length = 0;
   await other.end();
 });
 
-it('a transaction in an asset that is no longer configured does not hold up others, and neither does its end', async () => {
+it('a transaction in an asset that is no longer configured delays no others, and neither does its end', async () => {
   const other = await createWorld();
   const [a, b] = [await other.profile({ USD: 5_000n }), await other.profile()];
   const gone = await other.propose(a, b, [DELIVER]);
@@ -51,7 +52,7 @@ it('a transaction in an asset that is no longer configured does not hold up othe
   await other.end();
 });
 
-it('an id that does not exist does not hold up others', async () => {
+it('an unknown id delays no others', async () => {
   const other = await createWorld();
   const [source, target] = [await other.profile({ USD: 1_000n }), await other.profile()];
   const one = await other.propose(source, target, [DELIVER]);

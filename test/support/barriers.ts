@@ -1,14 +1,14 @@
 import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
 import { until } from './until.ts';
 
-/** Points at which tests hold sessions of the database, so that what meets there does so every time. */
+/** Points at which tests stop sessions of the database, so that a race happens in the same way every time. */
 
 export async function pidOf(session: Queryable): Promise<number> {
   const [row] = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   return row!.pid;
 }
 
-/** Until some session waits for a lock that this one has. Says which. */
+/** Waits until a session waits for a lock of this one, and returns its pid. */
 export async function untilBlockedBy(database: Queryable, pid: number): Promise<number> {
   let blocked: { pid: number } | undefined;
   await until(`a session waits for a lock of ${pid}`, async () => {
@@ -23,7 +23,7 @@ export async function untilBlockedBy(database: Queryable, pid: number): Promise<
   return blocked!.pid;
 }
 
-/** Waits for locks as long as a test holds them: on a busy machine that may be longer than the service would wait. */
+/** Waits for locks without a timeout: on a busy machine a test may hold them for longer than the service would wait. */
 export function patient(database: Database): Database {
   return {
     ...database,
@@ -40,7 +40,7 @@ export function patient(database: Database): Database {
   };
 }
 
-/** A session that has what the statement locks, until it is told to let go. */
+/** A session that holds the locks of the statement until `release`. */
 export async function hold(database: Database, statement: string, parameters: readonly Parameter[] = []) {
   const connection = await database.reserve();
   await connection.query('begin');
@@ -65,7 +65,7 @@ function withCommit(database: Database, commit: (connection: Connection) => Prom
   };
 }
 
-/** The first transaction that would commit stands still there, with all its locks, until it is told to go on. */
+/** Stops the first transaction before its commit, with all its locks, until `go`. */
 export function stopAtCommit(database: Database) {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<number>();
   const { promise: gone, resolve: go } = Promise.withResolvers<void>();
@@ -90,13 +90,13 @@ export function stopAtCommit(database: Database) {
           return result;
         }),
     } satisfies Database as Database,
-    /** The session that stands there. */
+    /** Resolves with the pid of the stopped session. */
     stopped,
     go,
   };
 }
 
-/** A process that is killed at its first commit: its connection ends, and nothing of it runs on. */
+/** A process that is killed at its first commit: its connection ends, and it executes nothing more. */
 export function dieAtCommit(database: Database, side: 'before' | 'after') {
   const { promise: died, resolve: die } = Promise.withResolvers<void>();
   const dying = withCommit(database, async (connection) => {
@@ -108,7 +108,7 @@ export function dieAtCommit(database: Database, side: 'before' | 'after') {
   return { database: dying, died };
 }
 
-/** Answers to statements pass through here before anybody hears of them: late, or changed. */
+/** Passes the answers to statements through `hear`, which can delay or change them. */
 export function hearing(
   database: Database,
   hear: (text: string, rows: readonly object[]) => Promise<readonly object[]>,

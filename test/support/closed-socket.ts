@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** In the place of a database server: ends every connection at once, and counts them. */
+/** Replaces a database server: closes every connection at once, and counts them. */
 export async function refuseConnections({ socketDir, port }: { socketDir: string; port: number }) {
   let attempts = 0;
   const server = createServer((connection) => {

@@ -13,7 +13,7 @@ export const PRODUCTION = {
   FERRY_PUBLIC_URL: 'https://pay.example',
 };
 
-/** The sentence that the start ends with. */
+/** The error message of the start. */
 export function refusal(env: Environment): string {
   try {
     readConfig(env);

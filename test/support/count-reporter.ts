@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** The last line of a run: how many tests there were, in a form that any tool can read. */
+/** Prints the number of tests as the last line of a run, in a form that tools can parse. */
 export default class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -9,7 +9,7 @@ export default class CountReporter implements Reporter {
         const { state } = test.result();
         if (state !== 'pending') counts[state] += 1;
       }
-      // A file that could not be loaded has no tests, yet failed.
+      // A file that could not be loaded has no tests, but failed.
       if (!module.ok() && counts.failed === 0) counts.failed += 1;
     }
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : '';

@@ -10,7 +10,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
   const name = `test_${newId().replaceAll('-', '_')}`;
   const administer = async (statement: string): Promise<void> => {
     const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
-    // Dropping one waits for a checkpoint of all of them, which a slow disk may take a minute for.
+    // Dropping a database waits for a checkpoint of the whole server, which may take a minute on a slow disk.
     const connection = await administration.reserve({ patient: true });
     await connection.query('set statement_timeout = 0');
     await connection.query(statement);

@@ -16,7 +16,7 @@ export function newTxHash(): string {
   return `0x${newId().replaceAll('-', '').repeat(2)}`;
 }
 
-/** One ETH, in the first output of a transaction of its own, unless said otherwise. */
+/** One ETH, in the first output of a new transaction by default. */
 export function onChain(address: string, changes: Partial<OnChain> = {}): OnChain {
   return {
     rail: 'ETHEREUM',
@@ -29,7 +29,7 @@ export function onChain(address: string, changes: Partial<OnChain> = {}): OnChai
   };
 }
 
-/** 100 USD over a wire, under a reference of its own, unless said otherwise. */
+/** 100 USD over a wire with a new reference by default. */
 export function byBank(memoId: string, changes: Partial<ByBank> = {}): ByBank {
   return {
     rail: 'wire',
@@ -42,7 +42,7 @@ export function byBank(memoId: string, changes: Partial<ByBank> = {}): ByBank {
   };
 }
 
-/** Ways in for profiles of the world. */
+/** Deposit addresses and memos for profiles of the world. */
 export function createWays(world: World, node: () => Node) {
   const tables = { ...world.creation, newAddresses, newInstructions };
   return {

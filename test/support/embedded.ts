@@ -44,7 +44,7 @@ export async function ask(server: EmbeddedServer, text: string): Promise<string>
   }
 }
 
-/** Another process that starts a server on the directory, says so, and stays. */
+/** Another process that starts a server on the directory, reports it, and keeps running. */
 export function startOwner(dataDir: string): Promise<{ child: ChildProcess; pid: number; adopted: boolean }> {
   const program = `
     import { startEmbedded } from ${JSON.stringify(moduleUrl)};
@@ -88,7 +88,5 @@ async function cleanUp(): Promise<void> {
 
 /** To be called once by each test file. */
 export function useEmbeddedServers(): void {
-  // Each first start takes a second of processor time, and far longer on a busy machine.
-  vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
   afterEach(cleanUp);
 }

@@ -1,13 +1,39 @@
 import type { Queryable } from '../../src/database/database.ts';
+import { event as eventRow } from '../../src/events/outbox.ts';
 import { unpackEvents } from '../../src/events/pack.ts';
+import type { EventType } from '../../src/kernel/event-types.ts';
+import { newId } from '../../src/kernel/id.ts';
+import type { Command } from '../../src/ledger/command.ts';
 
-/** An event as a test looks at it: whose it is, and what it says. */
+/** An event as the feed and webhooks show it. */
+export type Event = { id: string; type: string; created_at: string; resource_id: string; data: any };
+
+/** A command that only appends events, one for each item. */
+export function emit(
+  customerId: string,
+  items: readonly { resourceId?: string; type?: string; data?: object }[],
+): Command<void> {
+  return {
+    balances: [],
+    decide: (view) => ({
+      accepted: true,
+      causeId: newId(),
+      postings: [],
+      writes: items.map(({ resourceId = newId(), type = 'transfer.test.completed', data = {} }, index) =>
+        eventRow(type as EventType, customerId, resourceId, view.now + BigInt(index), data),
+      ),
+      answer: undefined,
+    }),
+  };
+}
+
+/** An event as it is stored: its customer and its content. */
 export type WrittenEvent = { customer_id: string; type: string; resource: any };
 
 type GroupRow = { readonly customer_id: string; readonly events: Buffer };
 type Found = { readonly atNs: bigint; readonly resourceId: string; readonly event: WrittenEvent };
 
-/** In the order of time; at one instant by type and customer. */
+/** By time; events of the same instant by type and customer. */
 function compare(a: Found, b: Found): number {
   if (a.atNs !== b.atNs) return a.atNs < b.atNs ? -1 : 1;
   const [one, other] = [a, b].map(({ event }) => `${event.type} ${event.customer_id}`) as [string, string];
@@ -25,7 +51,7 @@ function eventsIn(groups: readonly GroupRow[]): Found[] {
   return found.sort(compare);
 }
 
-/** All that was written of a resource, to whomever, whether it is in the feed already or not. */
+/** All stored events of a resource, for every customer, whether they are in the feed yet or not. */
 export async function eventsOf(database: Queryable, resourceId: string): Promise<WrittenEvent[]> {
   const groups = await database.query<GroupRow>(
     `select customer_id, events from event_groups where batch_id in (

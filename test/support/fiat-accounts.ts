@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { allEvents } from './events.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
-/** What the tests of fiat accounts share: whole requests, and what must never be shown. */
+/** Shared by the tests of fiat accounts: complete requests, and values that must never be shown. */
 export const FIAT_ACCOUNTS = '/v2/transfer/fiat-accounts';
 export const NUMBER = '000123456789';
 
@@ -33,7 +33,7 @@ export const kinds: Readonly<Record<string, object>> = {
 };
 export const request = { fiat_account_owner: person, fiat_network_instructions: { wire } };
 
-/** The whole request with one field of it, named by a JSON pointer, set or (undefined) left out. */
+/** The complete request with the field at a JSON pointer set, or removed (undefined). */
 export function changed(pointer: string, value: unknown, base: object = request): any {
   const copy = JSON.parse(JSON.stringify(base));
   const steps = pointer.slice(1).split('/');
@@ -44,14 +44,14 @@ export function changed(pointer: string, value: unknown, base: object = request)
   return copy;
 }
 
-/** The owner's street is missing: nobody but a person can say whether that will do. */
+/** The owner's street is missing, so a person has to review the account. */
 export const waiting = changed('/fiat_network_instructions/wire/fiat_account_owner_address', {
   country: 'US',
 });
-/** The last digit of the routing number is not the check digit of the others. */
+/** The check digit of the routing number is wrong. */
 export const wrong = changed('/fiat_network_instructions/wire/routing_details/routing_number', '021000022');
 
-/** Keeps every answer that a customer gets. */
+/** Records every answer that a customer gets. */
 export function listening(customer: TestCustomer, said: string[]): TestCustomer {
   return {
     ...customer,

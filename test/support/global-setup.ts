@@ -13,13 +13,13 @@ declare module 'vitest' {
 }
 
 // The data directory is deleted after the run, so nothing has to survive a crash of the machine. Tests about durability start
-// servers of their own.
-const settingsWithoutDurability = { fsync: 'off', full_page_writes: 'off' };
+// servers of their own. Several test files with several nodes each are connected at once.
+const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' };
 
 /** One real server for the whole run. Databases are copied from a template that is migrated once. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
-  const server = await startEmbedded({ dataDir, log: () => undefined, settings: settingsWithoutDurability });
+  const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
   await administration.query('create database template_ferry');

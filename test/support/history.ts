@@ -2,7 +2,7 @@ import type { Connection, Database } from '../../src/database/database.ts';
 
 /**
  * Many rows, made by the server itself: one customer has nearly all of them, and in the middle of its history is
- * everything that is rare, a few of each. So whoever walks along the history to find one walks far, in either order.
+ * everything that is rare, a few of each. A scan of the history for a rare row is long in either order.
  */
 const KINDS = {
   customer: '00000001',
@@ -26,7 +26,7 @@ export function historyId(kind: Kind, n: number): string {
 const id = (kind: Kind, n: string): string =>
   `('${KINDS[kind]}-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`;
 
-/** Of the one that has nearly everything; a profile that has most of it; and what has only a few rows. */
+/** The customer with nearly all rows, its profile with most of them, and values with only a few rows. */
 export const BIG = historyId('customer', 0);
 export const COMMON = 1;
 export const RARE = 2;
@@ -43,7 +43,7 @@ const owned = (kind: Kind): string =>
 const rows = (count: number): string =>
   `(select n, abs(n - ${Math.floor(count / 2)}) <= 10 as rare from generate_series(1, ${count}::bigint) n) numbered`;
 
-/** Old ones went out and came in, new ones are inside the service, as when a customer's business changes. */
+/** Old transfers are withdrawals and deposits, new ones are internal, as when a customer's business changes. */
 const transfers = (count: number): string => `
   insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
                          balance_asset, balance_units, created_at_ns, updated_at_ns, identity_id, account_id, ref_id,
@@ -71,7 +71,7 @@ const keys = `
   insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
   select customer_id, 'transfers', ref_id, id, '{}' from transfers`;
 
-/** The big customer is the source of one half, the target of the other, and now and then both. */
+/** The big customer is the source of one half, the target of the other half, and sometimes both. */
 const settlements = (count: number): string => `
   insert into settlement_transactions
   select ${id('settlement', 'n')}, source, target, 'ref-' || n,
@@ -94,14 +94,14 @@ const entries = (count: number): string => `
     case when n % 5 = 0 then 'held' else 'available' end, ${at}, 0, 0, ${id('transfer', 'n')}, 1, n
   from ${rows(count)}`;
 
-/** The group of a position is a batch of its own. */
+/** Each position has one group in its own batch. */
 const batch = (position: string): string => id('group', `(${position}) * 65536`);
 
 export function historyEventId(position: number, line: number): string {
   return historyId('group', position * 65_536 + line);
 }
 
-/** Ten to a group; one type of which there are few. Not compressed, but that is not what is asked of them. */
+/** Ten events in each group, with one rare type. They are not compressed, which does not matter for plans. */
 const events = (count: number): string[] => [
   `insert into event_groups (batch_id, customer_id, at_ns, position, lines, last_line, types, events)
    select ${batch('n')}, ${customer}, ${START_NS} + n * 10 * ${STEP_NS}, n, 10, 10, written.types, written.events
@@ -180,7 +180,7 @@ const others = (count: number): string[] => [
 /** How many transfers, and how many rows of everything else. */
 export type HistorySize = { readonly transfers?: number; readonly others?: number };
 
-/** Tables that are not written to the log, and indexes that are built at once: a fifth of the time. */
+/** Unlogged tables and indexes that are built at the end: a fifth of the time. */
 async function quickly(connection: Connection, load: () => Promise<void>): Promise<void> {
   const indexes = await connection.query<{ name: string; definition: string }>(
     `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition

@@ -27,7 +27,7 @@ export function held(profileId: string): AccountRef {
   return { profileId, account: 'held' };
 }
 
-/** A write path that remembers what troubled it. */
+/** A write path that records its batches and what went wrong. */
 export function createTestWritePath(
   database: Database,
   known = assets,
@@ -46,7 +46,7 @@ export function createTestWritePath(
   return Object.assign(createWritePath({ database, assets: known, observer }), { troubles, batches });
 }
 
-/** A command that posts as told, and answers with its cause. */
+/** A command with these postings, which answers with its cause. */
 export function move(postings: readonly Posting[], key?: Partial<IdempotencyKey>): Command<string> {
   const causeId = newId();
   const balances: BalanceKey[] = postings.flatMap(({ asset, from, to }) =>
@@ -70,7 +70,7 @@ export function move(postings: readonly Posting[], key?: Partial<IdempotencyKey>
   };
 }
 
-/** The same, but it need not ask first. */
+/** The same command for the optimistic lane. */
 export function optimistic(command: Command<string>): Command<string> {
   return { ...command, optimistic: true };
 }
@@ -83,10 +83,10 @@ export function pay(from: string, to: string, asset: string, units: bigint): Com
   return move([{ asset, from: available(from), to: available(to), units }]);
 }
 
-/** The problem that a promise was rejected with; anything else fails the test. */
+/** The problem with which the promise was rejected. Anything else fails the test. */
 export async function problemOf(promise: Promise<unknown>): Promise<Problem> {
   const reason = await promise.then(
-    (value) => new Error(`not refused, but answered ${String(value)}`),
+    (value) => new Error(`expected a refusal, got ${String(value)}`),
     (error: unknown) => error,
   );
   if (reason instanceof Problem) return reason;
@@ -101,15 +101,18 @@ export function withKey<Answer>(
   return { ...command, key: { space: 'test', request: '{}', resourceId: newId(), ...key } };
 }
 
-/** One node of the service: a pool and a write path of its own. */
+/** One node of the service, with its own connections and write path. */
 export type TestNode = {
   database: Database;
   path: ReturnType<typeof createTestWritePath>;
   stop(): Promise<void>;
 };
 
-export function startNode(address: DatabaseAddress): TestNode {
-  const database = connectDatabase(address);
+export function startNode(
+  address: DatabaseAddress,
+  wrap: (database: Database) => Database = (database) => database,
+): TestNode {
+  const database = wrap(connectDatabase(address));
   const path = createTestWritePath(database);
   return {
     database,
@@ -121,13 +124,13 @@ export function startNode(address: DatabaseAddress): TestNode {
   };
 }
 
-/** What the audit finds, as text; a clean ledger gives an empty list. */
+/** The violations that the audit finds, as text. */
 export async function auditLines(database: Database): Promise<string[]> {
   const { violations } = await audit(database, assets);
   return violations.map(({ rule, line }) => `${rule}: ${line}`);
 }
 
-/** A withdrawal reduced to what the ledger knows of it: something held for as long as it is pending. */
+/** A withdrawal as the ledger sees it: units that are held while it is pending. */
 export type TestHold = {
   id: string;
   profileId: string;

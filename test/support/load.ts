@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/database/database.ts';
 import { until } from './until.ts';
 
-/** Writers that move one cent at a time, each request with a ref_id of its own, and remember every answer. */
+/** Writers that move one cent at a time, each request with a new ref_id, and record every answer. */
 export type Load = {
-  /** ref_ids answered with 200: they must be there, once. */
+  /** ref_ids answered with 200: each must exist once. */
   readonly acknowledged: Set<string>;
-  /** ref_ids answered with 503, or not at all: there at most once. */
+  /** ref_ids answered with 503, or not at all: each may exist at most once. */
   readonly undecided: Set<string>;
   readonly statuses: Map<number, number>;
-  /** Waits for so many acknowledgements more than there are now. */
+  /** Waits for that many more acknowledgements. */
   untilMore(count: number): Promise<void>;
   stop(): Promise<void>;
 };
@@ -73,7 +73,7 @@ export function startLoad(options: {
   };
 }
 
-/** How often each ref_id of the load is there, as a debit. */
+/** The number of debits for each ref_id of the load. */
 export async function foundRefIds(database: Database): Promise<Map<string, number>> {
   const rows = await database.query<{ ref_id: string; times: number }>(
     `select ref_id, count(*)::integer as times from transfers

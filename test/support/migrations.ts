@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
 
-/** A database as it was before a migration, and what brings it further. */
+/** A database before a migration, and a function that applies it. */
 export async function databaseBefore(name: string): Promise<{
   readonly test: TestDatabase;
   readonly connection: Connection;

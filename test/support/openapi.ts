@@ -3,14 +3,14 @@ import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
-/** The published document, read by somebody who knows nothing but the document. */
+/** The published document, and requests that are made from it alone. */
 export type Operation = {
   /** `POST /v2/things/{id}`, as titles of tests show it. */
   readonly name: string;
   readonly method: string;
   readonly path: string;
   readonly id: string;
-  /** Empty when anybody may call it. */
+  /** Empty for public operations. */
   readonly scopes: readonly string[];
   readonly parameters: readonly { name: string; in: 'path' | 'query'; schema: any }[];
   /** References are followed. */
@@ -26,13 +26,13 @@ export type Description = {
   operation(id: string): Operation;
   /** Follows references, all the way down. */
   resolve(schema: any): any;
-  /** What a request body breaks. */
+  /** The schema errors of a request body. */
   bodyFaults(operation: Operation, body: unknown): string[];
-  /** Throws when an answer is not one that the document promises. */
+  /** Throws when an answer does not match the document. */
   check(method: string, path: string, received: Received): void;
 };
 
-/** Pages for people and for whoever runs the service; they are not operations. */
+/** Pages for readers and operators of the service; they are not operations. */
 export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
 
 const isHeaderThere = (headers: Headers, name: string): boolean => (headers.get(name) ?? '') !== '';
@@ -151,10 +151,10 @@ export function readDescription(document: any): Description {
   };
 }
 
-/** Belongings: one of everything that an operation can be asked about, for requests made from the document alone. */
+/** The records of a customer: one of every kind to which an operation can refer. */
 export type Belongings = {
   readonly customer: TestCustomer;
-  /** Makes another one and answers its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. */
+  /** Creates another record and returns its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. */
   readonly make: Readonly<Record<string, () => Promise<string>>>;
   /** What to put into a field of a body, by its name. */
   readonly fields: Readonly<Record<string, string>>;
@@ -162,7 +162,7 @@ export type Belongings = {
 
 const FUNDS = { USD: '1000000', BTC: '1000' };
 
-/** `partner` is the other side of settlements. Nothing here changes by itself: no withdrawal, no open window. */
+/** `partner` is the other side of settlements. No record changes by itself: no withdrawal is paid, no window is open. */
 export async function createBelongings(
   service: TestService,
   customer: TestCustomer,
@@ -196,12 +196,12 @@ export async function createBelongings(
     },
     'fiat-accounts': async () => {
       const body = exampleOf('createFiatAccount');
-      // Waits for a person, so it is PENDING for as long as a test needs.
+      // Waits for a review, so it stays PENDING.
       body.fiat_network_instructions.wire.fiat_account_owner_address.country = 'Atlantis';
       return (await post('/v2/transfer/fiat-accounts', body)).id;
     },
     transfers: async () => {
-      // Pending until somebody ends it: the service of these tests has no workers.
+      // Stays pending: the service of these tests has no workers.
       const { ref_id: _, ...body } = exampleOf('createCryptoWithdrawal');
       return (await post('/v2/transfer/crypto-withdrawals', { ...body, profile_id: profile })).id;
     },
@@ -223,13 +223,13 @@ export async function createBelongings(
       }
     },
     webhooks: async () => {
-      // For what does not happen here: nothing is sent. A customer may have only so many.
+      // For events that do not happen in these tests, so nothing is sent. The number of endpoints per customer is limited.
       const body = { url: 'http://127.0.0.1:9/', event_types: ['webhook_endpoint.disabled'] };
       webhooks.push((await post('/v2/events/webhooks', body)).id);
       if (webhooks.length > 10) await customer.call('DELETE', `/v2/events/webhooks/${webhooks.shift()}`);
       return webhooks.at(-1)!;
     },
-    // Of the endpoint that was made last: in a path it stands before its delivery.
+    // Of the last endpoint that was created: in a path it stands before its delivery.
     deliveries: async () => {
       const id = webhooks.at(-1) ?? (await make.webhooks!());
       return (await post(`/v2/events/webhooks/${id}/test`, {})).id;
@@ -269,7 +269,7 @@ export async function createBelongings(
 
 type FieldPath = readonly (string | number)[];
 
-/** Every property below a schema, with where it stands in a value; a list is looked at by its first item. */
+/** Every property below a schema, with its path in a value; of a list, those of its first item. */
 export function propertiesOf(schema: any, at: FieldPath = []): { path: FieldPath; schema: any }[] {
   const inner = Object.entries<any>(schema?.properties ?? {}).map(
     ([name, one]) => [[...at, name], one] as const,
@@ -292,7 +292,7 @@ export function withField(value: any, path: FieldPath, to: unknown): any {
   return copy;
 }
 
-/** The example of an operation with the customer's own ids: those that it shows, or every one that it could have. */
+/** The example of an operation with the customer's ids: in the fields that it shows, or in all possible fields. */
 export function exampleFor(operation: Operation, { fields }: Belongings, which: 'shown' | 'every'): any {
   const { schema, example } = operation.body!;
   return propertiesOf(schema)
@@ -309,7 +309,7 @@ export function exampleFor(operation: Operation, { fields }: Belongings, which: 
 
 const PATH_VALUES: Readonly<Record<string, string>> = { asset: 'USD' };
 
-/** The operation's path with ids of what was made for it. */
+/** The path of the operation with ids of new records. */
 export async function pathFor(operation: Operation, { make }: Belongings): Promise<string> {
   let { path } = operation;
   for (const { name, schema } of operation.parameters.filter((one) => one.in === 'path')) {

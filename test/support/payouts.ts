@@ -30,10 +30,10 @@ import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
 import { PATIENCE_MS } from './until.ts';
 
-/** Where a killed process stops: no catch, no finally, nothing of it continues. */
+/** A killed process waits for this promise, so none of its code continues. */
 export const never = new Promise<never>(() => undefined);
 
-/** The service's inside without HTTP, and a clock that a test can move. */
+/** The service without HTTP, and a clock that a test can move. */
 export type Node = {
   readonly writePath: WritePath;
   readonly worker: WithdrawalWorker;
@@ -84,7 +84,7 @@ export async function createWorld() {
     rentLamportsPerDayMax: 20_392_800n,
   };
 
-  /** The capabilities that pay out and take in, on one node. */
+  /** The capabilities for withdrawals and deposits, on one node. */
   function assembleNode(options: NodeOptions = {}) {
     const own = options.database ?? database;
     const writePath = createTestWritePath(own);
@@ -206,7 +206,7 @@ export async function createWorld() {
     offsetNs += BigInt(Math.ceil(milliseconds * 1_000)) * 1_000n;
   }
 
-  /** Lets time pass and work be done until nothing waits any more, or only what waits for somebody else. */
+  /** Advances the clock and runs the workers until nothing is left, or only what waits for a review. */
   async function settle(node: Node, roundsMax = 200): Promise<void> {
     for (let round = 0; round < roundsMax; round += 1) {
       const done = (await node.worker.runDue()) + (await node.notices.runDue());
@@ -218,7 +218,7 @@ export async function createWorld() {
       );
       if (next!.due === null) return;
       const aheadNs = next!.due - now();
-      // Due, and yet nothing was done: its rail's lane is closed for a moment.
+      // Work is due but none was done: the lane of its rail is closed for a moment.
       advance(aheadNs > 0n ? Number(aheadNs) / 1e6 + 2 : 1_000);
     }
     throw new Error('it does not settle');
@@ -242,7 +242,7 @@ export async function createWorld() {
     return { available: assets.format(asset, available), held: assets.format(asset, held) };
   }
 
-  /** What one transfer did to the service's own accounts. */
+  /** The changes of the service's own accounts by one transfer. */
   async function systemOf(id: string): Promise<Record<string, string>> {
     const rows = await database.query<{ account: string; asset: string; units: bigint }>(
       `select account, asset, sum(delta)::numeric as units from entries

@@ -2,7 +2,7 @@ import type { Connection, Database, Parameter, Queryable } from '../../src/datab
 import type { Page } from '../../src/kernel/paging.ts';
 import { BIG, START_NS, STEP_NS } from './history.ts';
 
-/** How the server went about a statement, as EXPLAIN tells it. */
+/** The plan of a statement, as EXPLAIN shows it. */
 type PlanNode = {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -18,7 +18,7 @@ type PlanNode = {
 
 type Reading = {
   readonly text: string;
-  /** Made for these parameters, or the one that is kept for all. */
+  /** A custom plan for these parameters, or the generic one. */
   readonly kind: 'custom' | 'generic';
   readonly plan: PlanNode;
 };
@@ -31,7 +31,7 @@ function rowsOf(node: PlanNode): number {
   return node['Actual Rows'] * node['Actual Loops'];
 }
 
-/** Those that a scan looked at, whether it gave them on or not. */
+/** The rows that a scan read, including those that it filtered out. */
 function looksOf(node: PlanNode): number {
   if (!/Scan/.test(node['Node Type']) || /Subquery|Function|CTE/.test(node['Node Type'])) return 0;
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
@@ -48,7 +48,7 @@ export function blocksRead({ plan }: Reading): number {
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
 }
 
-/** What is wrong with a plan: a table read from one end to the other, or more read or sorted than the bounds allow. */
+/** The faults of a plan: a sequential scan of a table, or more rows read or sorted than the bounds allow. */
 function faultsOf(reading: Reading, large: ReadonlySet<string>, bounds: Bounds): string[] {
   const nodes = nodesOf(reading.plan);
   const scans = nodes.filter(
@@ -74,8 +74,8 @@ type Explained = { readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }]
 const EXPLAIN = 'explain (analyze, buffers, timing off, format json)';
 
 /**
- * A database that remembers how each statement was gone about. Prepared statements are planned for their parameters at
- * first, and later once for all, so both are looked at. What a statement writes is undone.
+ * A database that records the plan of each statement. PostgreSQL plans prepared statements for their parameters at
+ * first, and later once for all, so both plans are recorded. What a statement writes is rolled back.
  */
 export function explaining(connection: Connection): Queryable & { readonly readings: Reading[] } {
   const readings: Reading[] = [];
@@ -109,10 +109,10 @@ export function explaining(connection: Connection): Queryable & { readonly readi
 export type Look = (database: Queryable) => Promise<unknown>;
 
 export const PAGE_LIMIT = 100;
-/** A few times what a page shows: lanes are merged, and values looked at one by one. */
+/** A few times the rows of a page: lanes are merged, and values are read one by one. */
 export const SHOWN: Bounds = { rows: 5 * (PAGE_LIMIT + 1), blocks: 10 * (PAGE_LIMIT + 1) };
 
-/** Holds plans against what they may read, on a database with a history. */
+/** Checks how many rows plans read, on a database with a history. */
 export async function createPlanCheck(database: Database): Promise<{
   faultsIn(look: Look, bounds: Bounds): Promise<string[]>;
   stop(): void;
@@ -136,7 +136,7 @@ export async function createPlanCheck(database: Database): Promise<{
   };
 }
 
-/** The first page, and one far inside between two times: in both orders, by each time that the list has. */
+/** The first page, and one far inside between two times, in both orders, for each time column of the list. */
 export function pagesOf(columns: readonly Page['orderBy'][], rows: number): Page[] {
   const nsAt = (share: number): bigint => START_NS + BigInt(Math.floor(rows * share)) * STEP_NS;
   return columns.flatMap((orderBy) =>

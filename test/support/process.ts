@@ -6,7 +6,7 @@ import { connectDatabase, type Database, type DatabaseAddress } from '../../src/
 import type { SandboxFile } from '../../src/sandbox/demo.ts';
 import { until } from './until.ts';
 
-/** The service as its users run it: a process of its own, with an embedded server of its own. */
+/** The service as its users run it: a separate process with its own embedded server. */
 const FERRY = resolve(import.meta.dirname, '../../bin/ferry.js');
 const PATIENT_NODE = resolve(import.meta.dirname, 'patient-node.mjs');
 
@@ -24,7 +24,7 @@ export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'ferry-process-'));
 }
 
-/** Nothing of this process's own environment but the search path, and any free port. */
+/** Only the search path of this process's environment, and any free port. */
 function environment(env: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
   return { PATH, PORT: '0', ...env };
@@ -44,7 +44,7 @@ export function runFerry(args: readonly string[], env: Record<string, string>): 
   });
 }
 
-/** Starts the service and waits until it says where it listens. */
+/** Starts the service and waits until it logs its address. */
 export async function startFerry(
   env: Record<string, string>,
   command: readonly string[] = [FERRY, 'serve'],
@@ -88,7 +88,7 @@ export function sandboxOf(dataDir: string): SandboxFile {
   return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
 }
 
-/** Straight into the embedded database, beside the service. */
+/** A direct connection to the embedded database, beside the service. */
 export function databaseOf(dataDir: string): Database {
   return connectDatabase(
     { socketDir: join(dataDir, 'socket'), port: 5432, user: 'ferry', database: 'ferry' },
@@ -100,7 +100,7 @@ export function postmasterOf(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
-/** Stops the server that a killed service left behind, and removes the directory. */
+/** Stops a server that a killed service left running, and removes the directory. */
 export async function removeDataDir(dataDir: string): Promise<void> {
   const pid = serverPid(dataDir);
   if (pid !== undefined && send(pid, 'SIGINT')) await until('the server is gone', () => !isRunning(pid));
@@ -136,7 +136,7 @@ export function serverPid(dataDir: string): number | undefined {
   return isRunning(pid) ? pid : undefined;
 }
 
-/** As DATABASE_URL, with the directory of the socket in the place of a host. */
+/** As a DATABASE_URL, with the directory of the socket as the host. */
 export function urlOf(address: DatabaseAddress): string {
   if ('url' in address) return address.url;
   const { socketDir, port, user, database } = address;

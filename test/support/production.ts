@@ -1,4 +1,4 @@
-/** The environment of a service that simulates nothing. Tests give it a database of their own, and no URL is used. */
+/** The environment of a service in production. Tests provide its database, so the URL is not used. */
 export const PRODUCTION = {
   FERRY_MODE: 'production',
   DATABASE_URL: 'postgres://unused',

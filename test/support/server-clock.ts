@@ -2,8 +2,8 @@ import { connectDatabase } from '../../src/database/database.ts';
 import type { TestDatabase } from './database.ts';
 
 /**
- * Puts the database's clock into the hands of the test, for connections that are made from then on: functions of its own
- * stand before PostgreSQL's in the search path. So a failover to a server with another clock can be played.
+ * Lets the test set the clock of the database for new connections: its own functions
+ * precede PostgreSQL's in the search path. That simulates a failover to a server with another clock.
  */
 export async function steerServerClock(test: TestDatabase): Promise<(aheadMs: number) => Promise<void>> {
   const own = connectDatabase(test.address, 1);

@@ -23,7 +23,7 @@ export type TestService = {
   readonly database: Database;
   readonly url: string;
   readonly app: FastifyInstance;
-  /** What /openapi.json promises. Every answer that a test gets through `call` is held against it. */
+  /** The document /openapi.json. `call` checks every answer against it. */
   readonly description: Description;
   /** Without a token. */
   readonly anonymous: Pick<TestCustomer, 'call'>;
@@ -31,21 +31,21 @@ export type TestService = {
     integration?: 'FIRST_PARTY' | 'THIRD_PARTY';
     scopes?: string[];
   }): Promise<TestCustomer>;
-  /** A profile of the customer with what it has, in decimal strings: `{ USD: '100' }`. */
+  /** A profile of the customer with these balances in decimal strings: `{ USD: '100' }`. */
   createProfile(customer: TestCustomer, balances?: Record<string, string>): Promise<string>;
   /** Rows of the tables that a refused request must not touch. */
   countRows(): Promise<Record<string, bigint>>;
   stop(): Promise<void>;
 };
 
-/** The whole service on a port of its own, on a database of its own. Stops with a clean audit, or fails. */
+/** The whole service on its own port and database. `stop` fails if the audit finds a violation. */
 export async function startTestService(
   env: Record<string, string> = {},
   networks: Networks = NETWORKS,
 ): Promise<TestService> {
   const test = await createTestDatabase();
   const { database } = test;
-  // Without workers: what a test has created stays as it is until the test says otherwise.
+  // Without workers, so that records change only when a test changes them.
   const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
   const { assets } = config;
   const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
@@ -138,7 +138,7 @@ export async function startTestService(
   };
 }
 
-/** A refusal: its status, its slug, and a body as RFC 9457 and ours say. */
+/** Checks status, slug and the body of a problem (RFC 9457), and returns its meta. */
 export function expectProblem(answer: Answer, status: number, slug: string): any {
   expect({ status: answer.status, type: answer.body?.type }).toEqual({
     status,

@@ -33,7 +33,7 @@ export type Server = {
 export type Pair = {
   readonly primary: Server;
   readonly standby: Server;
-  /** Makes the standby a primary, on a timeline of its own. */
+  /** Makes the standby a primary, on a new timeline. */
   promote(): Promise<void>;
   close(): Promise<void>;
 };
@@ -52,7 +52,7 @@ export async function untilIsTrue(
   });
 }
 
-/** A copy of the primary's files, taken as a base backup takes them. */
+/** A base backup of the primary's files. */
 async function copyCluster(primary: Database, from: string, to: string): Promise<void> {
   const connection = await primary.reserve({ patient: true });
   await connection.query("select pg_backup_start('copy', true)");
@@ -93,7 +93,7 @@ async function spawned(site: Site): Promise<Postmaster> {
   await prepareSocketDir(site.socketDir, site.user);
   await rm(join(site.clusterDir, 'postmaster.pid'), { force: true });
   const postmaster = await spawnServer(site);
-  // A standby that takes connections says so with a word of its own.
+  // A standby that accepts connections has another status.
   await until('the server takes connections', async () => {
     const status = readPidFile(site.clusterDir)?.status;
     return status === 'ready' || status === 'standby';
@@ -101,13 +101,13 @@ async function spawned(site: Site): Promise<Postmaster> {
   return postmaster;
 }
 
-/** A server on its site, and what the test does to it. */
+/** A server on its site, which the test can kill and start. */
 function serverOn(site: Site, first: Postmaster): Server & { stop(): Promise<void> } {
   const address = addressOf(site);
   const database = connectDatabase(address, 4);
   let postmaster = first;
   async function kill(): Promise<void> {
-    // The children of a postmaster that is gone end by themselves.
+    // The children of a killed postmaster end by themselves.
     process.kill(postmaster.pid, 'SIGKILL');
     await until('the server is gone', () => !postmaster.isRunning());
     await until('its connections are gone', async () =>
@@ -133,7 +133,7 @@ function serverOn(site: Site, first: Postmaster): Server & { stop(): Promise<voi
 
 export async function startPair(): Promise<Pair> {
   const [primaryDir, standbyDir] = [makeDataDir(), makeDataDir()];
-  // Made by the service's own code, then run here, where it can be killed without being started again.
+  // Initialized by the service's own code, then run here without supervision, so that it stays dead when it is killed.
   const made = await startEmbedded({ dataDir: primaryDir, log: () => undefined, supervise: false });
   await made.stop();
   const primarySite = await siteOf(primaryDir);

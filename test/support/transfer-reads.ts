@@ -6,7 +6,7 @@ const common = (kind: Owner): string[] => [historyId(kind, COMMON)];
 const rare = (kind: Owner): string[] => [historyId(kind, RARE)];
 const foreign = (kind: Owner): string[] => [historyId(kind, OTHERS + 1)];
 
-/** Every filter of the list of transfers by itself, with a value that many rows have and with one that few have. */
+/** Every single filter of the list of transfers, with a common and with a rare value. */
 export const transferReads = (rows: number): [string, TransferFilters][] => [
   ['without a filter', {}],
   ['by id', { ids: [historyId('transfer', 4 * (rows / 2) + 1), historyId('transfer', 7)] }],

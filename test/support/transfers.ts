@@ -5,7 +5,7 @@ import { balancesOf } from '../../src/ledger/balances.ts';
 import { assets } from './ledger.ts';
 import { type Answer, expectInvalid, expectProblem, type TestCustomer, type TestService } from './service.ts';
 
-/** What the tests of all transfer operations share. */
+/** Shared by the tests of all transfer operations. */
 
 export async function balanceOf(service: TestService, profileId: string, asset: string) {
   const rows = await balancesOf(service.database, profileId);
@@ -62,7 +62,7 @@ export async function disableProfile(service: TestService, id: string): Promise<
   await service.database.query(`update profiles set status = 'DISABLED' where id = $1`, [id]);
 }
 
-/** Amounts that are none, as they stand in the JSON text. */
+/** Invalid amounts, as JSON text. */
 export const BAD_AMOUNTS: readonly string[] = [
   '12345678901234567890',
   '25',
@@ -89,7 +89,7 @@ export const BAD_AMOUNTS: readonly string[] = [
   '"123456789012345678901"',
 ];
 
-/** The body as JSON text, with one field as it is written here: numbers are not touched on the way. */
+/** The body as JSON text with one field given as text, so that numbers keep their notation. */
 export function rawBody(body: object, field: string, json: string): string {
   const marked = JSON.stringify({ ...body, [field]: '@' });
   return marked.replace(`"${field}":"@"`, `"${field}":${json}`);
@@ -103,7 +103,7 @@ export function expectNamed(answer: Answer, ...pointers: string[]): void {
   expect(errors.map((error: { pointer: string }) => error.pointer).sort()).toEqual([...pointers].sort());
 }
 
-/** Whatever is done, nothing is written. */
+/** Checks that the work writes nothing. */
 export async function expectNothingWritten<Result>(
   service: TestService,
   work: () => Promise<Result>,
@@ -120,7 +120,7 @@ export const NOT_TEXT: readonly unknown[] = [null, 7, true, {}, ['a']];
 const six = { a: '1', b: '2', c: '3', d: '4', e: '5', f: '6' };
 const longest = '🚢'.repeat(100);
 
-/** At the edge of what is allowed. Characters are code points: a ship is one, though it takes two UTF-16 units. */
+/** The largest allowed values. Characters are code points: a ship is one, although it takes two UTF-16 units. */
 const GOOD_METADATA: readonly (readonly [string, Record<string, string>])[] = [
   ['no pairs', {}],
   ['6 pairs', six],
@@ -129,7 +129,7 @@ const GOOD_METADATA: readonly (readonly [string, Record<string, string>])[] = [
   ['an empty value', { x: '' }],
 ];
 
-/** One past the edge, and of wrong types, with what follows the field's own pointer. */
+/** Values that are too large or of a wrong type, with the pointer below the field. */
 const BAD_METADATA: readonly (readonly [string, unknown, string])[] = [
   ['7 pairs', { ...six, g: '7' }, ''],
   ['a value of 101 characters', { x: `${longest}🚢` }, '/x'],
@@ -144,7 +144,7 @@ const BAD_METADATA: readonly (readonly [string, unknown, string])[] = [
 
 type Send = (changes: object) => Promise<Answer>;
 
-/** `shown` says whether the answer has the field; the recipient's metadata is not the sender's to see. */
+/** `shown` says whether the answer has the field; the sender does not see the recipient's metadata. */
 export function describeMetadata(field: string, send: Send, refused: Send, shown = true): void {
   describe(field, () => {
     it.each(GOOD_METADATA)('may have %s', async (_title, metadata) => {
@@ -180,7 +180,7 @@ export function describeRefIdShape(send: Send, refused: Send): void {
   });
 }
 
-/** What every operation answers before it looks at the body: token, scope, method, media type, size. */
+/** The refusals that precede the validation of the body: token, scope, method, media type, size. */
 export async function expectCommonRefusals(
   service: TestService,
   path: string,
@@ -219,7 +219,7 @@ export async function expectCommonRefusals(
   });
 }
 
-/** Fifty at once: one is done, and all get the same record. */
+/** Fifty at once: one is executed, and all get the same record. */
 export async function expectOneOfFifty(
   service: TestService,
   customer: TestCustomer,
@@ -243,7 +243,7 @@ export async function expectOneOfFifty(
   return first!;
 }
 
-/** Fifty at once under one ref_id, each with another amount: one is done, the others learn what differs. */
+/** Fifty at once with one ref_id and different amounts: one is executed, the others get a conflict. */
 export async function expectOneOfFiftyDifferent(
   service: TestService,
   customer: TestCustomer,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Ends a wait that is in vain. Longer than anything takes on a machine that is ten times slower than usual. */
+/** The limit of a wait: longer than anything takes on a machine that is ten times slower than usual. */
 export const PATIENCE_MS = 120_000;
 
 /** Polls until the condition holds. An error counts as "not yet"; the last one is the cause of the failure. */
@@ -20,5 +20,5 @@ export async function until(
     }
     await sleep(intervalMs);
   } while (performance.now() < deadline);
-  throw new Error(`waited ${PATIENCE_MS / 1_000} s in vain until ${what}`, { cause });
+  throw new Error(`waited ${PATIENCE_MS / 1_000} s without success until ${what}`, { cause });
 }

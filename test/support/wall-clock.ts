@@ -1,7 +1,7 @@
 /**
  * The wall clock of this process, which a test can set as an administrator or an NTP daemon sets that of a machine.
- * Timers and `performance.now()` are monotonic and go on as they are; so does the database's clock. Steered from the
- * import on, so that a reference to `Date.now` that is kept somewhere is steered as well.
+ * Timers, `performance.now()` and the clock of the database are not affected. `Date.now` is replaced when this is
+ * imported, so that references to it that are kept elsewhere are affected as well.
  */
 const RealDate = Date;
 const realNow = Date.now.bind(Date);
@@ -18,10 +18,10 @@ class SteeredDate extends RealDate {
 RealDate.now = SteeredDate.now;
 globalThis.Date = SteeredDate as unknown as DateConstructor;
 
-/** How far the wall clock is ahead of the right time from now on; below zero it is behind, 0 makes it right again. */
+/** Sets how far the wall clock is ahead of the right time; negative is behind, 0 corrects it. */
 export function shiftWallClock(milliseconds: number): void {
   shiftMs = milliseconds;
 }
 
-/** The right time, whatever the wall clock says. */
+/** The right time, whatever the wall clock shows. */
 export const rightNow = (): number => realNow();
