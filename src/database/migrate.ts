@@ -100,7 +100,8 @@ async function lockNodesOut({ database, connection, pid }: Migrator, say: Progre
     let isEnding = false;
     const watch = watchBlockers(database, pid, async (sessions, sinceMs) => {
       if (sinceMs < LIMITS.migrationGraceMs) return;
-      if (!isEnding) say(`terminating connections that still hold the schema lock: ${describeSessions(sessions)}`);
+      if (!isEnding)
+        say(`terminating connections that still hold the schema lock: ${describeSessions(sessions)}`);
       isEnding = true;
       await terminateBlockers(database, pid);
     });

@@ -157,7 +157,9 @@ async function launch(site: Site, log: (message: string) => void, signal: AbortS
     if (findPostmaster(site.clusterDir)) continue;
     const isTransient = /pre-existing shared memory|lock file/.test(logTail(site));
     if (!isTransient || performance.now() > retryDeadline) {
-      throw new EmbeddedError(`PostgreSQL exited while starting. The end of ${site.logFile}:\n${logTail(site)}`);
+      throw new EmbeddedError(
+        `PostgreSQL exited while starting. The end of ${site.logFile}:\n${logTail(site)}`,
+      );
     }
     await sleep(100);
   }
