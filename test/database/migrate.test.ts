@@ -92,7 +92,7 @@ describe('migrate', () => {
     const newer = migrationsOf({ '0001_one.sql': first, '0002_two.sql': second });
     await migrate(test.database, newer);
     expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
-      'the database has schema version 2, this Ferry knows only 1: start a newer Ferry',
+      'the database has schema version 2, but this release of Ferry supports only 1: start a newer release',
     );
     expect(await tables()).toEqual(['one', 'two']);
   });
@@ -120,7 +120,7 @@ describe('migrate', () => {
     expect(await pendingMigrations(test.database, newer.slice(0, 1))).toEqual([]);
     await migrate(test.database, newer);
     expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
-      'the database has schema version 3, this Ferry knows only 1: start a newer Ferry',
+      'the database has schema version 3, but this release of Ferry supports only 1: start a newer release',
     );
   });
 
@@ -157,7 +157,7 @@ describe('migrate', () => {
     const migrated = migrate(test.database, one, (message) => said.push(message));
     await expect
       .poll(() => said, { timeout: 30_000 })
-      .toEqual(['waiting for another migration of this database to end']);
+      .toEqual(['waiting for another migration of this database to finish']);
     expect(await tables()).toEqual([]);
     other.discard();
     expect(await migrated).toEqual(['0001_one.sql']);
@@ -172,7 +172,7 @@ describe('migrate', () => {
     await migrate(test.database, three);
     await test.database.query('delete from schema_migrations where version = 2');
     expect(await refusal(migrate(test.database, three))).toBe(
-      'the database lacks schema version 2, but has 3: restore a backup',
+      'the database has schema version 3, but not 2: restore a backup',
     );
   });
 

@@ -34,9 +34,9 @@ afterAll(async () => {
 });
 
 const STANDBY =
-  /^The database server is a standby, which cannot be written to: Ferry needs the primary\. Retry with the same ref_id\.$/;
+  /^The database server is a standby and accepts no writes: connect Ferry to the primary\. Retry with the same ref_id\.$/;
 
-it('a node takes a standby for a database that is not there, and recovers by itself when it is promoted', async () => {
+it('a node treats a standby as an unavailable database, and recovers by itself when it is promoted', async () => {
   const { primary, standby } = pair;
   const dataDir = join(place, 'data');
   const env = {
@@ -83,7 +83,8 @@ it('a node takes a standby for a database that is not there, and recovers by its
   expect(await runFerry(['customer', 'list'], env)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'DATABASE_URL: the database does not answer: it is a standby, and Ferry needs the primary.\n',
+    stderr:
+      'DATABASE_URL: the database is not available: the server is a standby, but Ferry needs the primary.\n',
   });
   const starting = startFerry({ ...env, FERRY_DATA_DIR: join(place, 'second') });
   // Awaited below; until then a failed start must not end the whole run.

@@ -189,7 +189,7 @@ describe('three nodes that start together on an empty database of the operator',
       const refusal = {
         code: 1,
         stdout: '',
-        stderr: `the database has schema version ${newest + 1}, this Ferry knows only ${newest}: start a newer Ferry\n`,
+        stderr: `the database has schema version ${newest + 1}, but this release of Ferry supports only ${newest}: start a newer release\n`,
       };
       for (const args of [['serve'], ['migrate'], ['customer', 'list']]) {
         expect(await runFerry(args, env)).toEqual(refusal);
@@ -317,7 +317,7 @@ describe('a DATABASE_URL', () => {
       DATABASE_URL: url,
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^DATABASE_URL: the database does not answer: .*\.\n$/);
+    expect(stderr).toMatch(/^DATABASE_URL: the database is not available: .*\.\n$/);
     expect(stderr).toContain(named);
     expect(stderr).not.toContain('geheim');
   });
@@ -331,6 +331,6 @@ describe('a DATABASE_URL', () => {
     await test.drop();
     const { code, stderr } = await runFerry(['serve'], { DATABASE_URL: url.replace('@', ':geheim@') });
     expect(code).toBe(1);
-    expect(stderr).toBe('DATABASE_URL: the database does not answer: database "nowhere" does not exist.\n');
+    expect(stderr).toBe('DATABASE_URL: the database is not available: database "nowhere" does not exist.\n');
   });
 });

@@ -109,7 +109,7 @@ describe('the first start', () => {
   it('is the only service on its data directory', async () => {
     const second = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir });
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`Another Ferry runs on ${dataDir}`);
+    expect(second.stderr).toContain(`Another Ferry service uses the data directory ${dataDir}: stop it`);
     expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
   });
 

@@ -40,7 +40,7 @@ function start(command: string, args: readonly string[], env: Record<string, str
   return { child, output: () => text, ended };
 }
 
-const WAITING = /^DATABASE_URL: the database does not answer: .*\. Waiting for it, for up to \d+ seconds\.$/;
+const WAITING = /^DATABASE_URL: the database is not available: .*\. Waiting for up to \d+ seconds\.$/;
 
 describe('a node whose database is not there', () => {
   it('waits for it, says so once, and once that it is there', async () => {
@@ -57,7 +57,10 @@ describe('a node whose database is not there', () => {
     symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
     await expect.poll(node.output).toContain('listens on http');
     const said = logOf(node).map(({ msg }) => msg);
-    expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);
+    expect(said.slice(0, 2)).toEqual([
+      expect.stringMatching(WAITING),
+      'DATABASE_URL: the database is available',
+    ]);
     expect(said.filter((msg) => msg.startsWith('DATABASE_URL'))).toHaveLength(2);
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
@@ -81,7 +84,7 @@ describe('a node whose database is not there', () => {
     const log = { info: () => undefined, warn: (message: string) => void said.push(message) } as any;
     const reached = reachOwnServer('postgres://ferry@127.0.0.1:1/ferry', { log, waitMs: 3_000 });
     await expect(reached).rejects.toThrow(OpenError);
-    await expect(reached).rejects.toThrow(/^DATABASE_URL: the database does not answer: .*ECONNREFUSED/);
+    await expect(reached).rejects.toThrow(/^DATABASE_URL: the database is not available: .*ECONNREFUSED/);
     expect(said).toHaveLength(1);
   });
 });

@@ -21,9 +21,9 @@ import {
 const shipped = readMigrations();
 const known = shipped.length;
 const NEWER = new RegExp(
-  `^The database has schema version ${known + 1}, this Ferry knows only ${known}: start a newer Ferry\\.`,
+  `^The database has schema version ${known + 1}, but this release of Ferry supports only ${known}: start a newer release\\.`,
 );
-const MIGRATING = /^The database schema is being migrated, and may not be used meanwhile\. /;
+const MIGRATING = /^The database schema is being migrated\. /;
 
 /** The next migration. What it finds in the ledger stays in a table, to be compared with what is there later. */
 function newer(sql = '', online = false): Migration[] {
@@ -164,7 +164,7 @@ describe('a node of the older release', () => {
     await load.stop();
     const said = logOf(node).map(({ msg }) => msg);
     expect(said).toContainEqual(expect.stringMatching(MIGRATING));
-    expect(said).toContainEqual('the database can be used again: this node serves');
+    expect(said).toContainEqual('the database can be used again; this node serves requests');
   });
 
   it('that is frozen lets the migration through only without its connections, and writes nothing afterwards', async () => {
@@ -178,7 +178,7 @@ describe('a node of the older release', () => {
       expect(progress).toEqual([
         'waiting for the nodes that run on this database to stop using it',
         expect.stringMatching(
-          /^ending what still holds the schema lock, \d+ connections?: ferry-node \(pid \d+, /,
+          /^terminating connections that still hold the schema lock: \d+ connections?: ferry-node \(pid \d+, /,
         ),
       ]);
       node.child.kill('SIGCONT');
@@ -202,7 +202,7 @@ describe('a migration', () => {
     const limited = connectDatabase({ url: `${url}?application_name=ferry-admin` }, 2);
     try {
       node.child.kill('SIGSTOP');
-      // The table of migrations belongs to somebody else; it has its new column already.
+      // The table of migrations belongs to another user, and already has its new column.
       await expect(migrate(limited, newer())).rejects.toThrow(
         /^the schema lock is held by \d+ connections?: ferry-node \(pid \d+, [\w ]+, [\w ]+\).*\. Nothing was changed: stop these nodes, then run the migration again$/,
       );
@@ -220,7 +220,7 @@ describe('a migration', () => {
     const old = connectDatabase(test.address, 1);
     await old.query('select 1');
     await expect(migrate(administration, newer())).rejects.toThrow(
-      /^nodes of a release that does not know the schema lock have 1 connection: ferry \(pid \d+, local socket, idle\)\. Nothing was changed/,
+      /^nodes of an old release, which does not use the schema lock, are connected: 1 connection: ferry \(pid \d+, local socket, idle\)\. Nothing was changed/,
     );
     await old.close();
     await expect.poll(() => migrate(administration, newer()).catch(String)).toHaveLength(1);
@@ -253,7 +253,7 @@ describe('a migration', () => {
     }
     expect(await migrated).toMatch(
       new RegExp(
-        `^migration ${known + 1}_newer\\.sql is blocked by 1 connection: reader \\(pid ${held!.pid}, local socket, idle in transaction\\); it gave up after ${LIMITS.migrationAttemptsMax} attempts\\. Nothing of it was applied`,
+        `^migration ${known + 1}_newer\\.sql is blocked by 1 connection: reader \\(pid ${held!.pid}, local socket, idle in transaction\\), and was given up after ${LIMITS.migrationAttemptsMax} attempts\\. Nothing of it was applied`,
       ),
     );
     expect(progress).toHaveLength(LIMITS.migrationAttemptsMax - 1);
@@ -276,7 +276,7 @@ describe('a command of a newer release', () => {
     const refusal = {
       code: 1,
       stdout: '',
-      stderr: `the database has schema version ${known - 1}, this Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"\n`,
+      stderr: `the database has schema version ${known - 1}, but this release of Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"\n`,
     };
     const create = ['customer', 'create', '--name', 'Early'];
     for (const args of [['customer', 'list'], ['verify'], create]) {
