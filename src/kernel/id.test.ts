@@ -23,18 +23,18 @@ describe('a new id', () => {
     expect(timeOf(ids[0]!)).toBeLessThanOrEqual(after);
   });
 
-  it('is greater than all before it, and there once, over 100,000 of them', () => {
+  it('is unique and greater than all before it, over 100,000 ids', () => {
     const ids = take(100_000);
     expect(firstFall(ids)).toBeUndefined();
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('stays near the clock, also when ids are made as fast as possible', () => {
+  it('stays close to the clock even if ids are created as fast as possible', () => {
     const ids = take(100_000);
     expect(Math.abs(timeOf(ids.at(-1)!) - Date.now())).toBeLessThan(1_000);
   });
 
-  it('has a random end: no two ids share it', () => {
+  it('ends with random bits: no two ids share them', () => {
     const ends = take(20_000).map((id) => id.slice(19));
     expect(new Set(ends).size).toBe(ends.length);
     // Each of the 62 random bits is set about half of the time.
@@ -53,7 +53,7 @@ describe('a clock', () => {
   let offset = 0;
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['Date'] });
-    // Each test begins an hour later: the module remembers.
+    // Each test begins an hour later, because the module keeps the time of the last id.
     offset += 3_600_000;
     vi.setSystemTime(start + offset);
   });
@@ -61,7 +61,7 @@ describe('a clock', () => {
     vi.useRealTimers();
   });
 
-  it('that goes back does not make an id go back, or come twice', () => {
+  it('that goes back does not make ids go back or repeat', () => {
     const ids = take(10);
     for (const back of [1, 1_000, 3_000_000]) {
       vi.setSystemTime(start + offset - back);
@@ -73,13 +73,13 @@ describe('a clock', () => {
     expect(ids.filter((id) => !V7.test(id))).toEqual([]);
   });
 
-  it('that stands still does not stop the ids from growing', () => {
+  it('that stands still does not stop ids from increasing', () => {
     const ids = take(20_000);
     expect(firstFall(ids)).toBeUndefined();
     expect(timeOf(ids.at(-1)!) - timeOf(ids[0]!)).toBeLessThanOrEqual(5);
   });
 
-  it('that comes back after it had gone is used again', () => {
+  it('that catches up after it went back is used again', () => {
     const [first] = take(1);
     vi.setSystemTime(start + offset - 60_000);
     take(10);
@@ -89,7 +89,7 @@ describe('a clock', () => {
     expect(timeOf(last!)).toBe(start + offset + 5);
   });
 
-  it('that jumps ahead takes the ids along', () => {
+  it('that jumps ahead makes ids jump ahead', () => {
     const ids = take(3);
     vi.setSystemTime(start + offset + 60_000);
     ids.push(...take(3));
@@ -101,7 +101,7 @@ describe('a clock', () => {
 describe('isId', () => {
   const id = '01890a5d-ac96-774b-bcce-b302099a8057';
 
-  it('knows every UUID in lower case, of whatever version', () => {
+  it('accepts every UUID in lower case, of any version', () => {
     fc.assert(fc.property(fc.uuid(), (uuid) => isId(uuid)));
     expect(isId(id)).toBe(true);
     expect(isId('00000000-0000-0000-0000-000000000000')).toBe(true);
@@ -123,11 +123,11 @@ describe('isId', () => {
     [1],
     [[id]],
     [{ toString: () => id }],
-  ])('is not fooled by %j', (value) => {
+  ])('rejects %j', (value) => {
     expect(isId(value)).toBe(false);
   });
 
-  it('says the same as the pattern for JSON schemas', () => {
+  it('agrees with the pattern for JSON schemas', () => {
     const pattern = new RegExp(ID_PATTERN, 'u');
     expect(pattern.test(id)).toBe(true);
     expect(pattern.test(`${id}\n`)).toBe(false);

@@ -209,7 +209,7 @@ describe('other reads look up what they need', () => {
     expect(await plans.faultsIn(read, counted)).toEqual([]);
   });
 
-  it('events of a rare type: a bounded number of events is looked at', async () => {
+  it('events of a rare type: a page scans a bounded number of events', async () => {
     const scanned = { rows: 2 * bounds.scanMax, blocks: 4 * bounds.scanMax };
     expect(await plans.faultsIn(feed({ types: ['transfer.failed'] }), scanned)).toEqual([]);
   });

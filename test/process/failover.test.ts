@@ -13,7 +13,7 @@ import {
 } from '../support/process.ts';
 import { type Pair, type Server, startPair } from '../support/standby.ts';
 
-/** One address in front of both servers, as a name or a virtual address that is moved at a failover. */
+/** One address in front of both servers, like a DNS name or a virtual address that moves at a failover. */
 const place = mkdtempSync(join(tmpdir(), 'ferry-failover-'));
 function pointTo({ address: { socketDir, port } }: Server): void {
   const name = `.s.PGSQL.${port}`;
@@ -79,7 +79,7 @@ it('a node treats a standby as an unavailable database, and recovers by itself w
   for (let count = 0; count < 20; count += 1) statuses.add(await transfer(`during-${count}`));
   expect([...statuses]).toEqual([503]);
 
-  // A command says so at once. A node that starts meanwhile waits.
+  // A command fails at once. A node that starts now waits.
   expect(await runFerry(['customer', 'list'], env)).toEqual({
     code: 1,
     stdout: '',
@@ -87,7 +87,7 @@ it('a node treats a standby as an unavailable database, and recovers by itself w
       'DATABASE_URL: the database is not available: the server is a standby, but Ferry needs the primary.\n',
   });
   const starting = startFerry({ ...env, FERRY_DATA_DIR: join(place, 'second') });
-  // Awaited below; until then a failed start must not end the whole run.
+  // Awaited below; until then a failed start must not be an unhandled rejection.
   starting.catch(() => undefined);
 
   await pair.promote();
@@ -97,7 +97,7 @@ it('a node treats a standby as an unavailable database, and recovers by itself w
   const second = await starting;
   nodes.push(second);
   expect((await fetch(`${second.url}/health/ready`)).status).toBe(200);
-  // It was never anything but an outage.
+  // The log has only the outage.
   expect(logOf(node).filter(({ level }) => level >= 50)).toEqual([]);
   for (const one of nodes) expect((await one.end('SIGTERM')).code).toBe(0);
 });
