@@ -196,7 +196,7 @@ describe('a bad environment', () => {
     expect(await withFile({ external_issuer: issuer })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^FERRY_CONFIG: .* start it once without external_issuer\.\n$/),
+      stderr: expect.stringMatching(/^FERRY_CONFIG: .* start the sandbox once without external_issuer\.\n$/),
     });
   });
 

@@ -72,7 +72,7 @@ describe('a node whose database is unavailable', () => {
       DATABASE_URL: 'postgres://ferry:geheim@127.0.0.1:1/ferry',
       FERRY_DATA_DIR: join(parent, 'never'),
     });
-    await expect.poll(node.output).toContain('Waiting for it');
+    await expect.poll(node.output).toContain('Waiting for up to');
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
     expect(logOf(node).map(({ msg }) => msg)).toEqual([expect.stringMatching(WAITING)]);
