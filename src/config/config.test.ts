@@ -139,7 +139,7 @@ describe('FERRY_MODE', () => {
     }
   });
 
-  it('sandbox may have a database of its own and a public URL', () => {
+  it('sandbox may use a configured database and a public URL', () => {
     const config = readConfig({ ...PRODUCTION, FERRY_MODE: 'sandbox' });
     expect(config).toMatchObject({ mode: 'sandbox', databaseUrl: PRODUCTION.DATABASE_URL, logLevel: 'warn' });
   });

@@ -97,7 +97,7 @@ describe('the Authorization header', () => {
     ['has no JWT', 'Bearer abc', 'invalid_token'],
     ['has only dots', 'Bearer ..', 'invalid_token'],
     ['has a very long token', `Bearer ${'a'.repeat(9_000)}`, 'invalid_token'],
-  ])('is refused when it %s', async (_, header, error) => {
+  ])('is refused if it %s', async (_, header, error) => {
     const problem = await problemOf(node.auth.authenticate(header));
     expect([problem.status, problem.meta.error]).toEqual([401, error]);
   });
@@ -122,13 +122,13 @@ describe('a token signed with the key of the service', () => {
     ['it has expired', () => ({ ...claims(), exp: Math.floor(Date.now() / 1000) - 1 }), {}, /expired/],
     ['it never expires', () => without('exp'), {}, /exp /],
     ['it is for another service', () => ({ ...claims(), aud: 'https://other.example' }), {}, /aud /],
-    ['it is for nobody', () => without('aud'), {}, /aud /],
+    ['it has no audience', () => without('aud'), {}, /aud /],
     ['it is from another issuer', () => ({ ...claims(), iss: 'https://other.example' }), {}, /issuer/],
     ['it has no scope', () => without('scope'), {}, /scope /],
     ['its scope is a list', () => ({ ...claims(), scope: ['transfer:read_transfer'] }), {}, /malformed/],
-    ['it has no client', () => without('client_id'), {}, /client_id /],
+    ['it has no client id', () => without('client_id'), {}, /client_id /],
     ['its client is unknown', () => ({ ...claims(), client_id: 'ferry_unknown' }), {}, /disabled/],
-    ['it is another kind of JWT', claims, { typ: 'JWT' }, /typ /],
+    ['it is not an access token', claims, { typ: 'JWT' }, /typ /],
     ['its key is unknown', claims, { kid: 'unknown' }, /unknown key/],
   ] as [string, () => JWTPayload, { typ?: string; kid?: string }, RegExp][])(
     'is refused if %s',

@@ -97,13 +97,13 @@ describe('tokens of an external issuer', () => {
 
   it.each([
     ['their customer is unknown', () => signed({ tenant: 'Nobody' }), /tenant/],
-    ['their customer claim is not a text', () => signed({ tenant: [client.customerId] }), /tenant/],
-    ['they are for somebody else', () => signed({ aud: 'https://other.example' }), /aud/],
+    ['their customer claim is not a string', () => signed({ tenant: [client.customerId] }), /tenant/],
+    ['they are for another audience', () => signed({ aud: 'https://other.example' }), /aud/],
     ['they have expired', () => signed({ exp: Math.floor(Date.now() / 1000) - 1 }), /expired/],
     ['they are ID tokens', () => signed({}, 'ES256', 'JWT'), /typ/],
-    ['they come from elsewhere', () => signed({ iss: 'https://other.example' }), /issuer/],
-    ['their algorithm is another', () => signed({}, 'RS256'), /algorithm/],
-  ])('are refused when %s', async (_, make, detail) => {
+    ['they are from another issuer', () => signed({ iss: 'https://other.example' }), /issuer/],
+    ['their algorithm is not accepted', () => signed({}, 'RS256'), /algorithm/],
+  ])('are refused if %s', async (_, make, detail) => {
     const problem = await problemOf(authenticate(await make()));
     expect([problem.status, problem.meta]).toEqual([401, { error: 'invalid_token' }]);
     expect(problem.message).toMatch(detail);

@@ -203,7 +203,7 @@ describe('the token endpoint', () => {
 
   it.each([
     ['an unknown client', () => ({ ...inBody(), client_id: 'ferry_000' }), {}, 401, 'invalid_client'],
-    ['an id that no database keeps', () => ({ ...inBody(), client_id: 'a\0b' }), {}, 401, 'invalid_client'],
+    ['an id that cannot be stored', () => ({ ...inBody(), client_id: 'a\0b' }), {}, 401, 'invalid_client'],
     ['no authentication', () => grant, {}, 401, 'invalid_client'],
     ['a secret without an id', () => ({ ...grant, client_secret: 'x' }), {}, 401, 'invalid_client'],
     ['another scheme', () => grant, { authorization: 'Bearer abc' }, 401, 'invalid_client'],
@@ -215,9 +215,21 @@ describe('the token endpoint', () => {
       401,
       'invalid_client',
     ],
-    ['two ways at once', inBody, { authorization: basic('a', 'b') }, 400, 'invalid_request'],
-    ['another grant', () => ({ ...inBody(), grant_type: 'password' }), {}, 400, 'unsupported_grant_type'],
-    ['no grant', () => ({ client_id: 'a', client_secret: 'b' }), {}, 400, 'invalid_request'],
+    [
+      'two authentication methods at once',
+      inBody,
+      { authorization: basic('a', 'b') },
+      400,
+      'invalid_request',
+    ],
+    [
+      'another grant type',
+      () => ({ ...inBody(), grant_type: 'password' }),
+      {},
+      400,
+      'unsupported_grant_type',
+    ],
+    ['no grant type', () => ({ client_id: 'a', client_secret: 'b' }), {}, 400, 'invalid_request'],
     [
       'a repeated parameter',
       () => 'grant_type=client_credentials&scope=a&scope=b',
@@ -225,9 +237,21 @@ describe('the token endpoint', () => {
       400,
       'invalid_request',
     ],
-    ['a scope it may not have', () => ({ ...inBody(), scope: 'operator:review' }), {}, 400, 'invalid_scope'],
+    [
+      'a scope that the client may not have',
+      () => ({ ...inBody(), scope: 'operator:review' }),
+      {},
+      400,
+      'invalid_scope',
+    ],
     ['JSON', () => JSON.stringify(grant), { 'content-type': 'application/json' }, 400, 'invalid_request'],
-    ['a broken multipart form', () => 'x', { 'content-type': 'multipart/form-data' }, 400, 'invalid_request'],
+    [
+      'an invalid multipart form',
+      () => 'x',
+      { 'content-type': 'multipart/form-data' },
+      400,
+      'invalid_request',
+    ],
     ['a large body', () => 'a'.repeat(20_000), {}, 400, 'invalid_request'],
   ] as [string, () => Record<string, string> | string, Record<string, string>, number, string][])(
     'refuses %s',

@@ -106,10 +106,10 @@ describe('rows', () => {
   });
 
   it.each([
-    ['a text that is no UUID', { id: 'not-a-uuid' }],
-    ['a UUID with a letter that is no digit', { id: newId().replace(/.$/, 'ü') }],
-    ['a number beyond its type', { line: 40_000 }],
-    ['an instant beyond its type', { at: 2n ** 63n }],
+    ['a text that is not a UUID', { id: 'not-a-uuid' }],
+    ['a UUID with a character that is not a hexadecimal digit', { id: newId().replace(/.$/, 'ü') }],
+    ['a number out of range', { line: 40_000 }],
+    ['an instant out of range', { at: 2n ** 63n }],
     ['an amount of a hundred digits', { amount: 10n ** 100n - 1n }],
     ['an amount that is a number', { amount: 5 as unknown as bigint }],
   ])('%s is refused before it is sent', async (_, fault) => {

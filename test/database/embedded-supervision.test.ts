@@ -131,7 +131,7 @@ describe('supervising', () => {
     const dataDir = makeDir();
     const server = await start(dataDir);
     process.kill(server.pid, 'SIGKILL');
-    await sleep(220); // the restart is under way or about to be
+    await sleep(220); // the restart is in progress or about to begin
     await server.stop();
     await sleep(300);
     const left = readPidFile(join(dataDir, 'postgres'));

@@ -227,7 +227,7 @@ describe('readMigrations', () => {
     ['-- online only in part\nselect 1;', false],
     ['\n-- online\nselect 1;', false],
     ['select 1; -- online', false],
-  ])('takes %j for online: %s', (text, online) => {
+  ])('reads whether a migration is online from its first line: %j is %s', (text, online) => {
     expect(migrationsOf({ '0001_one.sql': text })[0]!.online).toBe(online);
   });
 
@@ -240,10 +240,10 @@ describe('readMigrations', () => {
 
   it.each([
     ['a gap', ['0001_a.sql', '0003_c.sql'], 'migration 0003_c.sql should have the number 2'],
-    ['a number twice', ['0001_a.sql', '0001_b.sql'], 'migration 0001_b.sql should have the number 2'],
+    ['a duplicate number', ['0001_a.sql', '0001_b.sql'], 'migration 0001_b.sql should have the number 2'],
     ['a start at 2', ['0002_b.sql'], 'migration 0002_b.sql should have the number 1'],
     ['a file without number', ['0001_a.sql', 'later.sql'], 'migration later.sql should have the number 2'],
-  ])('refuses %s in the numbers', (_title, files, sentence) => {
+  ])('refuses %s in the numbering', (_title, files, sentence) => {
     const read = (): Migration[] =>
       migrationsOf(Object.fromEntries(files.map((file) => [file, 'select 1;'])));
     expect(read).toThrow(new MigrationError(sentence));

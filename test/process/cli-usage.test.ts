@@ -82,7 +82,7 @@ it('prints its version', async () => {
   });
 });
 
-describe('a wrong call', () => {
+describe('wrong usage', () => {
   it.each([
     [['frob'], 'Unknown command "frob". Try: ferry --help'],
     [['customer', 'frob'], 'Unknown command "customer frob". Try: ferry customer --help'],
@@ -141,7 +141,7 @@ describe('where there is no database', () => {
     [['verify']],
     [['key', 'rotate']],
     [['profile', 'disable', 'x']],
-  ])('ferry %j says so and makes none', async (args) => {
+  ])('ferry %j fails and creates none', async (args) => {
     expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
       code: 1,
       sentence: `No database found in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL as for your service.`,
@@ -149,7 +149,7 @@ describe('where there is no database', () => {
     expect(existsSync(mistyped)).toBe(false);
   });
 
-  // mkdir fails there because the parent does not exist, although it does; a loop that creates parents would not end.
+  // Below /proc, mkdir reports that the existing parent does not exist: a loop that creates parents would not end.
   it
     .runIf(process.platform === 'linux')
     .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(

@@ -224,7 +224,7 @@ describe('three nodes that start together on an empty database', () => {
   });
 });
 
-describe('a sandbox on a server of its own', () => {
+describe('a sandbox with DATABASE_URL', () => {
   it('creates its data directory and the demo data, in whatever form the URL names the socket', async () => {
     const test = await createTestDatabase('template1');
     const { socketDir, user, database } = test.address as {
@@ -308,8 +308,8 @@ describe('a start script of the operator', () => {
 describe('a DATABASE_URL', () => {
   it.each([
     ['to a port where nothing listens', 'postgres://ferry:geheim@127.0.0.1:1/ferry', 'ECONNREFUSED'],
-    ['to a host that is not there', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
-    ['to a socket that is not there', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
+    ['to a host that does not exist', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
+    ['to a socket that does not exist', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
   ])('%s ends a command with one sentence that does not show the password', async (_title, url, named) => {
     const { code, stdout, stderr } = await runFerry(['customer', 'list'], {
       FERRY_MODE: 'production',

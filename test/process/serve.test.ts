@@ -138,7 +138,7 @@ describe('the first start', () => {
   });
 });
 
-describe('a bad environment', () => {
+describe('an invalid environment', () => {
   it.each([
     ['PORT', 'eighty'],
     ['PORT', '70000'],

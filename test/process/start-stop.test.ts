@@ -134,7 +134,7 @@ describe('a node whose rail does not answer', () => {
   it.each([
     ['payments', startFile('submit', `submit: ${NEVER},`), withdraw],
     [
-      'questions what has arrived',
+      'requests for deposits',
       startFile('collect', '', `{ collect: ${NEVER}, acknowledge: async () => undefined }`),
       async () => undefined,
     ],
@@ -177,7 +177,7 @@ describe('every documented way to start', () => {
   it.each([
     ['npm start', ['npm', 'start']],
     ['npx ferry serve', ['npx', 'ferry', 'serve']],
-    ["npx node and a file of one's own", ['npx', 'node', startFile('own', '')]],
+    ['npx node with a start script', ['npx', 'node', startFile('own', '')]],
   ])('stops at SIGTERM and leaves no process behind: %s', async (_title, [command, ...args]) => {
     const dataDir = makeDataDir();
     const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
