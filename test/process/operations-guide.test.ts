@@ -6,5 +6,5 @@ it('the operations guide explains every label of ferry_ledger_troubles_total, an
   const guide = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
   const [, table] = /^\| `what` .*\n((?:\|.*\n)+)/m.exec(guide)!;
   const explained = [...table!.matchAll(/^\| `([a-z-]+)` /gm)].map((match) => match[1]);
-  expect([...explained].sort()).toEqual([...TROUBLES].sort());
+  expect(new Set(explained)).toEqual(new Set<string>(TROUBLES));
 });
