@@ -6,13 +6,13 @@ export const LIMITS = {
   batchCommandsMax: 512,
   /** Batches of the pessimistic lane in flight: while the database works on one, the next one is prepared. */
   batchesMax: 2,
-  /** Minimum number of queued commands for a second batch: its fixed cost is shared by its commands. */
+  /** Minimum number of queued commands for a second batch, so that enough commands share its fixed cost. */
   secondBatchCommandsMin: 128,
   /** Batches of the optimistic lane in flight: more than two, so that the database has work while the node answers many. */
   flightsMax: 4,
   /** Minimum size of the last batch at which the next one waits for more commands to arrive. */
   gatherCommandsMin: 4,
-  /** How long it waits since the last batch ended: the fixed cost of a batch is a third of what a few commands cost. */
+  /** How long it waits after the end of the last batch. For a few commands, the fixed cost of a batch is a third of the total. */
   gatherMs: 1,
   /** How long the optimistic lane keeps its connection without a batch. */
   optimisticIdleMs: 100,
@@ -28,105 +28,106 @@ export const LIMITS = {
   batchBalancesMax: 2_048,
   /** Postings of one command: lines and postings are numbered in a smallint, twice as many lines as postings. */
   commandPostingsMax: 10_000,
-  /** How far ahead of the database's clock a node's instants may be: what clocks that are kept in step differ by. */
+  /** How far ahead of the database's clock a node's instants may be: more than synchronized clocks differ. */
   clockAheadMaxMs: 1_000,
   /**
-   * How far ahead the last entry of a balance may be before its commands are refused. A clock that was wrong by hours
-   * must not stop money; one that was wrong by days must not spread to every balance that trades with this one.
+   * How far ahead of the clock the last entry of a balance may be before commands on it are refused. A clock that was
+   * wrong by hours must not stop payments; one that was wrong by days must not spread to every balance that this one
+   * trades with.
    */
   instantAheadMaxMs: 24 * 3_600_000,
   /** How often a batch is tried, after deadlocks and missing balance rows, before its commands are refused. */
   batchAttemptsMax: 5,
   /** How long callers wait for the outcome of a commit that was cut off before they get a 503. */
   commitInDoubtMs: 8_000,
-  /** How often the database is asked meanwhile. */
+  /** How often the database is asked about the outcome. */
   commitInDoubtLookMs: 100,
-  /** One wait for the standby's confirmation; after it the server is asked on a new connection, in case it is gone. */
+  /** Timeout of one wait for the standby's confirmation; the next one uses a new connection, in case the old one is dead. */
   confirmationMs: 60_000,
-  /** A standby that has not confirmed for so long is down: new commands are refused at once instead of waiting as well. */
+  /** If the standby has not confirmed for this long, it counts as down: new commands are refused instead of waiting too. */
   confirmationOverdueMs: 2_000,
   /** Connections of one node for reads and workers. */
   databaseConnectionsMax: 10,
-  /** The write path has its own, so that slow reads never keep a transfer waiting. */
+  /** The write path has its own connections, so that slow reads never delay a transfer. */
   writePathConnectionsMax: 8,
-  /** A statement of the service that runs longer is a fault, not work. Audits and migrations set their own. */
+  /** A statement that runs longer is a bug. Audits and migrations set their own limit. */
   statementTimeoutMs: 10_000,
-  /** A server that does not answer at all; later than its own limit, so that it speaks first when it can. */
+  /** For a server that does not answer at all. Longer than `statementTimeoutMs`, so that the server's own error comes first. */
   answerTimeoutMs: 12_000,
   /**
-   * Longest wait for another session's row lock. Batches hold locks for milliseconds. Longer than a frozen node of ours
-   * can hold one (`batchIdleTimeoutMs`), so that those who wait for it get the lock instead of a 503.
+   * Longest wait for a row lock of another session. Batches hold locks for milliseconds. Longer than a frozen node can
+   * hold one (`batchIdleTimeoutMs`), so that commands waiting for such a node get the lock instead of a 503.
    */
   lockTimeoutMs: 2_000,
-  /** After a wait that was in vain, a batch is taken apart to find the command at fault: each part waits only this long. */
+  /** After a lock timeout, a batch is bisected to isolate the blocked command: each part waits only this long. */
   lockTimeoutImpatientMs: 100,
-  /** A row that the same transaction has locked at two looks this far apart, after such a wait, counts as stuck. */
+  /** After a lock timeout: a row that the same transaction holds at two looks this far apart counts as stuck. */
   stuckLookMs: 100,
-  /** The server ends a session that stands still inside a transaction, with its locks. */
+  /** The server ends a session, and releases its locks, if it is idle inside a transaction for this long. */
   idleInTransactionTimeoutMs: 10_000,
-  /** The same for batches, whose locks others wait for: they stand still for milliseconds, unless the node is frozen. */
+  /** The same for batches, whose locks others wait for. They are idle for milliseconds, unless the node is frozen. */
   batchIdleTimeoutMs: 1_000,
   databaseConnectTimeoutMs: 3_000,
-  /** How often a node reads the database's clock: how late it notices that this was set. One small query each time. */
+  /** How often a node reads the database's clock, and so how late it notices that the clock was set. One small query. */
   serverClockReadMs: 1_000,
-  /** Disabling waits for batches in flight, longer than one may take. What still runs then is a foreign transaction. */
+  /** Disabling waits for batches in flight. Longer than any batch may take: what still runs then is not a batch. */
   statusWaitMs: 15_000,
-  /** Closing the pool waits that long for connections in use, then cuts them. */
+  /** Closing the pool waits this long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
-  /** Audits, migrations: as long as they take, within reason. */
+  /** For audits and migrations, which may take hours. */
   patientStatementTimeoutMs: 24 * 3_600_000,
-  /** How often a node looks for a migration that waits for it, and while it is refused, whether it is admitted again. */
+  /** How often a node checks whether a migration waits for it; while it is refused: whether it is admitted again. */
   schemaLookMs: 1_000,
   /**
-   * How long a migration waits for nodes to let go of the schema lock. They look every second and cut connections in use
-   * after `databaseCloseMs`; a node that needs longer is frozen, or a long read holds the lock.
+   * How long a migration waits for nodes to release the schema lock. They check every second and cut connections in use
+   * after `databaseCloseMs`; a node that needs longer is frozen, or runs a long read.
    */
   migrationGraceMs: 15_000,
-  /** How long a migration waits, after the grace, until the connections that it ended are gone. */
+  /** How long a migration waits, after the grace period, until the connections that it terminated are gone. */
   migrationTerminationMs: 5_000,
   /** A migration gives up waiting for a table before the statements that queue behind it do (`lockTimeoutMs`). */
   migrationLockTimeoutMs: 1_000,
-  /** Attempts and the pause between them: about 20 s, in which the queue behind a migration drains each time. */
+  /** Attempts and the pause between them: about 20 s in all. During a pause the statements queued behind it run. */
   migrationAttemptsMax: 10,
   migrationPauseMs: 1_000,
-  /** How often a migration that waits looks at what blocks it. */
+  /** How often a waiting migration checks what blocks it. */
   migrationLookMs: 200,
   /** Sessions that an error lists one by one: enough to find the nodes they belong to. */
   blockersShownMax: 10,
   /**
-   * How long a start waits for a database that does not answer: the two are often started together, and PostgreSQL may
-   * have to recover first. Whoever supervises the process starts it again after that.
+   * How long a start waits for an unavailable database: the two are often started together, and PostgreSQL may have to
+   * recover first. After that the process exits, and its supervisor starts it again.
    */
   databaseStartWaitMs: 60_000,
   databaseStartPollMs: 500,
-  /** How often a service that npm started looks whether npm is still there. */
+  /** How often a service that was started by npm checks whether npm is still running. */
   parentLookMs: 250,
-  /** Violations that an audit lists one by one; beyond that it only says that there are more. */
+  /** Violations that an audit lists; beyond that it only reports that there are more. */
   auditViolationsMax: 100,
   /** From the signal to the end of the process. */
   shutdownMs: 9_000,
-  /** Deltas of the service's own accounts that one roll-up folds. */
+  /** Deltas of the service's own accounts that one roll-up adds up. */
   rollupDeltasMax: 10_000,
   rollupIntervalMs: 1_000,
-  /** How often the metrics' audit runs. It reads every entry, so not often. */
+  /** How often the background audit runs. It reads every entry, so not often. */
   auditIntervalMs: 15 * 60_000,
-  /** The first one soon after the start: until then the metric says NaN. */
+  /** The first audit runs soon after the start: until then the metric is NaN. */
   auditFirstMs: 2_000,
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,
   /** Rows that a page of a list scans when combined filters match hardly any: 50 to 100 ms. */
   listScanMax: 20_000,
-  /** Broken fields that a 400 lists; a body of 256 KiB could break thousands. */
+  /** Invalid fields that a 400 lists; a body of 256 KiB can have thousands. */
   errorsShownMax: 100,
-  /** A request must have arrived completely by then: a slow sender must not hold a connection, or a shutdown, forever. */
+  /** Time for a request to arrive completely: a slow sender must not hold a connection, or a shutdown, indefinitely. */
   requestArrivalMs: 30_000,
   requestHeadersMs: 10_000,
-  /** A stop waits that long for requests in flight, then closes their connections. */
+  /** A stop waits this long for requests in flight, then closes their connections. */
   requestsFinishMs: 5_000,
-  /** Requests of one client at once; more get a 429, so that nobody fills the queue for everybody. */
+  /** Concurrent requests of one client; more get a 429, so that one client cannot fill the queue for all. */
   clientRequestsMax: 2_000,
-  /** No request nests JSON deeper, and walking a deeper one could exhaust the stack. */
+  /** Nesting of JSON. No valid request is deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
@@ -136,51 +137,51 @@ export const LIMITS = {
   /** Memos of all withdrawals; a fiat rail may allow less. */
   memoLengthMax: 500,
   beneficiaryNameMax: 200,
-  /** In filters. Solana's signatures are the longest: 88 characters. */
+  /** In filters. The longest hashes are the signatures of Solana, with 88 characters. */
   cryptoTxHashMax: 128,
-  /** Transactions, references, accounts and assets of deposits, as rails name them: the longest line of ISO 20022. */
+  /** Transactions, references, accounts and assets of deposits, as rails report them: the longest line of ISO 20022. */
   depositTextMax: 140,
-  /** Bitcoin numbers outputs with 32 bits; no block has as many logs or instructions. */
+  /** Bitcoin numbers outputs with 32 bits; no block has that many logs or instructions. */
   outputNumberMax: 4_294_967_295,
-  /** Units that can arrive: the largest number of an EVM token. What the ledger cannot hold is kept in suspense. */
+  /** The largest amount of a deposit in units: that of an EVM token. What the ledger cannot hold is kept in suspense. */
   arrivedUnitsMax: 2n ** 256n - 1n,
   /** How long a guaranteed fee is valid. */
   guaranteedFeeMs: 15 * 60_000,
   /** Lifetime of access tokens; also how long a retired key must still verify. */
   accessTokenSeconds: 3_600,
-  /** A retired key verifies for a token's lifetime and this: nodes sign with it for seconds more, clocks differ. */
+  /** A retired key verifies for a token's lifetime plus this: other nodes sign with it for a few more seconds. */
   signingKeyGraceMs: 5 * 60_000,
-  /** How often a node asks for new keys and disabled clients. */
+  /** How often a node polls for new keys and disabled clients. */
   authPollMs: 3_000,
-  /** Knowledge older than this is renewed before it is used: with the query it stays within the promised 10 seconds. */
+  /** Cached keys and clients older than this are read again before use: with the query within the promised 10 seconds. */
   authStaleMs: 7_000,
-  /** A token with an unknown key makes a node look again, all such tokens together at most once in this time. */
+  /** A token with an unknown key makes a node reload the keys, at most once per interval for all such tokens. */
   keyReloadIntervalMs: 250,
-  /** Tokens whose verification is remembered: about 1 KB each. */
+  /** Verified tokens in the cache: about 1 KB each. */
   verifiedTokensMax: 20_000,
-  /** Clients whose facts a node keeps and asks for in each poll, with one statement. */
+  /** Clients in the cache, which each poll refreshes with one statement. */
   knownClientsMax: 10_000,
-  /** Our own have about 900 characters; an external issuer may add claims. */
+  /** Ferry's own tokens have about 900 characters; an external issuer may add claims. */
   accessTokenLengthMax: 8_192,
-  /** Secrets checked at once: half of the runtime's four threads, 16 MiB and about 50 ms each. */
+  /** Concurrent checks of secrets: half of the runtime's four threads, 16 MiB and about 50 ms each. */
   secretChecksMax: 2,
-  /** Token requests that may wait for that: about a second. More get a 503 with Retry-After. */
+  /** Token requests in the queue for a check: about a second of waiting. More get a 503 with Retry-After. */
   secretChecksWaitingMax: 32,
   /** Wrong secrets for one client id within the window before its token requests are refused. */
   failedAttemptsMax: 10,
   failedAttemptsWindowMs: 60_000,
-  /** Client ids with failures that are remembered. Filling it takes 10,000 checks, longer than the window lasts. */
+  /** Client ids whose failures are counted. Filling this takes 10,000 checks, longer than the window lasts. */
   failedAttemptsClientsMax: 10_000,
   /** A token request is a few short fields. */
   tokenRequestBytesMax: 16 * 1024,
   clientIdLengthMax: 128,
   /** Names of customers and clients. */
   partyNameLengthMax: 100,
-  /** An external token is verified again after this: its issuer may have withdrawn the key, or we the customer. */
+  /** A token of an external issuer is verified again after this: the issuer may have revoked its key. */
   externalTokenMs: 5 * 60_000,
-  /** After a look at an external issuer's keys, unknown keys are refused without another look for this long. */
+  /** After the keys of an external issuer were fetched, unknown keys are refused without another fetch for this long. */
   externalKeysCooldownMs: 5_000,
-  /** An external issuer's keys are fetched again after this: so long a key that it withdrew is still accepted. */
+  /** The keys of an external issuer are fetched again after this, so a key that it revoked is accepted for this long. */
   externalKeysMs: 10 * 60_000,
   externalKeysTimeoutMs: 3_000,
   /** Members that one request adds, each with a lookup; the account itself may have any number. */
@@ -192,105 +193,105 @@ export const LIMITS = {
   /** Legs of one settlement transaction: all are posted in one transaction, on at most twice as many balances. */
   settlementLegsMax: 100,
   settlementWindowDefaultMs: 24 * 3_600_000,
-  /** How far away the end of a settlement window may be: an abandoned obligation has to expire. */
+  /** How far ahead the end of a settlement window may be: an abandoned obligation has to expire. */
   settlementWindowAheadMaxMs: 90 * 24 * 3_600_000,
-  /** Transactions that settle in one command, where each is covered once those before it are: about 5 ms of a batch. */
+  /** Transactions that one command settles, each covered once those before it have settled: about 5 ms of a batch. */
   settlementChunkMax: 12,
-  /** Between two such commands of one look the engine pauses for this many times what the last one took, … */
+  /** Between two such commands the engine pauses for this many times the duration of the last one, … */
   settlementBulkPause: 1.5,
   /** … unless a window ends within this time. */
   settlementUrgentMs: 15_000,
-  /** Transactions that the engine looks at because of what happened to them; the next page waits for this one. */
+  /** Transactions that the engine tries at once because something happened to them; the others wait for the next page. */
   settlementPageMax: 128,
   /**
-   * Transactions that are looked at together, those around a page included. A set that could only settle as a whole,
-   * and is larger, is not found; each of its members is still tried by itself and with its nearest ones. Choosing
-   * among so many takes 5 ms, and 50 ms at worst: legs by the dozen between few profiles, and nothing fits.
+   * Transactions that are planned together: those of a page and those around them. A larger set that can settle only as
+   * a whole is not found, but each of its members is still tried by itself and together with its nearest ones. A plan
+   * over this many takes 5 ms, and 50 ms in the worst case: dozens of legs between few profiles, none of them covered.
    */
   settlementSetMax: 256,
-  /** Legs of those: one command posts at most `commandPostingsMax`, and half of that already takes 0.2 s. */
+  /** Legs of these transactions. One command posts at most `commandPostingsMax`; half of that already takes 0.2 s. */
   settlementSetLegsMax: 5_000,
-  /** Steps of the search for a set, in one look; about 10 ms. Past it the best set found so far is taken. */
+  /** Steps of the search for a set in one plan: about 10 ms. After that the best set found so far is used. */
   settlementSearchStepsMax: 5_000,
-  /** How often a plan that others overtook is made again at once; after that the rest waits for the next look. */
+  /** How often a plan that became stale is made again at once; after that the rest waits for the next attempt. */
   settlementPlansMax: 3,
-  /** How often one node looks for what other nodes, or a crash, left to do: credits, affirmations, windows. */
+  /** How often the leader polls for what other nodes, or a crash, left to do: credits, affirmations, windows. */
   settlementPollMs: 200,
-  /** How often a node tries to become the one that looks. */
+  /** How often a node tries to become the leader. */
   settlementLeadMs: 1_000,
-  /** A waited-for balance that keeps growing is looked at again after this at the earliest, … */
+  /** Minimum time between two attempts for a balance that transactions wait for and that keeps growing, … */
   settlementRetryMs: 20,
-  /** … and after this many times what the last look took, if it was in vain: so at most a fifth of the time. */
+  /** … and after an attempt in vain this many times its duration: so such attempts take at most a fifth of the time. */
   settlementRetryPause: 4,
-  /** Balances waited for that a node knows by heart; growth of any other is found by the poll. */
+  /** Balances that transactions wait for in a node's cache; growth of any other is found by the poll. */
   settlementWatchedMax: 50_000,
-  /** How often it refreshes them, including what other nodes wait for; less often if that takes more than 10 ms. */
+  /** How often a node refreshes that cache, including balances of other nodes; less often if it takes more than 10 ms. */
   settlementWatchRefreshMs: 1_000,
-  /** A transaction that could not be tried because of a bug is left alone for this long, … */
+  /** A transaction that could not be tried because of a bug is not tried again for this long, … */
   settlementSetAsideMs: 60_000,
-  /** … and for this long if a session holds on to its balances: each try makes a whole batch wait for the lock. */
+  /** … and for this long if another session holds its balances: each attempt makes a whole batch wait for the lock. */
   settlementBusyMs: 10_000,
-  /** Names and address lines of bank accounts: the longest text that ISO 20022 has for them. */
+  /** Names and address lines of bank accounts: the longest text that ISO 20022 allows for them. */
   bankTextMax: 140,
   bankZipCodeMax: 16,
   /** The longest IBAN; also the longest account that a SWIFT message can name. */
   bankAccountNumberMax: 34,
-  /** Accounts and wallets on bank networks, whose form is theirs. */
+  /** Accounts and wallets on bank networks, which define their own formats. */
   bankNetworkAccountMax: 128,
-  /** How often a node looks for withdrawals that are due, when the last look found none. */
+  /** How often a node polls for due withdrawals if the last poll found none. */
   withdrawalPollMs: 200,
-  /** Payments that one node has with one rail at once: a slow rail fills its own lane and no other. */
+  /** Concurrent calls of one node to one rail: a slow rail fills its own lane and no other. */
   railCallsMax: 16,
-  /** A rail that does not answer within this has not said anything. */
+  /** Timeout of a call to a rail. After it, the outcome is unknown. */
   railCallTimeoutMs: 10_000,
-  /** Somebody waits for the answer that a quote is part of. */
+  /** Timeout of a rail's quote: a caller waits for the answer that contains it. */
   railQuoteTimeoutMs: 1_000,
-  /** How long a worker has a withdrawal to itself: longer than a call, a commit and a pause together. */
+  /** How long a worker leases a withdrawal: longer than a call, a commit and a pause together. */
   withdrawalLeaseMs: 30_000,
-  /** A stopping node waits that long for calls in flight. */
+  /** A stopping node waits this long for calls in flight. */
   workerStopMs: 3_000,
-  /** Back-off after a rail was not available: doubles from the one to the other. */
+  /** Back-off after a rail was unavailable: doubles from the first value to the second. */
   railBackoffFirstMs: 1_000,
   railBackoffMaxMs: 5 * 60_000,
-  /** Answers in a row that a rail is not available, after which it is only tried with one payment at a time. */
+  /** Consecutive failures after which an unavailable rail is tried with only one payment at a time. */
   railFailuresMax: 3,
-  /** Longest pause between two of those: how much later than the rail itself its payments are back. */
+  /** Longest pause between two of those attempts: how much later its payments resume after the rail is available again. */
   railPauseMaxMs: 30_000,
-  /** How often a node looks for withdrawals whose time is further away than it can have been set: see `withdrawalAskMaxMs`. */
+  /** How often a node looks for withdrawals that are due later than can be right: see `withdrawalAskMaxMs`. */
   withdrawalAheadLookMs: 60_000,
-  /** A payment that a rail has is asked about after this at the latest, whatever the rail or a wrong clock said. */
+  /** A rail is asked about an accepted payment after this at the latest, whatever the rail or a wrong clock said. */
   withdrawalAskMaxMs: 3_600_000,
   /** Withdrawals of a reviewed fiat account that are made due in one transaction. */
   withdrawalsWokenMax: 1_000,
-  /** Notices of rails that are taken at once. */
+  /** Notices of rails that are read at once. */
   railNoticesMax: 100,
   railNoticesPollMs: 1_000,
-  /** Notices that failed, and are passed over until they are tried again: beyond it they hold up the others. */
+  /** Failed notices that are skipped until their retry. If there are more, they delay the others. */
   railNoticesRestingMax: 10_000,
   /** Why a fiat account was approved or rejected. */
   reviewReasonMax: 500,
-  /** Rows of a backlog that a metric counts: a larger number would mean nothing new. */
+  /** Rows of a backlog that a metric counts: beyond that, the exact number does not matter. */
   backlogCountMax: 10_000,
   /** How often the database is probed during an outage, to log its end. */
   outageLookMs: 1_000,
-  /** Backlogs are read at most that often, and waited for at most that long; then the metrics omit them. */
+  /** Backlogs are read at most this often, and with this timeout; if it passes, the metrics omit them. */
   backlogReadIntervalMs: 1_000,
   backlogReadMs: 2_000,
   /** Events become readable at most this long after their commit, while others keep committing; see 0008-event-order. */
   eventSequenceIntervalMs: 10,
   /** How soon a node notices what other nodes committed or sequenced: one small query each time. */
   eventPollMs: 200,
-  /** Groups of events that get their positions in one go: a few milliseconds. */
+  /** Groups of events that get their positions in one transaction: a few milliseconds. */
   eventSequenceGroupsMax: 2_000,
-  /** How far apart the feed's marks are: reading from a time on starts at most this much too early. */
+  /** Distance between the marks of the feed: a reader that starts at a time begins at most this much too early. */
   eventMarkIntervalMs: 60_000,
-  /** Events that a filtered page looks at, however few of them fit: about 50 ms. */
+  /** Events that a filtered page scans, however few of them match: about 50 ms. */
   eventScanMax: 20_000,
   /** Events of one batch: their lines are the last four digits of their ids. */
   batchEventsMax: 65_535,
   /** Packed events up to this size are not compressed: a row with more would be stored in pieces. */
   eventPlainBytesMax: 1_600,
-  /** What is read of the feed at once: groups of events, and bytes of packed ones, unless one has more by itself. */
+  /** What is read from the feed at once: groups of events, and bytes of packed events unless one group has more. */
   eventReadGroupsMax: 2_000,
   eventReadBytesMax: 512 * 1024,
   eventTypesMax: 50,
@@ -298,56 +299,56 @@ export const LIMITS = {
   eventWaitSecondsMax: 30,
   /** Long polls that one customer may have waiting on one node. */
   eventWaitersMax: 100,
-  /** Streams of one customer on one node: dashboards, not machines; those read the feed. */
+  /** Streams of one customer on one node. They are for dashboards; programs read the feed. */
   eventStreamsMax: 10,
-  /** Proxies close what is silent for a minute. */
+  /** Proxies close connections that are silent for a minute. */
   eventHeartbeatMs: 15_000,
   /** Events that a stream reads at once. */
   eventStreamPageMax: 100,
-  /** How often a stream's token is looked at again: it ends when the token expires or the client is disabled. */
+  /** How often the token of a stream is checked again: the stream ends when it expires or its client is disabled. */
   streamAuthenticateMs: 5_000,
-  /** Per customer. Each has a place in the feed, which is looked at when there is news. */
+  /** Per customer. Each endpoint has a position in the feed, which is read when there are new events. */
   webhookEndpointsMax: 20,
   webhookUrlLengthMax: 2_048,
-  /** Looking up a host name when an endpoint is registered. */
+  /** Timeout of the DNS lookup when an endpoint is registered. */
   webhookLookupMs: 2_000,
   /** From the start of the connection to the status of the answer. */
   webhookTimeoutMs: 10_000,
-  /** The answer's body is only for people who look at deliveries: so many bytes of it, for so long. */
+  /** How much of an answer's body is read, and for how long. It is only stored for inspection. */
   webhookResponseBytesMax: 4_096,
   webhookResponseBodyMs: 2_000,
-  /** Requests under way to one endpoint: a slow receiver holds no more than these. */
+  /** Requests in flight to one endpoint: a slow receiver occupies no more than these. */
   webhookConcurrency: 16,
-  /** Deliveries of one endpoint that are not done: beyond it, events wait in the feed, where they cost nothing. */
+  /** Unfinished deliveries of one endpoint: beyond that, events wait in the feed, where they cost nothing. */
   webhookPendingMax: 1_000,
-  /** Events that are taken from the feed for an endpoint at once. */
+  /** Events that are read from the feed for one endpoint at once. */
   webhookFanOutMax: 200,
-  /** How soon after one another a node looks into the feed for one endpoint, and for endpoints that have news. */
+  /** Minimum time between two reads of the feed for one endpoint, and between two looks for endpoints with new events. */
   webhookFanOutIntervalMs: 50,
   webhookLookIntervalMs: 25,
   /** Endpoints that one node delivers to at the same time; other nodes take the others. */
   webhookRunnersMax: 200,
-  /** Statements of webhook work under way at once: the write path needs connections more. */
+  /** Concurrent statements for webhooks, so that enough connections are left for other work. */
   webhookStatementsMax: 3,
-  /** How long a node that died keeps an endpoint from the others. Longer than a request, and then some. */
+  /** Lease of an endpoint: how long it waits after its node died. Well above the duration of a request. */
   webhookLeaseMs: 30_000,
   webhookLeaseRenewMs: 2_000,
-  /** How often a node looks for deliveries that are due. News of the feed wake it earlier. */
+  /** How often a node polls for due deliveries. New events wake it earlier. */
   webhookPollMs: 1_000,
-  /** Failures in a row that open an endpoint's circuit breaker. */
+  /** Consecutive failures that open the circuit breaker of an endpoint. */
   webhookBreakerFailures: 10,
-  /** While it is open, one request at a time, that far apart: doubled each time. */
+  /** While it is open, one request at a time probes the endpoint, this far apart: doubled each time up to the maximum. */
   webhookProbeMinMs: 10_000,
   webhookProbeMaxMs: 10 * 60_000,
   /** A delivery is given up, and an endpoint without any success disabled, after three days. */
   webhookGiveUpMs: 72 * 3_600_000,
   /** After a rotation both secrets sign for a day. */
   webhookSecretOverlapMs: 24 * 3_600_000,
-  /** Secrets that are tried with the key at a start, some 5 µs each: one key has sealed them all, or hardly any. */
+  /** Secrets that a start tries to open, about 5 µs each. A sample is enough: normally one key has sealed all of them. */
   webhookSecretsCheckedMax: 10_000,
-  /** Test events under way on one node. */
+  /** Test events in flight on one node. */
   webhookTestsMax: 8,
-  /** Deliveries that ended are shown for a month. */
+  /** Deliveries that have ended are kept for a month. */
   webhookRetentionMs: 30 * 24 * 3_600_000,
   webhookRetentionIntervalMs: 60_000,
   webhookRetentionRowsMax: 5_000,

@@ -16,9 +16,9 @@ async function checkPort({ host, port }: Config): Promise<void> {
     probe.once('error', (error: NodeJS.ErrnoException) => {
       const reasons: Record<string, string> = {
         EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to a free port.`,
-        EACCES: `This user may not listen on PORT ${port}: set PORT to a port above 1023.`,
-        EADDRNOTAVAIL: `HOST ${host} is not an address of this machine.`,
-        ENOTFOUND: `HOST ${host} cannot be resolved.`,
+        EACCES: `The user running Ferry may not listen on PORT ${port}: set PORT to a port above 1023.`,
+        EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to one of its addresses.`,
+        ENOTFOUND: `HOST ${host} cannot be resolved: set HOST to an address of this machine.`,
       };
       reject(new ConfigError(reasons[error.code ?? ''] ?? `HOST ${host}, PORT ${port}: ${error.message}.`));
     });
@@ -89,9 +89,9 @@ function stopSignal({ startedByNpm }: Config, logger: Logger): Stopping {
   const stopped = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const endInTime = (): void => {
-    // Not unref'ed: a process that runs out of events would exit before the database is closed, and not with 0.
+    // Not unref'ed: otherwise the process could exit before the database is closed, and not with 0.
     timer ??= setTimeout(() => {
-      logger.error('stopping took too long, the process ends now');
+      logger.error('stopping took too long; the process exits now');
       process.exit(0);
     }, LIMITS.shutdownMs);
   };
@@ -135,7 +135,7 @@ async function run(
   if (fault !== undefined) throw new ConfigError(fault);
   if (config.mode === 'sandbox' && config.externalIssuer !== undefined && !(await isSeeded(database))) {
     throw new ConfigError(
-      "FERRY_CONFIG: the demo data needs the sandbox's own tokens: start it once without external_issuer.",
+      "FERRY_CONFIG: creating the demo data requires the sandbox's own tokens: start the sandbox once without external_issuer.",
     );
   }
   const service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });

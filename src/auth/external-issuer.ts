@@ -7,9 +7,9 @@ import { findCustomer } from './customers.ts';
 import { invalidToken, scopesOf, type Verify, verifyJwt } from './verify.ts';
 
 /**
- * An external authorization server in place of our own. The service then issues no tokens, accepts none of its own, and
- * ignores its clients table: the issuer decides who gets a token and when it expires. Tokens must follow RFC 9068 (typ
- * at+jwt, client_id, scope) and be signed with EdDSA or ES256.
+ * An external authorization server instead of the built-in one. The service then issues no tokens, accepts none of its
+ * own, and ignores its clients table: the issuer decides who gets a token and when it expires. Tokens must follow RFC 9068
+ * (typ at+jwt, client_id, scope) and be signed with EdDSA or ES256.
  */
 export type ExternalIssuer = {
   readonly issuer: string;

@@ -8,7 +8,7 @@ export const TOKEN_PATH = '/oauth2/token';
 const KEYS_PATH = '/.well-known/jwks.json';
 const METADATA_PATH = '/.well-known/oauth-authorization-server';
 
-/** Where clients find the token endpoint, and the keys that verify our tokens. */
+/** Where clients find the token endpoint, and the keys that verify tokens. */
 export function registerMetadata(
   app: FastifyInstance,
   keyring: Pick<Keyring, 'publicKeys'>,

@@ -59,7 +59,7 @@ export async function readMultipart(body: Buffer, contentType: string): Promise<
 
 export type Credentials = { readonly clientId: string; readonly clientSecret: string };
 
-/** Section 2.3.1: both parts are form-urlencoded before they are joined. Our own secrets are the same encoded. */
+/** Section 2.3.1: both parts are form-urlencoded before they are joined. Ferry's own secrets need no escaping. */
 function decodePart(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

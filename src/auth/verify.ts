@@ -11,7 +11,7 @@ import { ACCESS_TOKEN_TYPE } from './tokens.ts';
 export type Verified = {
   readonly caller: Caller;
   readonly expiresAtMs: number;
-  /** The key that signed it. Absent for a token of an external issuer, to which our keys and clients do not apply. */
+  /** The key that signed it. Absent for a token of an external issuer, to which Ferry's keys and clients do not apply. */
   readonly kid?: string;
 };
 

@@ -11,7 +11,7 @@ type Subject = {
   readonly noun: 'profile' | 'identity';
   /** What disabling it means. */
   readonly meaning: string;
-  /** False when there is none with that id. */
+  /** False if there is none with that id. */
   set(database: Database, id: string, enabled: boolean): Promise<boolean>;
 };
 

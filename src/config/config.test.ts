@@ -76,7 +76,7 @@ describe('DATABASE_URL', () => {
     '/var/run/geheim',
     'host=db.example password=geheim',
     'postgres://ferry:geheim@db.example:port/ferry',
-  ])('is not %s, which is not repeated either', (url) => {
+  ])('is not %s, and the error does not repeat the value', (url) => {
     const message = refusal({ DATABASE_URL: url });
     expect(message).toBe('DATABASE_URL must be a URL that starts with postgres:// or postgresql://.');
     expect(message).not.toContain('geheim');
@@ -120,7 +120,7 @@ describe('FERRY_DATA_DIR', () => {
 });
 
 describe('FERRY_MODE', () => {
-  it('production takes the database and the public URL, says more in its log, and has no prices', () => {
+  it('production uses the database and the public URL, logs more, and has no prices', () => {
     const config = readConfig(PRODUCTION);
     expect(config).toMatchObject({
       mode: 'production',
@@ -139,7 +139,7 @@ describe('FERRY_MODE', () => {
     }
   });
 
-  it('sandbox may have a database of its own and a public URL', () => {
+  it('sandbox may use a configured database and a public URL', () => {
     const config = readConfig({ ...PRODUCTION, FERRY_MODE: 'sandbox' });
     expect(config).toMatchObject({ mode: 'sandbox', databaseUrl: PRODUCTION.DATABASE_URL, logLevel: 'warn' });
   });
@@ -160,7 +160,7 @@ describe('LOG_LEVEL', () => {
     },
   );
 
-  it('is nothing else', () => {
+  it('rejects any other value', () => {
     expect(refusal({ LOG_LEVEL: 'loud' })).toBe(
       'LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud".',
     );

@@ -10,7 +10,7 @@ import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 
-/** Read from the environment, here and nowhere else. A bad value is refused with one sentence that names the variable. */
+/** Read from the environment, here and nowhere else. An invalid value is refused with a sentence that names the variable. */
 export type Config = {
   readonly mode: 'sandbox' | 'production';
   readonly host: string;
@@ -34,7 +34,7 @@ export type Config = {
   readonly sandboxSpeed: number;
   /** Limit per day on the rent that is paid for one destination on SOLANA. */
   readonly rentLamportsPerDayMax: bigint;
-  /** Tokens of this issuer are accepted in place of our own. */
+  /** Tokens of this issuer are accepted instead of those that Ferry issues. */
   readonly externalIssuer: ExternalIssuer | undefined;
   /** The process was started by `npx` or `npm start`, and ends with it. */
   readonly startedByNpm: boolean;
@@ -118,7 +118,8 @@ function readSpeed(env: Environment): number {
   // A minute of real time takes a tenth of a second: three confirmations on BITCOIN take three seconds.
   if (text === undefined || text === '') return 600;
   const speed = /^[0-9]{1,7}$/.test(text) ? Number(text) : 0;
-  if (speed < 1) throw new ConfigError(`FERRY_SANDBOX_SPEED must be a whole number from 1, not "${text}".`);
+  if (speed < 1)
+    throw new ConfigError(`FERRY_SANDBOX_SPEED must be an integer from 1 to 9999999, not "${text}".`);
   return speed;
 }
 

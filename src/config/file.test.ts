@@ -46,20 +46,20 @@ describe('a configuration file', () => {
     });
   });
 
-  it('may leave out the networks of an asset, which then has none, and say who mints it', () => {
+  it('may omit the networks of an asset, which then has none, and mark it as minted by the operator', () => {
     const { networks: _none, ...inside } = usd;
     const own = { ...gold, code: 'XUSD', kind: 'STABLECOIN' };
     const config = readConfig(withFile({ assets: [inside, { ...own, operator_minted: true }] }));
     expect(config.assets.list).toEqual([usd, { ...own, operatorMinted: true }]);
   });
 
-  it('may be the example of the documentation, which has everything that there is', () => {
+  it('may be the example of the documentation, which has every entry', () => {
     const text = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
     const [, example] = /^```json\n([\s\S]*?)^```$/m.exec(text)!;
     const config = readConfig({ ...PRODUCTION, ...withFile(example) });
     expect(config.assets.list.map(({ code }) => code)).toEqual(['USD', 'EUR', 'BTC', 'USDC', 'HUSD']);
     expect(config.assets.get('HUSD').operatorMinted).toBe(true);
-    // Named by the file, not named by it, and without any default.
+    // Fees that the file sets, and fees that keep their default.
     expect([config.fees.fiat('wire'), config.fees.fiat('cubix')]).toEqual([2_500n, 0n]);
     expect(config.fees.crypto('BTC', 'BITCOIN')).toBe(15_000n);
     expect(config.fees.crypto('USDC', 'ETHEREUM')).toBe(2_000_000n);

@@ -7,11 +7,11 @@ import { shapeFault, shown } from './validate.ts';
 
 /**
  * The JSON file that FERRY_CONFIG names, for settings that do not fit into an environment variable. The whole file is
- * validated before anything starts. A fault is thrown as one clause that names the entry.
+ * validated before anything starts. An error is one clause that names the entry.
  */
 export type ConfigFile = {
   readonly assets?: readonly Asset[];
-  /** What its entries mean depends on the assets: src/fees/schedule.ts. */
+  /** Checked against the assets in src/fees/schedule.ts. */
   readonly fees?: FeeTable;
   /** USD per whole unit of an asset. */
   readonly prices?: Readonly<Record<string, string>>;

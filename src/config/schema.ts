@@ -3,9 +3,9 @@ import { DECIMALS_MAX } from '../kernel/amount.ts';
 import type { Networks } from '../networks/register.ts';
 
 /**
- * The shape of the JSON file that FERRY_CONFIG names. Objects are closed, because an ignored typo would be a fee or an
- * issuer that is not set. `expected` completes the sentence "the entry must be …"; without it the sentence comes from the
- * schema itself, see `validate.ts`.
+ * The shape of the JSON file that FERRY_CONFIG names. Objects are closed: if a typo were ignored, a fee or an issuer would
+ * not be set. `expected` completes the sentence "the entry must be …"; without it, the sentence is made from the schema
+ * itself, see `validate.ts`.
  */
 
 const closed = { additionalProperties: false } as const;

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { Pointer, Value } from 'typebox/value';
 
-/** Turns the first thing that is wrong with a configuration file into one clause that names the entry. */
+/** Turns the first error of a configuration file into one clause that names the entry. */
 
 type Fault = ReturnType<typeof Value.Errors>[number];
 
@@ -39,7 +39,7 @@ type Keywords = {
   readonly additionalProperties?: unknown;
 };
 
-/** What the entry must be, as the schema says it. */
+/** What the entry must be, according to the schema. */
 function expectation({ expected, enum: values, type }: Keywords): string {
   if (expected !== undefined) return expected;
   if (values !== undefined) return `one of ${values.join(', ')}`;
@@ -68,9 +68,9 @@ function clause(schema: TSchema, content: unknown, fault: Fault): string {
 }
 
 /**
- * The errors that say something of their own. An object whose values break a schema, or whose name is unknown, is
- * reported twice, for the entry and for the object: an unknown name is clearer as the latter, a wrong value as the former.
- * A union is reported for itself and for each branch: an error inside a branch is clearer than that no branch fits.
+ * Drops duplicate errors. An invalid value and an unknown name are each reported twice, for the entry and for the object
+ * around it: for an unknown name the error of the object is clearer, for an invalid value that of the entry. A union is
+ * reported for itself and for each branch: an error inside a branch is clearer than "no branch matches".
  */
 function essential(schema: TSchema, faults: readonly Fault[]): readonly Fault[] {
   const isInside = (inner: Fault, outer: Fault): boolean =>

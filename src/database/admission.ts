@@ -6,12 +6,12 @@ import { DatabaseUnavailable, failureOf } from './failure.ts';
 import { type Migration, readApplied, schemaRefusal } from './schema.ts';
 
 /**
- * Which connections may be used. Each new one takes the schema lock shared, for as long as it lives, and is then
- * compared with the schema that this code knows. So no statement ever runs on a schema that could change under it,
- * and none on one that is too new; it costs nothing per statement. A standby is refused like a server that is down.
+ * Decides which connections may be used. A new connection takes the schema lock in shared mode and holds it until it
+ * closes; then the schema is compared with the migrations that this release knows. So no statement runs while the schema
+ * changes, or on a schema that is too new, and no statement pays for the check. A standby is treated as unavailable.
  */
 
-/** A connection that works, to a database that may not be used. The message is a sentence for users. */
+/** The connection works, but the database must not be used. The message is a sentence for users. */
 export class NotAdmitted extends DatabaseUnavailable {
   constructor(message: string) {
     super(undefined);
@@ -22,8 +22,8 @@ export class NotAdmitted extends DatabaseUnavailable {
 
 type Ask = (text: string) => Promise<object[]>;
 
-const STANDBY = 'The database server is a standby, which cannot be written to: Ferry needs the primary.';
-const MIGRATING = 'The database schema is being migrated, and may not be used meanwhile.';
+const STANDBY = 'The database server is a standby and accepts no writes: connect Ferry to the primary.';
+const MIGRATING = 'The database schema is being migrated.';
 const sentenceOf = (refusal: string): string => `${refusal[0]!.toUpperCase()}${refusal.slice(1)}.`;
 
 const TAKE_LOCK = `select pg_is_in_recovery() as standby,
@@ -31,19 +31,19 @@ const TAKE_LOCK = `select pg_is_in_recovery() as standby,
 
 type Refusal = { readonly error: NotAdmitted; readonly concerns: 'server' | 'schema' };
 
-/** Why this connection may not be used; undefined when it may, and then it holds the lock. */
+/** Why this connection must not be used. Undefined if it may be used: it holds the lock then. */
 async function judge(ask: Ask, migrations: readonly Migration[]): Promise<Refusal | undefined> {
   const [taken] = (await ask(TAKE_LOCK)) as { standby: boolean; locked: boolean }[];
   if (taken!.standby) return { error: new NotAdmitted(STANDBY), concerns: 'server' };
   if (!taken!.locked) return { error: new NotAdmitted(MIGRATING), concerns: 'schema' };
-  // A statement of its own, after the lock: only its snapshot has what the last migration committed.
+  // A separate statement, after the lock: only a snapshot taken now includes what the last migration committed.
   const refusal = schemaRefusal(await readApplied(ask), migrations);
   return refusal === undefined
     ? undefined
     : { error: new NotAdmitted(sentenceOf(refusal)), concerns: 'schema' };
 }
 
-/** For tools: they end when they are refused. */
+/** For commands of the command line, which end when a connection is refused. */
 export function admitTool(migrations: readonly Migration[]): Admission {
   return {
     applicationName: 'ferry-tool',
@@ -55,14 +55,14 @@ export function admitTool(migrations: readonly Migration[]): Admission {
   };
 }
 
-/** Somebody holds the schema lock alone, or waits for it, which refuses new connections just as well. */
+/** A migration holds the schema lock in exclusive mode, or waits for it. In both cases new connections are refused. */
 const IS_MIGRATING = `select exists (
     select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'
       and classid = 0 and objid = ${ADVISORY_LOCKS.schema}
       and database = (select oid from pg_database where datname = current_database())) as migrating`;
 
 export type NodeAdmission = Admission & {
-  /** Looks for migrations from now on, for these pools. */
+  /** Starts to poll for migrations; when one is found, the connections of these pools are closed. */
   watch(pools: readonly Database[]): void;
   stop(): void;
 };
@@ -70,13 +70,13 @@ export type NodeAdmission = Admission & {
 /**
  * For a node that serves:
  *
- *            a migration waits, or the schema is not the one that is known
+ *            a migration waits, or this release does not support the schema
  *   OPEN  ------------------------------------------------------------------>  CLOSED
  *         <------------------------------------------------------------------
  *                          a new connection is admitted
  *
- * Closed, the node gives back every connection, so that the migration can go on, and answers 503. It opens again when
- * the migration was aborted; after one that was applied it stays closed until a newer release replaces it.
+ * In CLOSED the node closes every connection, so that the migration can continue, and answers 503. If the migration was
+ * aborted, the node opens again. If it was applied, the node stays closed until a newer release replaces it.
  */
 export function admitNode(
   migrations: readonly Migration[],
@@ -90,7 +90,7 @@ export function admitNode(
 
   function close(error: NotAdmitted): void {
     if (closedBy?.message !== error.message)
-      log.warn(`${error.message} This node does not use the database until that changes.`);
+      log.warn(`${error.message} This node answers 503 until the database can be used again.`);
     const wasOpen = closedBy === undefined;
     closedBy = error;
     if (wasOpen) for (const pool of pools) pool.dropConnections();
@@ -106,7 +106,7 @@ export function admitNode(
   async function lookWhileClosed(pool: Database): Promise<void> {
     await pool.tryConnection();
     closedBy = undefined;
-    log.info('the database can be used again: this node serves');
+    log.info('the database can be used again; this node serves requests');
   }
 
   function schedule(): void {
@@ -116,9 +116,9 @@ export function admitNode(
       const look = closedBy === undefined ? lookWhileOpen(pool) : lookWhileClosed(pool);
       look
         .catch((error: unknown) => {
-          // An outage is logged by those who work; nothing else may end the looking.
+          // An outage is logged by the requests and workers that it affects. No error may end the polling.
           if (failureOf(error) !== 'unavailable')
-            log.warn({ err: error }, 'the schema could not be looked at');
+            log.warn({ err: error }, 'could not check the schema version');
         })
         .finally(schedule);
     }, lookMs);
@@ -130,7 +130,7 @@ export function admitNode(
     async admit(ask) {
       const refusal = await judge(ask, migrations);
       if (refusal === undefined) return;
-      // Another connection may find the primary; no other one would find another schema.
+      // A later connection may reach the primary, but every connection finds the same schema.
       if (refusal.concerns === 'schema') close(refusal.error);
       throw refusal.error;
     },

@@ -1,19 +1,27 @@
-/** Every advisory lock of the service: any fixed numbers, but no two the same. */
+import type { Queryable } from './queryable.ts';
+
+/** Every advisory lock of the service. The numbers are arbitrary, but must be distinct. */
 export const ADVISORY_LOCKS = {
   /** Nodes that start together migrate once. */
   migrations: 7_177_001,
-  /** Every connection that may write holds it shared; a migration that older nodes cannot run on holds it alone. */
+  /** Shared by every connection that may write; exclusive for a migration that older releases cannot run on. */
   schema: 7_177_007,
-  /** Whoever holds it on the embedded server is the service of that data directory. */
+  /** On the embedded server: held by the one service that uses its data directory. */
   dataDirectory: 7_177_002,
-  /** All who use the embedded server hold it together; whoever gets it alone was the last. */
+  /** On the embedded server: shared by all processes that use it. The process that gets it exclusively is the last user. */
   embeddedUsers: 7_177_005,
   /** Nodes that start together on a new sandbox seed it once. */
   demoData: 7_177_003,
-  /** Whoever changes which key signs goes one after the other. */
+  /** Changes of the signing key run one at a time. */
   signingKeys: 7_177_004,
   /** One background audit at a time. */
   audit: 7_177_006,
-  /** Whoever holds it looks for settlements that windows, other nodes or a crash left to do. */
+  /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */
   settlementLead: 7_177_050,
 } as const;
+
+/** For the session. False if another session holds it. */
+export async function tryAdvisoryLock(connection: Queryable, lock: number): Promise<boolean> {
+  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
+  return row!.locked;
+}

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import type { Database, Queryable } from './database.ts';
 
-/** A session that keeps a migration waiting. */
+/** A session that blocks a migration. */
 export type Session = {
   readonly pid: number;
   readonly application: string;
@@ -11,13 +11,13 @@ export type Session = {
   readonly state: string;
 };
 
-/** A role without the right to see more is shown the name and the number alone. */
+/** A role without further privileges sees only the application name and the process id. */
 const SESSION = `pid, coalesce(nullif(application_name, ''), 'unnamed') as application,
   case when client_port is null then 'address not visible'
        when client_port = -1 then 'local socket' else host(client_addr) end as address,
   coalesce(state, 'state not visible') as state`;
 
-/** Application name, address and number of each: what somebody needs to find it and end it. */
+/** Application name, process id, address and state of each: what an operator needs to find it and end it. */
 export function describeSessions(sessions: readonly Session[]): string {
   if (sessions.length === 0) return 'a session that could not be identified';
   const shown = sessions.slice(0, LIMITS.blockersShownMax);
@@ -36,7 +36,10 @@ async function blockersOf(database: Queryable, pid: number): Promise<Session[]> 
   );
 }
 
-/** Ends what blocks this session. Fails without the right to do so: then the waiting ends in time, and says who blocks. */
+/**
+ * Terminates the sessions that block this one. Fails without the privilege to do so: the wait for the lock then times
+ * out, with an error that names the blocking sessions.
+ */
 export async function terminateBlockers(database: Queryable, pid: number): Promise<void> {
   await database.query(
     'select pg_terminate_backend(pid) from unnest(pg_blocking_pids($1)) as blocking (pid)',
@@ -45,8 +48,8 @@ export async function terminateBlockers(database: Queryable, pid: number): Promi
 }
 
 /**
- * Sessions of nodes that do not hold the schema lock: releases before that lock named theirs `ferry`. Nothing stops
- * them from writing, so they have to be gone before the schema changes under them.
+ * Sessions of nodes that do not hold the schema lock. Releases from before the lock call their sessions `ferry`. Nothing
+ * prevents these nodes from writing, so they must be stopped before the schema changes.
  */
 export function unlockedNodes(database: Queryable): Promise<Session[]> {
   return database.query<Session>(
@@ -59,12 +62,12 @@ export function unlockedNodes(database: Queryable): Promise<Session[]> {
 }
 
 export type Watch = {
-  /** The sessions that blocked last. */
+  /** The sessions that were found blocking most recently. */
   last(): readonly Session[];
   stop(): void;
 };
 
-/** Looks from another connection at what blocks a session, while that one waits and cannot ask itself. */
+/** Polls, on another connection, for the sessions that block this one, which cannot ask while it waits for a lock. */
 export function watchBlockers(
   database: Database,
   pid: number,
@@ -81,7 +84,7 @@ export function watchBlockers(
       if (sessions.length > 0) await blocked(sessions, performance.now() - started);
     }
   }
-  // What cannot be seen cannot be named; the wait itself is bounded by the server, and fails there.
+  // If this fails, only the names of the sessions are missing. The wait itself has a timeout on the server.
   run().catch(() => undefined);
   return { last: () => last, stop: () => stopped.abort() };
 }

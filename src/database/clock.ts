@@ -1,2 +1,2 @@
-/** The database's clock, on which all nodes agree: nanoseconds since 1970, microseconds exact. */
+/** An SQL expression: the database's clock, in nanoseconds since 1970 with a resolution of microseconds. */
 export const CLOCK_NS = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';

@@ -46,7 +46,7 @@ function column<Row>(rows: readonly Row[], name: keyof Row, kind: Column<Row>): 
 
 /**
  * The array parameters of a set-wise statement, one per column, for `unnest($1::uuid[], $2::text[], …)`. A missing value
- * is NULL. Where a batch carries hundreds of rows, `binaryColumns` saves the server the parsing.
+ * is NULL. For batches of hundreds of rows use `binaryColumns`, which the server does not have to parse.
  */
 export function columns<Row extends object>(rows: readonly Row[], spec: Columns<Row>): string[] {
   const names = Object.keys(spec) as (keyof Row)[];

@@ -10,7 +10,7 @@ export type Failure =
   | 'conflict'
   /** A lock or a statement timed out: another transaction holds a row for longer than any batch does. */
   | 'timeout'
-  /** The server rejected the work itself, or our own code is at fault. A retry fails in the same way. */
+  /** The server rejected the work itself, or it is a bug. A retry fails in the same way. */
   | 'rejected';
 
 export class DatabaseUnavailable extends Error {

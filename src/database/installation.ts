@@ -2,7 +2,7 @@ import type { Assets } from '../kernel/asset.ts';
 import { columns } from './columns.ts';
 import type { Database, Queryable } from './database.ts';
 
-/** What a database was made with. Starting on it with something else would not fail, but make its contents untrue. */
+/** What a database was created with. A start with different settings would not fail, but would misread its contents. */
 
 export async function installationValue(database: Queryable, name: string): Promise<string | undefined> {
   const [row] = await database.query<{ value: string }>('select value from installation where name = $1', [
@@ -11,7 +11,7 @@ export async function installationValue(database: Queryable, name: string): Prom
   return row?.value;
 }
 
-/** The first value stays. */
+/** Does nothing if there is a value already. */
 export async function keepInstallationValue(database: Queryable, name: string, value: string): Promise<void> {
   await database.query('insert into installation (name, value) values ($1, $2) on conflict do nothing', [
     name,
@@ -19,15 +19,15 @@ export async function keepInstallationValue(database: Queryable, name: string, v
   ]);
 }
 
-/** A sandbox can make money out of nothing: it must never run on a database of production. */
+/** A sandbox can create money, so it must never run on a production database. */
 async function modeFault(database: Queryable, mode: string): Promise<string | undefined> {
   await keepInstallationValue(database, 'mode', mode);
   const first = await installationValue(database, 'mode');
   if (first === mode) return undefined;
-  return `FERRY_MODE is ${mode}, but this database was made in ${first} mode: they do not mix.`;
+  return `FERRY_MODE is ${mode}, but this database was created in ${first} mode: set FERRY_MODE to ${first}, or use another database.`;
 }
 
-/** Units mean nothing without the decimals: another number of them would rescale every balance. */
+/** Balances are stored in the smallest unit of the asset: a different number of decimals would change every balance. */
 async function assetsFault(database: Database, assets: Assets): Promise<string | undefined> {
   await database.query(
     `insert into assets (code, decimals)
@@ -41,15 +41,15 @@ async function assetsFault(database: Database, assets: Assets): Promise<string |
   for (const { code, decimals } of stored) {
     const asset = assets.find(code);
     if (asset === undefined)
-      return `FERRY_CONFIG: the asset ${code} is missing, but this database was made with it: keep it in the list.`;
+      return `FERRY_CONFIG: the asset ${code} is missing, but this database was created with it: keep it in the list.`;
     if (asset.decimals !== decimals) {
-      return `FERRY_CONFIG: the asset ${code} has ${asset.decimals} decimals, but this database was made with ${decimals}.`;
+      return `FERRY_CONFIG: the asset ${code} has ${asset.decimals} decimals, but this database was created with ${decimals}.`;
     }
   }
   return undefined;
 }
 
-/** Why the service must not start on this database, in one sentence; undefined when it may. */
+/** Why the service must not start on this database, in one sentence; undefined if it may. */
 export async function installationFault(
   database: Database,
   mode: string,

@@ -2,35 +2,35 @@ import type { Found, Page } from '../kernel/paging.ts';
 import type { Queryable } from './database.ts';
 import { type Condition, type Lane, type Parameters, type Source, selectPage } from './select.ts';
 
-/** What a filter of a list is about, and how its rows are found. */
+/** A filter of a list: its column, and how its rows are found. */
 export type Filter = {
   readonly column: string;
   readonly type: 'uuid' | 'text';
-  /** Each value has a handful of rows, whoever's they are. Without it, an index has each one's rows in order. */
+  /** Each value has only a few rows, across all customers. Otherwise an index has the rows of each value in order. */
   readonly few?: boolean;
-  /** All values that there are: without any filter, the list is found by these. */
+  /** All possible values: a request without any filter looks up each of them. */
   readonly all?: readonly string[];
-  /** Where it is not just one of the values in the column. */
+  /** The condition, if it is not simply that the column has one of the values. */
   readonly where?: (parameters: Parameters, values: readonly string[]) => string;
 };
 
-/** The filters of a list, in the order in which they are looked at: the first one that is given finds the rows. */
+/** The filters of a list, in order of preference: the first one that a request has finds the rows. */
 export type Filters<Name extends string> = { readonly [name in Name]: Filter };
 export type Wanted<Name extends string> = { readonly [name in Name]?: readonly string[] | undefined };
 
 export type FilteredList<Name extends string> = Source & {
   readonly parameters: Parameters;
-  /** Holds for all rows that the list may show, and its columns come first in the indexes. */
+  /** The condition for all rows that the caller may see. Its columns come first in the indexes. */
   readonly own: string;
   readonly filters: Filters<Name>;
   readonly wanted: Wanted<Name>;
-  /** The filter that finds the rows, if it is not the first one that is given. */
+  /** The filter that finds the rows, if it is not the first one of the request. */
   readonly by?: Name | undefined;
-  /** Where one index is not all there is to it. */
+  /** For lists that need more than one index. */
   readonly lanes?: (by: Name | undefined) => readonly Lane[];
 };
 
-/** One page of a list with filters. One of them finds the rows by its index, others are held against what it finds. */
+/** One page of a list with filters. One filter finds the rows by its index; the others are applied to those rows. */
 export function selectList<Row extends object, Name extends string>(
   database: Queryable,
   page: Page,

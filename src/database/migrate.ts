@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
-import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
 import {
@@ -14,25 +14,20 @@ import {
 
 export { type Migration, MigrationError, readMigrations } from './schema.ts';
 
-/** One line for the person who waits, such as which nodes a migration waits for. */
+/** Prints one line of progress, such as which nodes the migration waits for. */
 export type Progress = (message: string) => void;
 
-/** The migration's own connection, and its number at the server: others look up what it waits for. */
+/** The connection that migrates, and its process id on the server, with which others look up what it waits for. */
 type Migrator = { readonly database: Database; readonly connection: Connection; readonly pid: number };
 
 const LOCK_TIMEOUT = '55P03';
 const RETRIED = new Set([LOCK_TIMEOUT, '40P01']);
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 
-async function tryLock(connection: Connection, lock: number): Promise<boolean> {
-  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
-  return row!.locked;
-}
-
-/** One migration at a time. Another one may take long, and this one waits for its end. */
+/** Migrations run one at a time. Another one may take long; this one waits until it has ended. */
 async function takeTurn(connection: Connection, say: Progress): Promise<void> {
-  if (!(await tryLock(connection, ADVISORY_LOCKS.migrations))) {
-    say('waiting for another migration of this database to end');
+  if (!(await tryAdvisoryLock(connection, ADVISORY_LOCKS.migrations))) {
+    say('waiting for another migration of this database to finish');
     await connection.query(`set lock_timeout = ${LIMITS.patientStatementTimeoutMs}`);
     await connection.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
   }
@@ -53,8 +48,8 @@ async function prepareRecord(connection: Connection): Promise<Applied[]> {
 }
 
 /**
- * Brings the schema up to date and says what it applied. Safe to call from any number of nodes at once. Nodes that
- * serve hold the schema lock together; it is taken alone before anything changes that they could not run on.
+ * Brings the schema up to date and returns the names of the migrations that it applied. Safe to call from any number of
+ * nodes at once. Running nodes share the schema lock; a migration that is not online takes it exclusively first.
  */
 export async function migrate(
   database: Database,
@@ -72,14 +67,14 @@ export async function migrate(
     const pending = migrations.slice(applied.length);
     let isAlone = false;
     for (const migration of pending) {
-      // An empty database has no nodes on it, and those that start together wait for the lock above.
+      // No node runs on an empty database, and nodes that start now wait for the migration lock above.
       if (!migration.online && !isAlone && applied.length > 0) await lockNodesOut(migrator, say);
       isAlone ||= !migration.online;
       await apply(migrator, migration, say);
     }
     return pending.map((migration) => migration.name);
   } finally {
-    // With the connection go the locks and the settings.
+    // Closing the connection releases its locks and drops its settings.
     connection.discard();
   }
 }
@@ -95,17 +90,18 @@ export async function pendingMigrations(
 }
 
 /**
- * Takes the schema lock alone. Nodes notice within a second that somebody waits for it, and let go. The connections
- * of a node that does not (it is frozen, or runs an audit) are ended after a grace: the lock belongs to the connection,
- * so the node cannot write with an ended one, and its next one is refused.
+ * Takes the schema lock exclusively. Nodes notice within a second that a migration waits for it, and close their
+ * connections. Those of a node that does not (it is frozen, or runs an audit) are terminated after a grace period. The
+ * lock belongs to the connection, so the node cannot write on a terminated one, and its next connection is refused.
  */
 async function lockNodesOut({ database, connection, pid }: Migrator, say: Progress): Promise<void> {
-  if (!(await tryLock(connection, ADVISORY_LOCKS.schema))) {
+  if (!(await tryAdvisoryLock(connection, ADVISORY_LOCKS.schema))) {
     say('waiting for the nodes that run on this database to stop using it');
     let isEnding = false;
     const watch = watchBlockers(database, pid, async (sessions, sinceMs) => {
       if (sinceMs < LIMITS.migrationGraceMs) return;
-      if (!isEnding) say(`ending what still holds the schema lock, ${describeSessions(sessions)}`);
+      if (!isEnding)
+        say(`terminating connections that still hold the schema lock: ${describeSessions(sessions)}`);
       isEnding = true;
       await terminateBlockers(database, pid);
     });
@@ -126,11 +122,11 @@ async function lockNodesOut({ database, connection, pid }: Migrator, say: Progre
   const unlocked = await unlockedNodes(connection);
   if (unlocked.length === 0) return;
   throw new MigrationError(
-    `nodes of a release that does not know the schema lock have ${describeSessions(unlocked)}. Nothing was changed: stop these nodes, then run the migration again`,
+    `nodes of an old release, which does not use the schema lock, are connected: ${describeSessions(unlocked)}. Nothing was changed: stop these nodes, then run the migration again`,
   );
 }
 
-/** A migration that waits for a table keeps everybody else waiting behind it: it gives up soon, and tries again. */
+/** While a migration waits for the lock on a table, other statements queue behind it. So it times out soon and retries. */
 async function apply(migrator: Migrator, migration: Migration, say: Progress): Promise<void> {
   const watch = watchBlockers(migrator.database, migrator.pid);
   try {
@@ -145,10 +141,10 @@ async function apply(migrator: Migrator, migration: Migration, say: Progress): P
         const blocked = `migration ${migration.name} is blocked by ${describeSessions(watch.last())}`;
         if (attempt === LIMITS.migrationAttemptsMax)
           throw new MigrationError(
-            `${blocked}; it gave up after ${attempt} attempts. Nothing of it was applied: end that session or wait for it, then run the migration again`,
+            `${blocked}, and was given up after ${attempt} attempts. Nothing of it was applied: end that session or wait for it, then run the migration again`,
             { cause: error },
           );
-        say(`${blocked}; trying again`);
+        say(`${blocked}; retrying`);
         await sleep(LIMITS.migrationPauseMs);
       }
     }

@@ -20,18 +20,18 @@ import {
   schemaRefusal,
 } from './schema.ts';
 
-/** The database that the configuration names: the embedded server in the data directory, or your own. */
+/** The database that the configuration names: the embedded server in the data directory, or the operator's own. */
 export type OpenDatabase = {
   readonly database: Database;
   /** A pool of its own for the write path. */
   readonly writeDatabase: Database;
-  /** Closes the connections, and stops the embedded server when nobody else uses it. */
+  /** Closes the connections, and stops the embedded server if no other process uses it. */
   close(): Promise<void>;
 };
 
 const NO_LOG: Log = { info: () => undefined, warn: () => undefined };
 
-/** With connections that migrate, and only for as long as `work` takes. */
+/** Runs `work` on connections that may migrate, and closes them afterwards. */
 async function prepare<T>({ address }: Reached, work: (database: Database) => Promise<T>): Promise<T> {
   const database = connectToPrepare(address, 2);
   try {
@@ -41,7 +41,7 @@ async function prepare<T>({ address }: Reached, work: (database: Database) => Pr
   }
 }
 
-/** `work` was the reason to reach the server: without it there is none to stay. */
+/** Leaves the server again if `work` fails. */
 async function orLeave<T>(reached: Reached, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -52,8 +52,8 @@ async function orLeave<T>(reached: Reached, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * The database for a node that serves: migrated, and with pools whose every connection is admitted. A node without the
- * schema lock cannot be made with it.
+ * The database for a node that serves: migrated, with pools that admit every connection. So every connection of the node
+ * holds the schema lock.
  */
 export async function openForService(
   where: Where,
@@ -120,8 +120,8 @@ async function requireSchema(
 }
 
 /**
- * The database for a command. A command never migrates a database that has a schema: nodes of an older release may be
- * running on it. `mayMake` lets it make the schema of an empty one.
+ * The database for a command. A command never migrates a database that has a schema, because nodes of an older release
+ * may be running on it. With `mayMake` it creates the schema of an empty database.
  */
 export async function openForTool(where: Where, { mayMake = false } = {}): Promise<OpenDatabase> {
   const migrations = readMigrations();

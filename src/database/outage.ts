@@ -35,10 +35,10 @@ export function createOutageLog(database: Pick<Database, 'query' | 'refusal'>, l
   }
 
   function warn(facts: { err?: unknown }, text: string): void {
-    // A node that may not use the database has said so itself, with the reason.
+    // A node that must not use the database has logged that already, with the reason.
     const isKnown = isOut || database.refusal() !== undefined;
     if (failureOf(facts.err) !== 'unavailable') {
-      // Commands that are refused meanwhile say only the same thing once more.
+      // During an outage, a command that was refused as unavailable adds nothing.
       if (!isKnown || !isConsequence(facts.err)) log.warn(facts, text);
       return;
     }

@@ -1,14 +1,15 @@
-// Several statements in one flight: sent in one piece, answered in one piece, and what follows a failed one is skipped.
+// A pipeline sends several statements at once and gets one combined answer. Statements after a failed one are skipped.
 import pg from 'pg';
 import { DatabaseUnavailable, NoAnswer } from './failure.ts';
 import type { CopyMessages, Parameter } from './queryable.ts';
 
 /**
- * The driver ends each statement with a message that makes the server answer at once. A batch of the ledger has twelve
- * statements in three flights: ended one by one they cost both sides most of what a lone transfer costs.
+ * One statement of a pipeline. The driver by itself ends each statement with a Sync message, which makes the server
+ * answer at once. A batch of the ledger has twelve statements in three pipelines: with a Sync for each of them, the round
+ * trips would be most of the cost of a lone transfer.
  */
 export type Part = {
-  /** Statements keep one name for ever; without a name it is prepared each time. */
+  /** A text keeps its name as long as the process runs. A statement without a name is prepared each time. */
   readonly name: string | undefined;
   readonly text: string;
   readonly values: readonly WireValue[];
@@ -22,7 +23,7 @@ export type WireValue = string | Buffer | null;
 type Parse = (text: string | null) => unknown;
 type Shape = readonly { readonly name: string; readonly parse: Parse }[];
 
-/** What the driver calls a connection, as far as its types do not say. */
+/** Methods of the driver's connection that its types do not declare. */
 type Wire = pg.Connection & {
   parse(statement: { name: string; text: string }): void;
   bind(portal: { statement: string; values: readonly WireValue[] }): void;
@@ -32,11 +33,11 @@ type Wire = pg.Connection & {
   close(what: { type: 'S'; name: string }): void;
 };
 
-/** What one connection knows of its statements. */
+/** The prepared statements of one connection. */
 export type Prepared = {
-  /** What the rows of each prepared statement look like; undefined until the server has said so. */
+  /** The columns of each prepared statement; undefined until the server has described them. */
   readonly shapes: Map<string, Shape | undefined>;
-  /** Statements of a flight that failed: whether the server came to prepare them is not known. */
+  /** Statements of a pipeline that failed: the server may or may not have prepared them. */
   readonly uncertain: Set<string>;
   getTypeParser(oid: number): Parse;
 };
@@ -45,30 +46,30 @@ type RowDescription = { readonly fields: readonly { readonly name: string; reado
 
 const SKIPPED = 'not executed: a statement before it failed';
 
-/** Throws on what cannot be sent, before anything is. */
+/** Throws if a value cannot be sent, before anything is sent. */
 export function wireValue(value: Parameter): WireValue {
   if (value === null || typeof value === 'string' || Buffer.isBuffer(value)) return value;
   if (typeof value === 'object' || typeof value === 'symbol') throw new TypeError('not a parameter');
   return String(value);
 }
 
-/** What was sent cannot be taken back, so it ends with its connection. */
+/** A statement that was sent cannot be revoked, so its connection is closed. */
 function giveUp(wire: Wire, silent: () => void): void {
   silent();
   wire.stream.destroy(new NoAnswer());
 }
 
 /**
- * A class because the driver takes nothing else. It has its own timer instead of the driver's `query_timeout`, which
- * assigns a function to a property: V8 takes such a function for one that lives long and makes it old from the start,
- * and until the next collection of everything it keeps alive all that it can reach, 50 KB per flight.
+ * A class, because the driver requires one. It has its own timer instead of the driver's `query_timeout`, which assigns a
+ * function to a property: V8 allocates such functions in the old generation, where each keeps everything that it
+ * references, 50 KB per pipeline, alive until the next full garbage collection.
  */
 export class PipelineQuery extends pg.Query {
   readonly #parts: readonly Part[];
   readonly #prepared: Prepared;
   readonly #rows: object[][];
   readonly #faults: unknown[] = [];
-  /** Statements that this flight prepares. */
+  /** Statements that this pipeline prepares. */
   readonly #new: string[] = [];
   #done = 0;
   #shape: Shape | undefined;
@@ -82,7 +83,7 @@ export class PipelineQuery extends pg.Query {
     prepared: Prepared,
     timeoutMs: number,
     translate: (error: unknown) => unknown,
-    /** Told when no answer came in time. */
+    /** Called when no answer came in time. */
     silent: () => void,
   ) {
     super('pipeline', ((error: Error | null) => this.#finish(error && translate(error))) as never);
@@ -108,7 +109,7 @@ export class PipelineQuery extends pg.Query {
   #send(wire: Wire, { name, text, values, copy }: Part): void {
     const { shapes } = this.#prepared;
     if (name === undefined || !shapes.has(name)) {
-      // Closing one that does not exist is no error.
+      // Closing a statement that does not exist is not an error.
       if (name !== undefined && this.#prepared.uncertain.delete(name)) wire.close({ type: 'S', name });
       wire.parse({ name: name ?? '', text });
       if (name !== undefined) {
@@ -156,7 +157,7 @@ export class PipelineQuery extends pg.Query {
     this.#done += 1;
   }
 
-  /** The rows are on their way already. */
+  /** The rows were sent together with the statement. */
   handleCopyInResponse(): void {}
 
   #finish(error: unknown): void {
@@ -168,7 +169,7 @@ export class PipelineQuery extends pg.Query {
       if (isDone && this.#faults[index] === undefined) part.resolve(this.#rows[index]!);
       else if (isDone) part.reject(this.#faults[index]);
       else if (index === this.#done || error instanceof DatabaseUnavailable) part.reject(error);
-      // Later, so that whoever waits for all of them learns the reason first.
+      // Later, so that a `Promise.all` over these statements rejects with the error of the failed one.
       else setImmediate(() => part.reject(new Error(SKIPPED)));
     }
     if (error === null) return;

@@ -2,19 +2,19 @@ import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
 
-/** How connections are made: their settings, who may use them, and when one is not to be used any more. */
+/** How connections are created: their settings, their admission, and when they must no longer be used. */
 
 /** Decides which connections a pool may use: see `admission.ts`. */
 export type Admission = {
-  /** What the server calls the sessions of this pool. */
+  /** `application_name` of the sessions of this pool. */
   readonly applicationName: string;
-  /** Looks at a new connection before anybody uses it, and throws to refuse it. */
+  /** Checks a new connection before it is used, and throws to refuse it. */
   admit(ask: (text: string) => Promise<object[]>): Promise<void>;
-  /** While there is one, no connection is handed out. */
+  /** While this returns an error, no connection is handed out. */
   refusal(): DatabaseUnavailable | undefined;
 };
 
-/** For who prepares a database, or has one to itself. */
+/** For code that prepares a database, and for tests. */
 export const ANY_CONNECTION: Admission = {
   applicationName: 'ferry',
   admit: async () => undefined,
@@ -30,52 +30,52 @@ const NUMERIC = 1700;
 const TIMESTAMPTZ = 1184;
 const NUMERIC_ARRAY = 1231;
 
-/** Amounts and instants are bigint from the wire on; a numeric with a fraction has no place here and throws. */
+/** Amounts and instants are parsed to bigint. A numeric with a fraction throws: no column has one. */
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary'): unknown {
     if (oid === INT8 || oid === NUMERIC) return BigInt;
     if (oid === TIMESTAMPTZ) return String;
-    // The driver's own parser would make floats of these.
+    // The driver's own parser would convert the elements to floats.
     if (oid === NUMERIC_ARRAY) return refuseNumericArray;
     return (pg.types.getTypeParser as (oid: number, format: string) => unknown)(oid, format ?? 'text');
   },
 };
 
 function refuseNumericArray(): never {
-  throw new TypeError('numeric[] is not read: select its elements as rows');
+  throw new TypeError('numeric[] cannot be read without loss: select its elements as rows');
 }
 
 /**
- * No sequential scan where there is an index: plans are kept, and one that was made while a table was still empty would
- * go on reading all of it when it has grown (the lookup of 256 idempotency keys took 380 ms instead of one). No
- * compilation of plans: it takes longer than any of these statements.
+ * No sequential scans where there is an index: plans are cached, and a plan that was made for an empty table would keep
+ * scanning it after it has grown (the lookup of 256 idempotency keys took 380 ms instead of 1 ms). No JIT compilation: it
+ * takes longer than any of these statements.
  */
 export const PLANNER = '-c enable_seqscan=off -c jit=off';
 
 /**
- * Statements of the write path have one good plan each, whatever their arrays hold. Planning them for every batch costs
- * the server 330 µs, more than all the rows of a single transfer. Plans for pages of lists depend on their values.
+ * Each statement of the write path has one good plan, whatever its arrays contain. Planning them for every batch costs
+ * the server 330 µs, more than all the rows of a single transfer. Not for reads: good plans for lists depend on the values.
  */
 export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
-/** Connections that must not be used any more. */
+/** Connections that must no longer be used. */
 export const lost = new WeakSet<pg.ClientBase>();
-/** When each was made. */
+/** When each connection was opened. */
 export const connectedMs = new WeakMap<pg.ClientBase, number>();
 
 /**
- * Where the server warns that a commit was made without the synchronous standby, since somebody cancelled the wait for it.
- * Neither the words nor the code tell: words are translated, and the code is that of any warning. Such a connection is
- * given up, and its commits are in doubt.
+ * The source file of the server's warning that a commit did not wait for the synchronous standby, because the wait was
+ * cancelled. The warning can only be recognized by this file: its text is translated, and its code is that of every
+ * warning. The connection is then closed, and its commits are in doubt.
  */
 const SYNCHRONOUS_REPLICATION = 'syncrep.c';
 
-/** Ends a connection at once: an orderly end would wait for the statement that is running. */
+/** Closes a connection at once; the driver's `end` would wait for the running statement. */
 export function destroy(client: pg.ClientBase): void {
   (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
 }
 
-/** Bounded: a server may accept a connection and then never answer. */
+/** With a timeout, because a server may accept a connection and then never answer. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
   const ask = async (text: string): Promise<object[]> => {
     const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };
@@ -84,7 +84,7 @@ async function admitted(client: pg.ClientBase, admission: Admission): Promise<vo
   try {
     await admission.admit(ask);
   } catch (error) {
-    // An orderly end would wait for the server once more.
+    // The driver's `end` would wait for the server, which may not answer.
     if (!(error instanceof DatabaseUnavailable)) destroy(client);
     throw error;
   }
@@ -92,7 +92,7 @@ async function admitted(client: pg.ClientBase, admission: Admission): Promise<vo
 
 export type PoolOptions = {
   readonly planner?: string;
-  /** How long a session may stand still inside a transaction before the server ends it. */
+  /** How long a session may be idle inside a transaction before the server ends it. */
   readonly idleInTransactionMs?: number;
   readonly admission?: Admission;
 };
@@ -120,7 +120,7 @@ export function createPool(
     idleTimeoutMillis: 60_000,
     async onConnect(client: pg.ClientBase) {
       connectedMs.set(client, performance.now());
-      // Without a listener the loss of a connection would end the process. Its users learn of it from their statements.
+      // Without a listener, a lost connection would end the process. Its users get the error from their statements.
       client.on('error', () => lost.add(client));
       client.on('end', () => lost.add(client));
       client.on('notice', (notice) => {

@@ -1,8 +1,8 @@
-// Getting to the server: your own, which may not be there yet, or the embedded one, which is started and shared.
+// Connects to the server: the operator's own, which may not be up yet, or the embedded one, which is started and shared.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { LIMITS } from '../limits.ts';
-import { ADVISORY_LOCKS } from './advisory-locks.ts';
+import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import {
   ANY_CONNECTION,
   type Connection,
@@ -19,16 +19,16 @@ export type Where = { readonly databaseUrl: string | undefined; readonly dataDir
 
 export type Log = Pick<Logger, 'info' | 'warn'>;
 
-/** Where the server is, and how to leave it. */
+/** The address of the server. `leave` ends this process's use of it. */
 export type Reached = { readonly address: DatabaseAddress; leave(): Promise<void> };
 
 const DATABASE = 'ferry';
-/** A service that was just killed may hold the lock until the server has noticed. */
+/** A service that was just killed holds the lock until the server notices that its connection is gone. */
 const OWNER_WAIT_MS = 3_000;
-/** How often the server is started again because its previous user was just stopping it. */
+/** Attempts to join the server when its previous user is stopping it at the same moment. */
 const JOIN_ATTEMPTS_MAX = 5;
 
-/** Connections that change no row of the ledger, and so hold no schema lock: they migrate, or hold other locks. */
+/** Connections that hold no schema lock, because they do not write to the ledger: they migrate, or hold other locks. */
 export const connectToPrepare = (address: DatabaseAddress, connectionsMax: number): Database =>
   connectDatabase(address, connectionsMax, {
     admission: { ...ANY_CONNECTION, applicationName: 'ferry-admin' },
@@ -41,41 +41,34 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
     const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
     if (found.length === 0) await administration.query(`create database ${DATABASE}`);
   } catch (error) {
-    // Another process was first, or is at the same moment.
+    // Another process created it first.
     if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
   } finally {
     await administration.close();
   }
 }
 
-async function tryLock(connection: Connection, lock: number): Promise<boolean> {
-  const [row] = await connection.query<{ locked: boolean }>(`select pg_try_advisory_lock(${lock}) as locked`);
-  return row!.locked;
-}
-
 const tryOwn = (connection: Connection): Promise<boolean> =>
-  tryLock(connection, ADVISORY_LOCKS.dataDirectory);
+  tryAdvisoryLock(connection, ADVISORY_LOCKS.dataDirectory);
 
-/** One of the users of the server from now on, until the connection is released. */
+/** Registers this process as a user of the server until the connection is released. */
 async function join(users: Database): Promise<Connection> {
   const connection = await users.reserve();
   await connection.query(`select pg_advisory_lock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
   return connection;
 }
 
-/** True for the last user, and then nobody can join any more. A server that cannot be asked is not ours to stop. */
+/** True for the last user; no other process can join then. If the server does not answer, it must not be stopped either. */
 async function leave(connection: Connection): Promise<boolean> {
   try {
     await connection.query(`select pg_advisory_unlock_shared(${ADVISORY_LOCKS.embeddedUsers})`);
-    return (await tryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
+    return (await tryAdvisoryLock(connection, ADVISORY_LOCKS.embeddedUsers)) && (await tryOwn(connection));
   } catch {
     return false;
   }
 }
 
-/**
- * Keeps the claim on the data directory on a connection of its own, and takes it again when the server was restarted.
- */
+/** Holds the lock on the data directory on a separate connection, and takes it again after a restart of the server. */
 async function own(users: Database, first: Connection, dataDir: string): Promise<() => void> {
   let connection = first;
   const deadline = performance.now() + OWNER_WAIT_MS;
@@ -83,7 +76,7 @@ async function own(users: Database, first: Connection, dataDir: string): Promise
     if (performance.now() > deadline) {
       connection.release();
       throw new OpenError(
-        `Another Ferry runs on ${dataDir}: stop it, or set FERRY_DATA_DIR to another directory (and PORT to another port).`,
+        `Another Ferry service uses the data directory ${dataDir}: stop it, or set FERRY_DATA_DIR to another directory (and PORT to another port).`,
       );
     }
     await sleep(100);
@@ -104,17 +97,17 @@ async function own(users: Database, first: Connection, dataDir: string): Promise
   };
 }
 
-/** A host with several addresses fails with one error for each, and no message of its own. */
+/** For a host with several addresses, the error has no message of its own, but one error per address. */
 function reasonOf(error: unknown): string {
   const reason = (error as Error).cause ?? error;
   const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
   return reasons.map(({ message }) => message).join(', ');
 }
 
-/** Wrong credentials and a database that does not exist stay so: waiting would only hide the mistake. */
+/** Wrong credentials, or a database that does not exist: waiting would not help, and would hide the mistake. */
 const HOPELESS = /^(28|3D)/;
 
-/** Why the server cannot be used; undefined when it can. */
+/** Why the server cannot be used; undefined if it can. */
 async function lookAt(
   address: DatabaseAddress,
 ): Promise<{ reason: string; isHopeless: boolean } | undefined> {
@@ -122,7 +115,7 @@ async function lookAt(
   try {
     const [row] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
     if (!row!.standby) return undefined;
-    return { reason: 'it is a standby, and Ferry needs the primary', isHopeless: false };
+    return { reason: 'the server is a standby, but Ferry needs the primary', isHopeless: false };
   } catch (error) {
     const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
     return { reason: reasonOf(error), isHopeless: HOPELESS.test(code) };
@@ -141,14 +134,14 @@ export async function reachOwnServer(
     const fault = await lookAt({ url });
     signal?.throwIfAborted();
     if (fault === undefined) {
-      if (attempt > 1) log.info('DATABASE_URL: the database answers');
+      if (attempt > 1) log.info('DATABASE_URL: the database is available');
       return { address: { url }, leave: async () => undefined };
     }
     if (fault.isHopeless || performance.now() >= deadline)
-      throw new OpenError(`DATABASE_URL: the database does not answer: ${fault.reason}.`);
+      throw new OpenError(`DATABASE_URL: the database is not available: ${fault.reason}.`);
     if (attempt === 1)
       log.warn(
-        `DATABASE_URL: the database does not answer: ${fault.reason}. Waiting for it, for up to ${Math.round(waitMs / 1_000)} seconds.`,
+        `DATABASE_URL: the database is not available: ${fault.reason}. Waiting for up to ${Math.round(waitMs / 1_000)} seconds.`,
       );
     await sleep(LIMITS.databaseStartPollMs, undefined, { ...(signal && { signal }) });
   }
@@ -156,7 +149,7 @@ export async function reachOwnServer(
 
 type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
 
-/** The embedded server, started or found running, with us among its users. */
+/** Starts the embedded server, or finds it running, and registers this process as one of its users. */
 async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): Promise<Joined> {
   for (let attempt = 1; ; attempt += 1) {
     const server = await startEmbedded({ dataDir, log: (message) => log.info(message), supervise });
@@ -174,7 +167,7 @@ async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): P
   }
 }
 
-/** The one service of the data directory. */
+/** For a service. A data directory has only one. */
 export async function reachAsService(where: Where, log: Log): Promise<Reached> {
   const { server, address, users, connection } = await joinEmbedded(where, log, true);
   try {
@@ -194,14 +187,14 @@ export async function reachAsService(where: Where, log: Log): Promise<Reached> {
   }
 }
 
-/** Tools may work beside the service, and beside each other. */
+/** For a command. Any number may run at the same time as the service, or without one. */
 export async function reachAsTool(where: Where, log: Log): Promise<Reached> {
   const { server, address, users, connection } = await joinEmbedded(where, log, false);
   return {
     address,
     async leave() {
       const isLast = await leave(connection);
-      // Nobody can join while the lock is held: it goes with the server.
+      // The connection still holds the lock, so no process can join while the server stops.
       if (isLast) await server.stop();
       else server.release();
       connection.release();

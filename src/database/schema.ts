@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Plain SQL files, numbered from 1, forward only. A file that has been applied is never edited. */
+/** A plain SQL file. Files are numbered from 1 and only go forward; one that has been released is never edited. */
 export type Migration = {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /** Nodes of older releases may keep running on it. Declared by the first line of the file: `-- online`. */
+  /** Nodes of older releases can keep running on it. Declared by the first line of the file: `-- online`. */
   readonly online: boolean;
 };
 
@@ -33,12 +33,12 @@ export function readMigrations(directory: string = DIRECTORY): Migration[] {
 /** A row of `schema_migrations`. */
 export type Applied = { version: number; name: string; checksum: string; online: boolean };
 
-/** Through JSON, because the column `online` is younger than the table: a database may not have it yet. */
+/** Through JSON, because an older database may not have the column `online` yet. */
 const READ_APPLIED = `select version, name, checksum,
          coalesce((to_jsonb(one) ->> 'online')::boolean, false) as online
   from schema_migrations as one order by version`;
 
-/** The code of the error that a missing table is: a database without a schema has no such table. */
+/** PostgreSQL's error code for a missing table. A database without a schema has no `schema_migrations`. */
 const UNDEFINED_TABLE = '42P01';
 
 export async function readApplied(ask: (text: string) => Promise<object[]>): Promise<Applied[]> {
@@ -50,13 +50,13 @@ export async function readApplied(ask: (text: string) => Promise<object[]>): Pro
   }
 }
 
-/** The newest version that this code does not know and may not run on; undefined when there is none. */
+/** The newest version that this release does not know and cannot run on; undefined if there is none. */
 function newestUnknown(applied: readonly Applied[], known: number): number | undefined {
   const unknown = applied.filter(({ version, online }) => version > known && !online);
   return unknown.at(-1)?.version;
 }
 
-/** Why this code may not use a database with these migrations, as a sentence; undefined when it may. */
+/** Why this release cannot use a database with these migrations, as a clause; undefined if it can. */
 export function schemaRefusal(
   applied: readonly Applied[],
   migrations: readonly Migration[],
@@ -64,21 +64,21 @@ export function schemaRefusal(
   const known = migrations.length;
   const newest = newestUnknown(applied, known);
   if (newest !== undefined)
-    return `the database has schema version ${newest}, this Ferry knows only ${known}: start a newer Ferry`;
+    return `the database has schema version ${newest}, but this release of Ferry supports only ${known}: start a newer release`;
   if (applied.length >= known) return undefined;
   return applied.length === 0
     ? 'the database has no schema yet: run "ferry migrate", or start the service'
-    : `the database has schema version ${applied.length}, this Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"`;
+    : `the database has schema version ${applied.length}, but this release of Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"`;
 }
 
-/** Old code on a newer schema, or a file edited after it was applied: neither may be migrated. */
+/** Throws if the schema is newer than this release, has a gap, or differs from the migration files. */
 export function checkHistory(applied: readonly Applied[], migrations: readonly Migration[]): void {
   const refusal = schemaRefusal(applied, migrations);
   if (newestUnknown(applied, migrations.length) !== undefined) throw new MigrationError(refusal);
   for (const [index, { version, name, checksum }] of applied.entries()) {
     if (version !== index + 1) {
       throw new MigrationError(
-        `the database lacks schema version ${index + 1}, but has ${version}: restore a backup`,
+        `the database has schema version ${version}, but not ${index + 1}: restore a backup`,
       );
     }
     const known = migrations[index];

@@ -5,19 +5,20 @@ import { plainArray, textArray } from './array.ts';
 import type { Parameter, Queryable } from './database.ts';
 
 /**
- * Lists whose pages cost what they show, however large the table and whatever the filter.
+ * Lists whose pages cost only the rows that they show, however large the table and whatever the filter.
  *
- * A list is put together from lanes. A lane is a condition whose rows an index has in the order of the page; the server
- * merges the lanes as it reads them, so that a page costs its own rows and one look into each lane. What the index of a
- * lane does not know is filtered afterwards: then a page looks at a bounded number of rows, and is short if few fit.
+ * A list is merged from lanes. A lane is a condition for which an index has the rows in the order of the page. The server
+ * merges the lanes while it reads them, so a page costs its own rows and one index lookup per lane. Filters that the
+ * index of a lane does not cover are applied afterwards: the page then scans a bounded number of rows, and is short if
+ * few of them match.
  */
 export type Lane = {
   readonly where: string;
-  /** The condition is about `one.value`: an index has the rows of each of these in order, not those of all. */
+  /** The condition refers to `one.value`, which is each of these in turn: an index has the rows of each value in order. */
   readonly each?: { readonly type: 'uuid' | 'text'; readonly values: readonly string[] };
-  /** Its rows never change: created_at is their updated_at, too, and an index by the one serves both orders. */
+  /** Its rows never change: updated_at equals created_at, so an index by created_at serves both orders. */
   readonly neverChanges?: boolean;
-  /** An index finds all its rows, and they are so few that they can be sorted. */
+  /** An index finds all its rows, which are few enough to be sorted. */
   readonly few?: boolean;
 };
 
@@ -25,21 +26,21 @@ export type Source = {
   readonly table: string;
   readonly alias: string;
   readonly columns: string;
-  /** What is looked up for the rows of the page. */
+  /** Joins that are made only for the rows of the page. */
   readonly join?: string;
 };
 
 export type List = Source & {
   readonly parameters: Parameters;
   readonly lanes: readonly Lane[];
-  /** What the lanes leave open. */
+  /** Filters that the lanes do not cover. */
   readonly filters: readonly Condition[];
 };
 
-/** Written into a statement only where it is needed: the server wants to know the type of every parameter. */
+/** A function, because a statement must not have parameters that it does not use: the server could not infer their type. */
 export type Condition = (parameters: Parameters) => string;
 
-/** The values of a statement, which stand in its text as `$1` and so on, never themselves. */
+/** The values of a statement. Its text refers to them as `$1` and so on, and never contains a value. */
 export type Parameters = {
   readonly values: readonly Parameter[];
   add(value: Parameter): string;
@@ -60,28 +61,28 @@ function arrayOf(type: 'uuid' | 'text', values: readonly string[]): string {
   return type === 'uuid' ? plainArray(values) : textArray(values);
 }
 
-/** The condition that rows are in the stretch. The same text for every page, so that there are few statements. */
+/** The condition that rows are in the stretch. The text is the same for every page, so there are few statements to prepare. */
 function within(page: Page, neverChanges: boolean, end: Place | undefined, parameters: Parameters) {
   const { low, high } = stretchOf(page, neverChanges, end);
   const place = ({ ns, id }: Place): string => `(${parameters.add(ns)}::bigint, ${parameters.add(id)}::uuid)`;
-  // The page before has the place that it ended with; the end was looked at.
+  // The start is exclusive: it is the last row of the previous page. The end is inclusive.
   const from = `${page.descending ? '>=' : '>'} ${place(low)}`;
   const to = `${page.descending ? '<' : '<='} ${place(high)}`;
   return (key: string): string => `${key} ${from} and ${key} ${to}`;
 }
 
 /**
- * A number that the server does not know when it plans. If it knew, and took the rows of a value for fewer, it would
- * read and sort them all: 9,102 rows instead of 101 for a profile with a hundred times the average.
+ * Hides a limit from the planner. A planner that knows the limit, and estimates that a value has fewer rows than that,
+ * reads and sorts them all: 9,102 rows instead of 101 for a profile with a hundred times the average.
  */
 function hidden(limit: string): string {
   return `(select ${limit}::bigint)`;
 }
 
-/** None, but the server does not know: what is filtered afterwards must not choose the index. */
+/** No limit, but the planner does not know that: filters that are applied afterwards must not affect the choice of index. */
 const NO_LIMIT = hidden('null');
 
-/** All lanes, merged. Each ends with the limit, or at the end, or has few rows. */
+/** All lanes, merged. Each is bounded by the limit or by `end`, or has few rows. */
 function merged(list: List, page: Page, parameters: Parameters, limit: string, end?: Place): string {
   const { alias, table, lanes } = list;
   const order = page.descending ? 'desc' : 'asc';
@@ -96,7 +97,7 @@ function merged(list: List, page: Page, parameters: Parameters, limit: string, e
     const ns = `${alias}.${neverChanges ? 'created_at' : page.orderBy}_ns`;
     const here = (neverChanges ? unchanging : changing)!(`(${ns}, ${alias}.id)`);
     const select = `select ${alias}.*, ${ns} as page_ns from`;
-    // Without the fence the server might read all that the customer has, in order, in the hope of a hit.
+    // `offset 0` is an optimization fence: without it the planner might walk the customer's whole history in order.
     if (few)
       return `${select} (select * from ${table} ${alias} where ${where} offset 0) ${alias} where ${here}`;
     const rows = `${select} ${table} ${alias} where ${where} and ${here} ${ended(ns, `${alias}.id`)}`;
@@ -131,7 +132,7 @@ function selectRows<Row extends object>(
   );
 }
 
-/** Where the last of the next so many rows is, whether it fits or not; undefined if there are fewer. */
+/** The place of the row `count` rows ahead, whether it matches the filters or not; undefined if there are fewer. */
 async function placeAfter(
   database: Queryable,
   list: List,
@@ -149,17 +150,17 @@ async function placeAfter(
   return place;
 }
 
-/** In steps that grow, so that filters that most rows fit cost little, and those that hardly any fit few statements. */
+/** Scans in growing steps: a filter that most rows match reads few rows, one that few match needs few statements. */
 async function search<Row extends object>(database: Queryable, list: List, page: Page): Promise<Found<Row>> {
   const rows: Row[] = [];
   let after = page.after;
-  // Each value has its own next rows, and all of them are read to know which come first.
+  // With several values, a step reads that many rows of each value to find out which come first.
   const valuesMax = Math.max(...list.lanes.map((lane) => lane.each?.values.length ?? 1));
   let left = Math.ceil(LIMITS.listScanMax / valuesMax);
   for (let size = page.limit * 4; ; size *= 4) {
     const step = Math.min(size, left);
     const rest = { ...page, after, limit: page.limit - rows.length };
-    // The end first: rows that appear meanwhile are on the side of it where they are looked for.
+    // The end is fixed first, so that rows inserted in the meantime are found by this step or by the next one.
     const end = await placeAfter(database, list, rest, step);
     rows.push(...(await selectRows<Row>(database, list, rest, end)));
     left -= step;
@@ -169,7 +170,7 @@ async function search<Row extends object>(database: Queryable, list: List, page:
   }
 }
 
-/** One page, and one row more to know whether there is a next one. */
+/** One page, plus one row, which shows whether there is a next page. */
 export async function selectPage<Row extends object>(
   database: Queryable,
   page: Page,

@@ -6,14 +6,13 @@ import { CLOCK_NS } from './clock.ts';
 import type { Queryable } from './database.ts';
 
 /**
- * The database server's clock as this node knows it between two readings: the last reading, and what a monotonic clock
- * counted since. All nodes agree on it within a round trip. The node's own wall clock is not looked at, so setting that
- * changes nothing. A step of the server's clock, and time that a suspended node did not count, are noticed with the
- * next reading.
+ * The clock of the database server, as estimated by this node: the last reading plus the monotonic time since then. All
+ * nodes agree within a round trip. The node's own wall clock is not used, so setting it has no effect. If the server's
+ * clock is stepped, or the node was suspended, the next reading corrects the estimate.
  */
 export type ServerClock = Clock & Pick<Repeated, 'start' | 'stop'>;
 
-/** Reads the clock once before it resolves, and again and again once it is started. */
+/** Reads the clock once before it resolves, and repeatedly once it is started. */
 export async function createServerClock(
   database: Queryable,
   failed: (error: unknown) => void,
@@ -24,7 +23,7 @@ export async function createServerClock(
     const askedMs = performance.now();
     const [row] = await database.query<{ nowNs: Instant }>(`select ${CLOCK_NS} as "nowNs"`);
     const nowMs = Number(row!.nowNs) / 1e6;
-    // The server read its clock somewhere between question and answer: what is known is moved only as far as this proves.
+    // The server read its clock at some time between request and answer: move the estimate only as far as that proves.
     const least = nowMs - performance.now();
     const most = nowMs - askedMs;
     offsetMs = offsetMs === undefined ? least : Math.min(Math.max(offsetMs, least), most);

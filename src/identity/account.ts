@@ -4,19 +4,19 @@ import type { PresentedMember } from './member.ts';
 export const ACCOUNT_TYPES = ['BROKERAGE', 'CUSTODY', 'OTHER'] as const;
 export type AccountType = (typeof ACCOUNT_TYPES)[number];
 
-/** An account of an identity, which owns it; others are its members. */
+/** An account, owned by an identity. Other identities can be its members. */
 export type Account = {
   readonly id: string;
   readonly customerId: string;
   readonly identityId: string;
   readonly type: AccountType;
   readonly description: string | null;
-  /** The profile that was made together with the account. */
+  /** The profile that was created together with the account. */
   readonly profileId: string | null;
   readonly refId: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
   readonly createdAtNs: Instant;
-  /** Members are part of the account: adding or removing one is a change of it. */
+  /** Members are part of the account: adding or removing one updates it. */
   readonly updatedAtNs: Instant;
 };
 

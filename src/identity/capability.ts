@@ -3,13 +3,13 @@ import { MEMBER_EVENTS } from './event-types.ts';
 import { IDENTITY_PROBLEMS } from './problem-examples.ts';
 import { type IdentityDependencies, identityRoutes } from './routes.ts';
 
-/** Identities, their accounts, and the members of those. */
+/** Identities, their accounts, and the members of accounts. */
 export function createIdentities(dependencies: IdentityDependencies): Capability {
   return {
     name: 'identities',
     routes: identityRoutes(dependencies),
     tags: {
-      Identities: 'People and institutions for whom you act.',
+      Identities: 'People and institutions that you act for.',
       Accounts: 'Accounts of identities, and their members.',
     },
     problemExamples: IDENTITY_PROBLEMS,

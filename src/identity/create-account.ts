@@ -37,7 +37,7 @@ export function createAccountCommand(
             space: 'accounts',
             refId: wanted.ref_id,
             resourceId: ids.account,
-            // Flat, so that a refusal names the very fields that differ.
+            // Flat, so that a conflict names the individual fields that differ.
             request: canonicalRequest({ ...wanted, create_profile: createProfile }),
           },
     balances: [],

@@ -9,18 +9,22 @@ import type { CreateIdentityRequest } from './schema.ts';
 
 type Request = Static<typeof CreateIdentityRequest>;
 
-/** The kind of details says what the identity is; a type that is sent as well must say the same. */
+/** The type follows from the kind of details. If the request has a type too, it must match. */
 function readType(request: Request): Identity['type'] {
   const errors: FieldError[] = [];
   const isPerson = request.person_details !== undefined;
   if (isPerson === (request.institution_details !== undefined)) {
     errors.push({
       pointer: isPerson ? '/institution_details' : '/person_details',
-      message: 'is wrong: exactly one of person_details and institution_details must be given',
+      message: isPerson
+        ? 'must not be sent together with person_details'
+        : 'is required unless institution_details is sent',
     });
   } else if (request.type !== undefined && (request.type === 'PERSON') !== isPerson) {
-    const given = isPerson ? 'person_details' : 'institution_details';
-    errors.push({ pointer: '/type', message: `must fit ${given}` });
+    const message = isPerson
+      ? 'must be PERSON with person_details'
+      : 'must be INSTITUTION with institution_details';
+    errors.push({ pointer: '/type', message });
   }
   if (errors.length > 0) throw invalidRequest(errors);
   return isPerson ? 'PERSON' : 'INSTITUTION';

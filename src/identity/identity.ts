@@ -3,7 +3,7 @@ import { formatInstant, type Instant } from '../kernel/instant.ts';
 export type PersonDetails = { readonly first_name: string; readonly last_name: string };
 export type InstitutionDetails = { readonly name: string };
 
-/** A person or an institution for whom a customer acts. Exactly one kind of details, as the type says. */
+/** A person or an institution that a customer acts for. It has one kind of details, according to its type. */
 export type Identity = {
   readonly id: string;
   readonly customerId: string;

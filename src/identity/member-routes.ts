@@ -11,7 +11,7 @@ import { addMembersCommand, removeMemberCommand } from './members.ts';
 import { AddedMembers, AddMembersRequest, RemovedMember } from './schema.ts';
 import { accountTable, identityTable } from './store.ts';
 
-/** These commands have no key: members are found by who they are, so a retry needs none. */
+/** These commands need no idempotency key: a member is identified by its account and identity. */
 function answerOf<Answer>(outcome: Outcome<Answer>): Answer {
   if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
   return outcome.answer;
@@ -33,7 +33,7 @@ export function memberRoutes({
       tag: 'Accounts',
       summary: 'Add members to an account',
       description:
-        'Attaches identities with roles to an account: all of them, or none. One that is a member with the same roles already is answered as it is; with other roles the request is refused.',
+        'Adds identities with roles to an account: all of them, or none. An identity that is already a member with the same roles is returned unchanged; with other roles the request is refused.',
       scope: 'identity:write_account',
       body: AddMembersRequest,
       example: {
@@ -58,7 +58,7 @@ export function memberRoutes({
       operationId: 'removeAccountMember',
       tag: 'Accounts',
       summary: 'Remove a member from its account',
-      description: 'Answers with the member as it was.',
+      description: 'Returns the removed member.',
       scope: 'identity:write_account',
       params: IdParams,
       response: RemovedMember,

@@ -9,12 +9,11 @@ const COLUMNS = `m.id, m.customer_id as "customerId", m.account_id as "accountId
   m.roles, m.created_at_ns as "createdAtNs"`;
 
 /**
- * Places on accounts by `placeKey`. Within a node, batches follow each other and a command sees what the one before
- * it did. Between nodes nothing is locked when a place is read: the unique constraint decides. An insert waits for
- * another node's insert of the same place and is then left out, a delete finds its row gone; either way what was read
- * is stale, and the batch starts anew on what is there now. So two requests that add the same identity at once give
- * one member, and the second one gets the same answer as a later retry would. Locking the accounts' rows instead
- * would cost every batch a round of locks to prevent what hardly ever happens.
+ * Places on accounts by `placeKey`. Within a batch, a command sees what the commands before it did. Between batches and
+ * nodes nothing is locked when a place is read: the unique constraint decides. An insert waits for a concurrent insert of
+ * the same place and is then skipped, a delete does not find its row; in both cases the read was stale, and the batch is
+ * retried on the current rows. So two concurrent requests that add the same identity create one member, and the second
+ * one gets the answer of a retry. Locking the rows of the accounts instead would cost every batch, for a rare conflict.
  */
 export const memberPlaces: Table<MemberPlace> = {
   name: 'account members',
@@ -66,7 +65,7 @@ function insertMembers(tx: Transaction, members: readonly Member[]): Promise<obj
   );
 }
 
-/** A member of one of that customer's accounts; another's is as if it were not there. */
+/** A member of an account of that customer; undefined for a member of another customer's account. */
 export async function findMember(
   database: Queryable,
   customerId: string,

@@ -3,7 +3,7 @@ import type { Instant } from '../kernel/instant.ts';
 export const MEMBER_ROLES = ['BENEFICIAL_OWNER', 'AUTHORIZED_USER', 'FINANCIAL_ADVISOR'] as const;
 export type MemberRole = (typeof MEMBER_ROLES)[number];
 
-/** An identity that is attached to an account. It never changes: other roles are another member. */
+/** An identity that belongs to an account. A member never changes: for other roles it is removed and added again. */
 export type Member = {
   readonly id: string;
   readonly customerId: string;
@@ -13,7 +13,7 @@ export type Member = {
   readonly createdAtNs: Instant;
 };
 
-/** The place of an identity on an account: who had it when the batch began, and who has it now. */
+/** The place of an identity on an account: the stored member, and the member after the commands of the batch so far. */
 export type MemberPlace = { readonly stored: Member | undefined; readonly member: Member | undefined };
 
 export function placeKey(accountId: string, identityId: string): string {
@@ -25,7 +25,7 @@ export function placeOf(key: string): { readonly accountId: string; readonly ide
   return { accountId, identityId };
 }
 
-/** Roles are a set: their order means nothing. */
+/** Roles are a set: their order does not matter. */
 export function sameRoles(one: readonly MemberRole[], other: readonly MemberRole[]): boolean {
   return one.length === other.length && one.every((role) => other.includes(role));
 }

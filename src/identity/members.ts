@@ -27,7 +27,7 @@ export type MemberTables = {
 
 type Request = Static<typeof AddMembersRequest>;
 
-/** Members in request order; `added` is false when all of them were there before. */
+/** Members in the order of the request; `added` is false if all of them were members before. */
 export type AddedMembers = { readonly members: readonly Member[]; readonly added: boolean };
 
 function refuseRepeated(request: Request): void {
@@ -35,14 +35,17 @@ function refuseRepeated(request: Request): void {
   const seen = new Set<string>();
   for (const [index, { identity_id: identityId }] of request.members.entries()) {
     if (seen.has(identityId)) {
-      errors.push({ pointer: `/members/${index}/identity_id`, message: 'is in the list more than once' });
+      errors.push({
+        pointer: `/members/${index}/identity_id`,
+        message: 'must not be in the list more than once',
+      });
     }
     seen.add(identityId);
   }
   if (errors.length > 0) throw invalidRequest(errors);
 }
 
-/** Cheapest first; who may see what before who may do what. */
+/** First what the caller cannot see (404), then what the caller may not do. */
 function addFault(caller: Caller, request: Request, view: View, tables: MemberTables): Problem | undefined {
   const { account_id: accountId, members } = request;
   if (view.row(tables.accounts, accountId)?.customerId !== caller.customerId) {
@@ -57,7 +60,7 @@ function addFault(caller: Caller, request: Request, view: View, tables: MemberTa
     if (existing !== undefined && !sameRoles(existing.roles, roles)) {
       return new Problem(
         'already-exists',
-        `Identity ${identityId} is a member of the account already, with the roles ${existing.roles.join(', ')}.`,
+        `Identity ${identityId} is already a member of the account, with the roles ${existing.roles.join(', ')}.`,
         { existing: presentMember(existing), differs: ['roles'] },
       );
     }
@@ -111,7 +114,7 @@ export function addMembersCommand(
   };
 }
 
-/** `found` is the member as it was a moment ago: its place is known, whether it still has it is decided here. */
+/** `found` was read before the transaction: the rule checks that it is still the member at its place. */
 export function removeMemberCommand(found: Member, tables: MemberTables): Command<Member> {
   const { accounts, places } = tables;
   const key = placeKey(found.accountId, found.identityId);

@@ -28,7 +28,7 @@ function notFoundExample(route: Route): Problem {
 
 function memberExists(): Problem {
   const [existing] = ADDED_MEMBERS.members;
-  const detail = `Identity ${identity} is a member of the account already, with the roles AUTHORIZED_USER.`;
+  const detail = `Identity ${identity} is already a member of the account, with the roles AUTHORIZED_USER.`;
   return new Problem('already-exists', detail, { existing, differs: ['roles'] });
 }
 

@@ -70,7 +70,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       tag: 'Identities',
       summary: 'Create an identity',
       description:
-        'A person or an institution for whom you act: exactly one of person_details and institution_details.',
+        'A person or an institution that you act for. Send exactly one of person_details and institution_details.',
       scope: 'identity:write_identity',
       body: CreateIdentityRequest,
       response: IdentityShape,
@@ -130,7 +130,8 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       operationId: 'createAccount',
       tag: 'Accounts',
       summary: 'Create an account',
-      description: 'An account of an identity. With `create_profile` its profile is created with it.',
+      description:
+        'An account of an identity. With `create_profile`, a profile is created in the same transaction.',
       scope: 'identity:write_account',
       body: CreateAccountRequest,
       example: {

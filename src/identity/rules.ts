@@ -1,10 +1,10 @@
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 
-/** For whom a request is made: an identity, one of its accounts, or both. */
+/** The end user that a request is made for: an identity, an account, or both. */
 export type Actor = { readonly identityId: string | undefined; readonly accountId: string | undefined };
 
 export type ActorFacts = {
-  /** Undefined when there is no such identity. */
+  /** Undefined if there is no such identity. */
   readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
   readonly account:
     | { readonly customerId: string; readonly ownerStatus: 'APPROVED' | 'DISABLED' }
@@ -17,7 +17,7 @@ export function actorKey(actor: Actor): string {
   return `${actor.identityId ?? ''}/${actor.accountId ?? ''}`;
 }
 
-/** They must exist, belong to the customer, and to each other. `pointers` name the fields in the request. */
+/** Identity and account must exist, belong to the customer, and be linked. `pointers` name the fields of the request. */
 export function actorFault(
   actor: Actor,
   facts: ActorFacts | undefined,
@@ -34,20 +34,20 @@ export function actorFault(
   if (facts?.identity?.status === 'DISABLED') {
     return new Problem('forbidden', `Identity ${identityId} is disabled.`, { identity_id: identityId });
   }
-  // Otherwise a disabled identity would only have to leave out its name. Who owns an account is not for everybody.
+  // Otherwise a request could bypass a disabled identity by naming only the account. The owner's id is not disclosed.
   if (facts?.account?.ownerStatus === 'DISABLED') {
     return new Problem('forbidden', `The identity that owns account ${accountId} is disabled.`);
   }
   if (identityId !== undefined && accountId !== undefined && facts?.linked !== true) {
     return invalidField(
       pointers.account,
-      `is not an account that ${pointers.identity.slice(1)} owns or is a member of`,
+      `must be an account that ${pointers.identity.slice(1)} owns or is a member of`,
     );
   }
   return undefined;
 }
 
-/** It must exist, belong to the customer, and not be disabled. */
+/** The identity must exist, belong to the customer, and not be disabled. */
 export function identityFault(
   id: string,
   identity: ActorFacts['identity'],

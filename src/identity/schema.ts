@@ -9,12 +9,11 @@ const Name = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: LIMITS.nameLengthMax,
-    // No control characters, and no blanks at the ends.
     pattern: LABEL_PATTERN,
     description,
   });
 
-const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'In your own words' });
+const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'Free text' });
 
 const PersonDetails = Type.Object(
   { first_name: Name('First name'), last_name: Name('Last name') },
@@ -113,7 +112,7 @@ export const CreateAccountRequest = Type.Object(
       closed,
     ),
     create_profile: Type.Optional(
-      Type.Boolean({ description: 'Creates a profile for the account as well; default false' }),
+      Type.Boolean({ description: 'Whether to create a profile for the account as well; default false' }),
     ),
   },
   { ...closed, title: 'CreateAccountRequest' },

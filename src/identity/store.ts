@@ -14,7 +14,7 @@ const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_
   i.institution_details as "institutionDetails", i.status, i.ref_id as "refId", i.metadata,
   i.created_at_ns as "createdAtNs", i.updated_at_ns as "updatedAtNs"`;
 
-/** Identities by id, whoever owns them; written only when they are new. */
+/** Identities by id, of all customers. Commands write only new ones. */
 export const identityTable: Table<Identity> = {
   name: 'identities',
   async load(tx, ids) {
@@ -53,13 +53,13 @@ const ACCOUNT_COLUMNS = `a.id, a.customer_id as "customerId", a.identity_id as "
   a.profile_id as "profileId", a.ref_id as "refId", a.metadata,
   a.created_at_ns as "createdAtNs", a.updated_at_ns as "updatedAtNs"`;
 
-/** Members of one request share their instant; their ids are in request order. */
+/** Members of one request have the same instant; their ids are in the order of the request. */
 const MEMBERS_COLUMN = `(
   select coalesce(json_agg(json_build_object('id', m.id, 'identity_id', m.identity_id, 'roles', m.roles)
                            order by m.created_at_ns, m.id), '[]')
   from account_members m where m.account_id = a.id) as members`;
 
-/** Accounts by id, whoever owns them. Of one that exists already, only the time of its last change is written. */
+/** Accounts by id, of all customers. Of an existing account, only the time of its last update is written. */
 export const accountTable: Table<Account> = {
   name: 'accounts',
   async load(tx, ids) {
@@ -70,7 +70,7 @@ export const accountTable: Table<Account> = {
     return new Map(rows.map((row) => [row.id, row]));
   },
   write(tx, changed) {
-    // In one order on all nodes, so that two of them do not wait for each other crosswise.
+    // In the same order on all nodes, so that they cannot deadlock.
     const accounts = [...changed].sort((one, other) => (one.id < other.id ? -1 : 1));
     return tx.query(
       `insert into accounts (id, customer_id, identity_id, type, description, profile_id, ref_id, metadata,
@@ -98,7 +98,7 @@ export const accountTable: Table<Account> = {
   },
 };
 
-/** An identity of that customer; another's is as if it were not there. */
+/** An identity of that customer; undefined for an identity of another customer. */
 export async function findIdentity(
   database: Queryable,
   customerId: string,
@@ -111,7 +111,7 @@ export async function findIdentity(
   return identity;
 }
 
-/** Saying the same again is no change. False when there is none. */
+/** Setting the same status again is not an update. False if there is no such identity. */
 export async function setIdentityStatus(
   database: Queryable,
   id: string,

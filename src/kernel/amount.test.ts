@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { DECIMALS_MAX, formatAmount, INTEGER_DIGITS_MAX, parseAmount, UNITS_MAX } from './amount.ts';
 
 const decimals = fc.integer({ min: 0, max: DECIMALS_MAX });
-/** What fits before the point of an asset with that many decimals, in units. */
+/** The largest amount that the API accepts for an asset with that many decimals, in units. */
 const unitsMax = (places: number): bigint => 10n ** BigInt(INTEGER_DIGITS_MAX + places) - 1n;
-/** Small numbers and huge ones alike: uniform bigints are nearly all 38 digits long. */
+/** Small and large numbers: nearly all uniformly distributed bigints would have 38 digits. */
 const unitsUpTo = (max: bigint): fc.Arbitrary<bigint> =>
   fc.oneof(
     fc.bigInt({ min: 1n, max }),
@@ -23,7 +23,7 @@ function faultOf(text: unknown, places = 2): string {
 }
 
 describe('an amount', () => {
-  it('is read as it was written, for all units and decimals that 20 digits before the point can say', () => {
+  it('survives a round trip through its text, for all units that have at most 20 digits before the point', () => {
     fc.assert(
       fc.property(readable, ([units, places]) => {
         expect(parseAmount(formatAmount(units, places), places)).toEqual({ ok: true, units });
@@ -32,7 +32,7 @@ describe('an amount', () => {
     );
   });
 
-  it('of 18 decimals holds every unit of a numeric(38,0), and not one more', () => {
+  it('with 18 decimals covers exactly the range of a numeric(38,0)', () => {
     expect(UNITS_MAX).toBe(unitsMax(DECIMALS_MAX));
     const text = formatAmount(UNITS_MAX, DECIMALS_MAX);
     expect(text).toBe(`${'9'.repeat(20)}.${'9'.repeat(18)}`);
@@ -40,7 +40,7 @@ describe('an amount', () => {
     expect(faultOf(formatAmount(UNITS_MAX + 1n, DECIMALS_MAX), DECIMALS_MAX)).toBe('size');
   });
 
-  it('that a client could not have sent is still written in full, and refused by its size', () => {
+  it('too large for the API is formatted in full, and refused because of its size', () => {
     fc.assert(
       fc.property(any, ([units, places]) => {
         const expected = units <= unitsMax(places) ? `accepted as ${units}` : 'size';
@@ -50,7 +50,7 @@ describe('an amount', () => {
     );
   });
 
-  it('is written in its shortest form: no zeros at the end, none in front but one', () => {
+  it('is formatted in its shortest form: without trailing zeros, and at most one leading zero', () => {
     fc.assert(
       fc.property(any, ([units, places]) => {
         expect(formatAmount(units, places)).toMatch(/^(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);
@@ -58,7 +58,7 @@ describe('an amount', () => {
     );
   });
 
-  it('may be sent with zeros in front and at the end, and means the same', () => {
+  it('may have leading and trailing zeros, which do not change its value', () => {
     const whole = fc.integer({ min: 1, max: 1_000_000 });
     const zeros = fc.integer({ min: 0, max: 5 });
     fc.assert(
@@ -117,18 +117,18 @@ describe('an amount', () => {
     ['1\u0000'],
     ['null'],
     ['1'.repeat(257)],
-  ])('is not written as %j', (text) => {
+  ])('must not have the form %j', (text) => {
     expect(faultOf(text)).toBe('shape');
   });
 
   it.each([[null], [undefined], [1], [0.5], [Number.NaN], [1n], [true], [['1']], [{}], [new String('1')]])(
-    'is not %o, which is no text',
+    'must be a string, not %o',
     (value) => {
       expect(faultOf(value)).toBe('shape');
     },
   );
 
-  it.each([['0'], ['0.0'], ['0.00'], ['.0'], ['00'], ['0'.repeat(20)]])('is not nothing: %s', (text) => {
+  it.each([['0'], ['0.0'], ['0.00'], ['.0'], ['00'], ['0'.repeat(20)]])('must not be zero: %s', (text) => {
     expect(faultOf(text)).toBe('zero');
   });
 
@@ -148,7 +148,7 @@ describe('an amount', () => {
     });
   });
 
-  it('has at most 20 digits before the point, zeros in front included', () => {
+  it('has at most 20 digits before the point, including leading zeros', () => {
     expect(faultOf('9'.repeat(20))).toMatch(/^accepted/);
     expect(faultOf('9'.repeat(21))).toBe('size');
     expect(faultOf(`0${'9'.repeat(20)}`)).toBe('size');
@@ -156,7 +156,7 @@ describe('an amount', () => {
     expect(faultOf('1'.repeat(256))).toBe('size');
   });
 
-  it('never throws, whatever is sent', () => {
+  it('parsing never throws, whatever is sent', () => {
     fc.assert(
       fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary' })), decimals, (value, places) => {
         const parsed = parseAmount(value, places);
@@ -169,7 +169,7 @@ describe('an amount', () => {
 });
 
 describe('formatAmount', () => {
-  it('writes nothing as 0, and a sign in front of what an audit found missing', () => {
+  it('formats zero as 0, and negative amounts, which audits report, with a sign', () => {
     for (const places of [0, 2, 18]) expect(formatAmount(0n, places)).toBe('0');
     expect(formatAmount(-1n, 2)).toBe('-0.01');
     expect(formatAmount(-2_500n, 2)).toBe('-25');

@@ -1,6 +1,6 @@
 /**
- * Amounts. Outside they are decimal strings, inside integers in the asset's smallest unit.
- * A JavaScript number never holds one: 2^53 is only 0.009 ETH in wei.
+ * Amounts. In the API they are decimal strings, inside the service integers in the asset's smallest unit.
+ * A JavaScript number never holds an amount: 2^53 wei are only 0.009 ETH.
  */
 
 /** 20 integer digits and 18 decimals: what `numeric(38,0)` holds. */
@@ -12,14 +12,14 @@ export type AmountFault = 'shape' | 'zero' | 'precision' | 'size';
 export type ParsedAmount = { ok: true; units: bigint } | { ok: false; fault: AmountFault; message: string };
 
 const DECIMAL = /^([0-9]*)(?:\.([0-9]+))?$/;
-/** Longest text that can still be an amount; anything longer is not even matched. */
+/** A longer text is refused without matching it. */
 const TEXT_LENGTH_MAX = 256;
 
 function refuse(fault: AmountFault, message: string): ParsedAmount {
   return { ok: false, fault, message };
 }
 
-/** Reads a decimal string of an asset with that many decimals. Anything that is not exactly one is refused. */
+/** Reads a decimal string for an asset with that many decimals. Refuses anything else. */
 export function parseAmount(text: unknown, decimals: number): ParsedAmount {
   if (typeof text !== 'string') return refuse('shape', 'must be a decimal string, such as "25" or "0.5"');
   const match = text.length <= TEXT_LENGTH_MAX ? DECIMAL.exec(text) : null;

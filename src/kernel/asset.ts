@@ -1,20 +1,20 @@
 import { DECIMALS_MAX, formatAmount, type ParsedAmount, parseAmount } from './amount.ts';
 
-/** Assets are configuration: the code knows a ticker only from here. */
+/** An asset of the configuration. The code contains no tickers except in the default configuration. */
 export type Asset = {
   readonly code: string;
   readonly decimals: number;
   readonly kind: 'FIAT' | 'CRYPTO' | 'STABLECOIN';
   /** Network name to contract or mint address; `native` for the network's own coin. Empty for fiat. */
   readonly networks: Readonly<Record<string, string>>;
-  /** Minted by the operator: may be withdrawn against USD, one to one. */
+  /** A stablecoin of the operator: it can be withdrawn against a USD balance, one to one. */
   readonly operatorMinted?: boolean;
 };
 
 export type Assets = {
   readonly list: readonly Asset[];
   find(code: string): Asset | undefined;
-  /** Throws on an unknown code: for codes from our own tables. */
+  /** Throws on an unknown code: for codes that were validated before. */
   get(code: string): Asset;
   parse(code: string, text: unknown): ParsedAmount;
   format(code: string, units: bigint): string;

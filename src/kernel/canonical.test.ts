@@ -4,7 +4,7 @@ import { canonicalRequest } from './canonical.ts';
 
 type Json = Record<string, unknown>;
 
-/** Texts, some of them short and alike, so that orders that go wrong at a common beginning are met. */
+/** Random names, and names with a common prefix, which a wrong sort order would get wrong. */
 const name = fc.oneof(
   fc.string(),
   fc.stringMatching(/^(from|to)_(profile|account)?_?(id)?$/),
@@ -34,7 +34,7 @@ function reversed(one: unknown): unknown {
 }
 
 describe('the canonical text of a request', () => {
-  it('says what the request says, in whatever order its fields come', () => {
+  it('has the content of the request, independent of the order of its fields', () => {
     fc.assert(
       fc.property(value, (request) => {
         const text = canonicalRequest(request);
@@ -46,11 +46,11 @@ describe('the canonical text of a request', () => {
     );
   });
 
-  it('is in order at every level, and leaves absent fields out', () => {
+  it('is sorted at every level, and leaves absent fields out', () => {
     const text = '{"a":"1","b":{"c":"2","d":[{"e":"3","f":"4"}]}}';
     expect(canonicalRequest({ b: { d: [{ f: '4', e: '3' }], c: '2' }, z: undefined, a: '1' })).toBe(text);
     expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ e: '3', f: '4' }] }, z: undefined })).toBe(text);
-    // Only the innermost is out of order.
+    // Only the innermost object is out of order.
     expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ f: '4', e: '3' }] } })).toBe(text);
   });
 });

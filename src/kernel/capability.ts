@@ -14,14 +14,14 @@ export type Backlog = {
 };
 
 /**
- * One thing that the service can do, as a value. `createX` in `<folder>/capability.ts` makes it from what it depends on,
- * and `main.ts` lists all of them: the HTTP layer, the metrics and the process only loop over that list. What another
- * capability may use (a table, a function) stands beside these fields.
+ * One thing that the service can do, as a value. `createX` in `<folder>/capability.ts` creates it from its dependencies,
+ * and `capabilities.ts` lists all of them: the HTTP layer, the metrics and the process only loop over that list. A
+ * capability can have further fields, which other capabilities use (a table, a function).
  */
 export type Capability = {
   readonly name: string;
   readonly routes?: readonly Route[];
-  /** The groups of the API reference that its operations stand in, each with its description. */
+  /** The groups of its operations in the API reference, each with its description. */
   readonly tags?: Readonly<Record<string, string>>;
   /** An example of every problem that its operations list. */
   readonly problemExamples?: ProblemExamples;
@@ -30,7 +30,7 @@ export type Capability = {
   readonly backlogs?: readonly Backlog[];
 };
 
-/** Operations of several capabilities stand in this group. */
+/** A group that has operations of several capabilities. */
 export const OPERATOR_TAG = {
   Operator: 'For the operator of the service: across all customers.',
 } as const;

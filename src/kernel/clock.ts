@@ -1,6 +1,6 @@
 import type { Instant } from './instant.ts';
 
-/** What time it is, for whatever is compared with stored times. Intervals are measured with `performance.now()`. */
+/** The current time, for comparisons with stored times. Intervals are measured with `performance.now()`. */
 export type Clock = {
   now(): Instant;
   /** Whole milliseconds since 1970. */

@@ -1,4 +1,4 @@
-/** What the examples of the documentation have in common: one customer on one morning. */
+/** Shared by all examples of the API reference, so that they fit together. */
 export const EXAMPLE_IDS = {
   customer: '01981b3e-1f40-7d22-8c19-5b7a90e3d614',
   profile: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',

@@ -2,14 +2,14 @@ import { DECIMALS_MAX, parseAmount } from './amount.ts';
 import type { Assets } from './asset.ts';
 import { type FieldError, invalidRequest, Problem } from './problem.ts';
 
-/** Collects everything that is wrong with a request, so that the caller learns it all at once. */
+/** Collects all validation errors of a request, so that the caller gets them at once. */
 export type Fields = {
   fault(pointer: string, message: string): void;
-  /** The code of a known asset, or a fault. */
+  /** The code of a known asset; undefined after an error. */
   asset(pointer: string, code: string): string | undefined;
-  /** Units of an amount, or a fault. Without a known asset, only what no amount of any asset can be is one. */
+  /** The units of an amount; undefined after an error, or if the asset is unknown. */
   amount(pointer: string, text: string, assetCode: string | undefined): bigint | undefined;
-  /** Throws the problem, if anything was wrong. */
+  /** Throws a problem if there was any error. */
   check(): void;
 };
 
@@ -28,7 +28,7 @@ export function createFields(assets: Assets): Fields {
       return undefined;
     },
     amount(pointer, text, assetCode) {
-      // What no asset could have is named, also when it is not known which one is meant.
+      // Even if the asset is unknown, report amounts that are invalid for every asset.
       const parsed =
         assetCode === undefined ? parseAmount(text, DECIMALS_MAX) : assets.parse(assetCode, text);
       if (assetCode === undefined && (parsed.ok || parsed.fault === 'precision')) return undefined;
@@ -47,7 +47,7 @@ export function createFields(assets: Assets): Fields {
     },
     check() {
       if (errors.length === 0) return;
-      // Whoever handles it reads one asset; what the others are is among the errors.
+      // The problem has room for one asset: the first. `errors` has all of them.
       if (precision !== undefined && errors.length === precisionFaults) {
         throw new Problem('exceeds-precision', precision.message, {
           asset: precision.asset,

@@ -1,16 +1,16 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * UUIDv7 (RFC 9562): ordered by time, so that new rows land at the right end of an index.
- * The 12 bits after the time count within a millisecond, so ids of one process are strictly increasing.
+ * UUIDv7 (RFC 9562): ordered by time, so that new rows go to the end of an index.
+ * The 12 bits after the time are a counter within the millisecond, so ids of one process are strictly increasing.
  */
 const POOL_BYTES = 8 * 512;
 const pool = Buffer.alloc(POOL_BYTES);
-/** The pool as text. Parts of up to 12 characters are copied out of it; longer ones would keep all of it alive. */
+/** The pool as text. V8 copies slices of up to 12 characters; a longer slice would keep the whole text in memory. */
 let poolText = '';
 let poolOffset = POOL_BYTES;
 let lastMs = 0;
-/** The time of all ids of one millisecond, dashes included. */
+/** The first part of all ids of one millisecond, including the dashes. */
 let timeText = '';
 let counter = 0;
 
@@ -23,7 +23,7 @@ function startMillisecond(ms: number, count: number): void {
   counter = count;
 }
 
-/** About 0.15 µs: a transfer needs half a dozen. */
+/** Takes about 0.15 µs; a transfer needs half a dozen ids. */
 export function newId(): string {
   if (poolOffset === POOL_BYTES) {
     randomFillSync(pool);
@@ -34,7 +34,7 @@ export function newId(): string {
   poolOffset += 8;
   const nowMs = Date.now();
   if (nowMs > lastMs) startMillisecond(nowMs, pool.readUInt16BE(offset) & 0x3ff);
-  // A counter that is used up, or a clock that went back: borrow from the next millisecond.
+  // The counter is used up: borrow from the next millisecond. (A clock that goes back only advances the counter.)
   else if (counter === 0xfff) startMillisecond(lastMs + 1, 0);
   else counter += 1;
   const variant = HEX[0x80 | (pool[offset]! & 0x3f)]! + HEX[pool[offset + 1]!]!;
@@ -42,7 +42,7 @@ export function newId(): string {
   return `${timeText}${(0x7000 | counter).toString(16)}-${variant}-${node}`;
 }
 
-/** Its last four digits are zero: room for 65,535 things that are numbered within a batch, and named after it. */
+/** Its last four digits are zero: ids of up to 65,535 items of the batch are made by numbering them there. */
 export function newBatchId(): string {
   return `${newId().slice(0, -4)}0000`;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatInstant, INSTANT_MAX, type Instant, NS_PER_SECOND, parseInstant } from './instant.ts';
 
-/** All that the type promises: 1677 to 2262, before and after 1970. */
+/** The whole range of the type: 1677 to 2262, before and after 1970. */
 const instants = fc.oneof(
   fc.bigInt({ min: -INSTANT_MAX, max: INSTANT_MAX }),
   fc.bigInt({ min: -2_000_000_000n, max: 2_000_000_000n }),
@@ -18,7 +18,7 @@ function instantOf(text: string): Instant {
 }
 
 describe('an instant', () => {
-  it('is read as it was written, to the nanosecond, over the whole range', () => {
+  it('survives a round trip through its text, to the nanosecond, over the whole range', () => {
     fc.assert(
       fc.property(instants, (instant) => {
         expect(parseInstant(formatInstant(instant))).toBe(instant);
@@ -27,7 +27,7 @@ describe('an instant', () => {
     );
   });
 
-  it('is written in UTC with at most nine digits and no zeros at the end', () => {
+  it('is formatted in UTC with at most nine fractional digits and no trailing zeros', () => {
     fc.assert(
       fc.property(instants, (instant) => {
         expect(formatInstant(instant)).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{0,8}[1-9])?Z$/);
@@ -36,7 +36,7 @@ describe('an instant', () => {
     );
   });
 
-  it('to the millisecond is what Date says', () => {
+  it('agrees with Date to the millisecond', () => {
     const min = Date.parse('1678-01-01T00:00:00Z');
     const max = Date.parse('2262-01-01T00:00:00Z');
     fc.assert(
@@ -49,7 +49,7 @@ describe('an instant', () => {
     );
   });
 
-  it('later as a number is later as a text of nine digits', () => {
+  it('sorts the same as a number and as a text with nine fractional digits', () => {
     const padded = (instant: Instant): string =>
       formatInstant(instant).replace(/(?:\.(\d+))?Z$/, (_, digits = '') => `.${digits.padEnd(9, '0')}`);
     fc.assert(
@@ -107,7 +107,7 @@ describe('an instant', () => {
     expect(formatInstant(instantOf(text))).toBe(canonical);
   });
 
-  it('knows leap days', () => {
+  it('accepts leap days only in leap years', () => {
     for (const year of ['2024', '2000', '1972', '2096']) {
       expect(formatInstant(instantOf(`${year}-02-29T12:00:00Z`))).toBe(`${year}-02-29T12:00:00Z`);
     }
@@ -116,7 +116,7 @@ describe('an instant', () => {
     }
   });
 
-  it('knows every day of a year, and no other', () => {
+  it('accepts every day of a year, and no other', () => {
     const days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
     for (let month = 0; month <= 13; month += 1) {
       for (let day = 0; day <= 32; day += 1) {
@@ -165,7 +165,7 @@ describe('an instant', () => {
     [new Date()],
     [{}],
     [['2026-01-01T00:00:00Z']],
-  ])('is not %o, which is no text', (value) => {
+  ])('must be a string, not %o', (value) => {
     expect(parseInstant(value)).toBeUndefined();
   });
 
@@ -179,7 +179,7 @@ describe('an instant', () => {
     expect(parseInstant(text)).toBeUndefined();
   });
 
-  it('never throws, whatever is sent', () => {
+  it('parsing never throws, whatever is sent', () => {
     const nearly = fc.string({ unit: fc.constantFrom(...'0123456789-:.TZ+'.split('')), maxLength: 40 });
     fc.assert(
       fc.property(fc.oneof(fc.anything(), nearly), (value) => {

@@ -1,7 +1,7 @@
 /**
- * An instant is a bigint: nanoseconds since 1970 in UTC. `Date` keeps milliseconds and PostgreSQL's timestamptz
- * microseconds, but a settlement window keeps the nanoseconds that a client sent; so neither is used for times
- * that matter. A signed 64-bit column holds instants from 1677 to 2262.
+ * An instant is a bigint: nanoseconds since 1970 in UTC. `Date` has a resolution of milliseconds and PostgreSQL's
+ * timestamptz of microseconds, but a settlement window keeps the nanoseconds that a client sent. So neither is used for
+ * stored times. A signed 64-bit column holds instants from 1677 to 2262.
  */
 export type Instant = bigint;
 
@@ -12,7 +12,7 @@ export const INSTANT_MAX: Instant = 2n ** 63n - 1n;
 const RFC3339 =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$/;
 
-/** Reads an RFC 3339 time with any offset and up to nine fractional digits; undefined when it is not one. */
+/** Reads an RFC 3339 time with any offset and up to nine fractional digits; undefined if it is invalid. */
 export function parseInstant(text: unknown): Instant | undefined {
   const match = typeof text === 'string' && text.length <= 40 ? RFC3339.exec(text) : null;
   if (match === null) return undefined;
@@ -21,7 +21,7 @@ export function parseInstant(text: unknown): Instant | undefined {
   if (hour > 23 || minute > 59 || second > 59 || part(9) > 23 || part(10) > 59) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  // 30 February rolls over into March: such a day does not exist.
+  // A day that does not exist, such as 30 February, rolls over into the next month.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second;
   const offsetSeconds = (part(9) * 3600 + part(10) * 60) * (match[8] === '-' ? -1 : 1);
@@ -30,10 +30,10 @@ export function parseInstant(text: unknown): Instant | undefined {
   return instant > INSTANT_MAX || instant < -INSTANT_MAX ? undefined : instant;
 }
 
-// One batch stamps many rows within one millisecond, and the text up to the millisecond is the same for all.
+// A batch formats many instants within one millisecond, whose text up to the milliseconds is the same.
 let lastMs = Number.NaN;
 let lastMsText = '';
-// A command writes its instant several times in a row: 4 ns instead of 190.
+// A command formats the same instant several times in a row: 4 ns instead of 190.
 let lastInstant: Instant | undefined;
 let lastText = '';
 

@@ -4,7 +4,7 @@ import { createLoop } from './loop.ts';
 const HOUR_MS = 3_600_000;
 const until = (check: () => void) => vi.waitFor(check, { timeout: 30_000, interval: 1 });
 
-it('turns follow each other after the sleep that each asks for, and a wake-up ends the sleep', async () => {
+it('each turn returns how long to sleep before the next one, and a wake-up ends the sleep', async () => {
   const turns: boolean[] = [];
   const loop = createLoop({
     async turn(isWoken) {
@@ -21,7 +21,7 @@ it('turns follow each other after the sleep that each asks for, and a wake-up en
   expect(turns).toHaveLength(3);
 });
 
-it('stopping waits for the turn in progress, begins no other one, and ends a first delay', async () => {
+it('stopping waits for the turn in progress, starts no other one, and ends a first delay', async () => {
   const entered = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<number>();
   const loop = createLoop({
@@ -42,7 +42,7 @@ it('stopping waits for the turn in progress, begins no other one, and ends a fir
   await stopping;
 });
 
-it('a turn that throws is reported, and the loop goes on', async () => {
+it('a turn that throws is reported, and the loop continues', async () => {
   const errors: unknown[] = [];
   let turns = 0;
   const loop = createLoop({
@@ -62,7 +62,7 @@ it('a turn that throws is reported, and the loop goes on', async () => {
   expect(errors).toEqual([new Error('once')]);
 });
 
-it('a loop that runs cannot be started once more', async () => {
+it('a running loop cannot be started again', async () => {
   const loop = createLoop({ turn: async () => HOUR_MS, failed: () => HOUR_MS });
   loop.start();
   expect(() => loop.start()).toThrow('the loop cannot go from RUNNING to RUNNING');

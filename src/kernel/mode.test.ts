@@ -5,7 +5,7 @@ type Door = { readonly name: 'OPEN' } | { readonly name: 'SHUT'; readonly by: st
 
 const door = () => createModes<Door>('the door', { name: 'OPEN' }, { OPEN: ['SHUT'], SHUT: ['OPEN'] });
 
-it('a mode changes along the transitions that are listed, and carries its own values', () => {
+it('a mode changes along the listed transitions, and carries its own values', () => {
   const modes = door();
   expect([modes.now(), modes.is('OPEN'), modes.is('SHUT')]).toEqual([{ name: 'OPEN' }, true, false]);
   modes.become({ name: 'SHUT', by: 'wind' });

@@ -5,20 +5,23 @@ import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
 
-/** Lists are read by key, never by offset: pages stay right while rows are inserted. */
+/** Lists use keyset pagination, never offsets, so pages stay correct while rows are inserted. */
 const OPERATORS = ['lt', 'lte', 'eq', 'gte', 'gt'] as const;
 const SQL_OPERATOR = { lt: '<', lte: '<=', eq: '=', gte: '>=', gt: '>' } as const;
 
+/** The error for a text that is not a time. */
+export const NOT_A_TIME = 'must be an RFC 3339 time, such as 2026-01-15T09:30:00Z';
+
 export type TimeColumn = 'created_at' | 'updated_at';
 
-/** Where a row stands in a list: its time, and its id among those of the same time. */
+/** The position of a row in a list: its time, and its id among rows of the same time. */
 export type Place = { readonly ns: Instant; readonly id: string };
 
 export type Page = {
   readonly limit: number;
   readonly descending: boolean;
   readonly orderBy: TimeColumn;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly after: Place | undefined;
   readonly ranges: readonly {
     readonly column: TimeColumn;
@@ -27,7 +30,7 @@ export type Page = {
   }[];
 };
 
-/** … of a list by name: a cursor of another list is none of this one. */
+/** With the name of the list: a cursor is valid only for the list that it came from. */
 export type NamedPage = Page & { readonly list: string };
 
 /** A filter that takes several values: the parameter is repeated. */
@@ -46,7 +49,7 @@ function rangeShapes(column: TimeColumn): TProperties {
   );
 }
 
-/** The query of a list: its own filters, and what all lists take. */
+/** The query of a list: its own filters, and the parameters that all lists have. */
 export function listQuery<Filters extends TProperties>(filters: Filters, columns: readonly TimeColumn[]) {
   return Type.Object(
     {
@@ -67,7 +70,7 @@ export function listQuery<Filters extends TProperties>(filters: Filters, columns
           }
         : {}),
       page_cursor: Type.Optional(
-        Type.String({ maxLength: 200, description: 'next_page_cursor of the page before' }),
+        Type.String({ maxLength: 200, description: 'next_page_cursor of the previous page' }),
       ),
       ...Object.assign({}, ...columns.map(rangeShapes)),
     } as Filters,
@@ -82,7 +85,7 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
       next_page_cursor: Type.Optional(
         Type.String({
           description:
-            'Absent on the last page. With several filters, a page may be short, or empty, and still have one',
+            'Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor',
         }),
       ),
     },
@@ -91,9 +94,12 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
 }
 
 function readCursor(text: string, list: string, orderBy: TimeColumn, descending: boolean): Place {
-  const bad = invalidField('/query/page_cursor', 'is not a cursor of this list with this order');
+  const bad = invalidField(
+    '/query/page_cursor',
+    'must be a next_page_cursor of this list with the same order',
+  );
   const plain = Buffer.from(text, 'base64url').toString('utf8');
-  // The decoder skips what it does not know; a cursor is exactly what we wrote.
+  // The decoder ignores invalid characters, so compare with the encoding.
   if (Buffer.from(plain).toString('base64url') !== text) throw bad;
   const parts = plain.split(' ');
   const [name, column, order, ns, id] = parts;
@@ -110,7 +116,7 @@ function writeCursor(page: NamedPage, { ns, id }: Place): string {
   return Buffer.from(`${page.list} ${page.orderBy} ${order} ${ns} ${id}`).toString('base64url');
 }
 
-/** Reads what all lists take. The shape has been validated; times and the cursor are checked here. */
+/** Reads the parameters that all lists have. Their shape has been validated; times and the cursor are checked here. */
 export function readPage(query: object, list: string): NamedPage {
   const values = query as Readonly<Record<string, unknown>>;
   const descending = values.order !== 'ASC';
@@ -122,8 +128,7 @@ export function readPage(query: object, list: string): NamedPage {
       const text = values[`${column}.${operator}`];
       if (text === undefined) continue;
       const ns = parseInstant(text);
-      if (ns === undefined)
-        errors.push({ pointer: `/query/${column}.${operator}`, message: 'is not a time' });
+      if (ns === undefined) errors.push({ pointer: `/query/${column}.${operator}`, message: NOT_A_TIME });
       else ranges.push({ column, operator: SQL_OPERATOR[operator], ns });
     }
   }
@@ -144,9 +149,9 @@ export function readPage(query: object, list: string): NamedPage {
 type Row = { readonly id: string; readonly createdAtNs: Instant; readonly updatedAtNs?: Instant };
 
 export type Found<Item> = {
-  /** One more than the page has, if there are more. */
+  /** The rows of the page, and one more if there is a next page. */
   readonly rows: readonly Item[];
-  /** Where the search was broken off, because few of the rows that it looked at fitted. */
+  /** Where the scan stopped at its limit, because few of the rows matched. */
   readonly brokenOffAt?: Place;
 };
 
@@ -163,7 +168,7 @@ function nextCursor<Item extends Row>(
   return next === undefined ? undefined : writeCursor(page, next);
 }
 
-/** A page that is not the last one may be short, or even empty, where the search was broken off. */
+/** If the scan stopped at its limit, the page may be short or empty although it is not the last one. */
 export function pageOf<Item extends Row, Body>(
   found: Found<Item>,
   page: NamedPage,
@@ -174,7 +179,7 @@ export function pageOf<Item extends Row, Body>(
   return cursor === undefined ? { items } : { items, next_page_cursor: cursor };
 }
 
-/** The same as JSON, where the items are JSON already. */
+/** The same as JSON text, for items that are JSON already. */
 export function pageText<Item extends Row>(
   found: Found<Item>,
   page: NamedPage,

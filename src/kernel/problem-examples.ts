@@ -3,8 +3,8 @@ import { notFound, Problem, type ProblemSlug } from './problem.ts';
 import type { Route } from './route.ts';
 
 /**
- * A problem of each kind as an operation really answers it, for the API reference. Each capability has examples of what
- * its own operations refuse; the HTTP layer has those that every operation can answer. A test provokes and compares them.
+ * Examples of problems for the API reference, as operations really answer them. Each capability has the examples of its
+ * own operations; the HTTP layer has those that every operation can answer. A test provokes and compares them.
  */
 export type ProblemExamples = Readonly<Partial<Record<ProblemSlug, (route: Route) => Problem>>>;
 
@@ -13,12 +13,12 @@ type Fields = Readonly<Record<string, unknown>>;
 export const requestExampleOf = (route: Route): Fields => (route.example ?? {}) as Fields;
 export const answerExampleOf = (route: Route): Fields => (route.answer ?? {}) as Fields;
 
-/** The resource that the answer shows; for operations on one resource. */
+/** For operations on one resource: the id of the answer example is unknown. */
 export function answeredNotFound(route: Route, resource: string): Problem {
   return notFound(resource, String(answerExampleOf(route).id));
 }
 
-/** The `ref_id` of the example was used for a request with another value in that field. */
+/** The `ref_id` of the example was used for a request with a different value in that field. */
 export function refIdTaken(route: Route, differs: string): Problem {
   const { secret: _, ...existing } = answerExampleOf(route);
   const { ref_id: refId = existing.ref_id ?? 'my-own-id' } = requestExampleOf(route);
@@ -35,7 +35,7 @@ export function tooManyDecimals(pointer: string, asset: string, decimals: number
   });
 }
 
-/** The `amount` of the request example, with a decimal more than its asset has: 2 for USD, 8 for all others. */
+/** The `amount` of the request example has one decimal more than its asset: 2 for USD, 8 for all others. */
 export function amountTooPrecise(route: Route): Problem {
   const { asset = 'USD' } = requestExampleOf(route);
   return tooManyDecimals('/amount', String(asset), asset === 'USD' ? 2 : 8);
@@ -50,12 +50,4 @@ export function totalNotAvailable(route: Route): Problem {
     `Profile ${EXAMPLE_IDS.profile} has ${available} ${String(asset)} available, ${String(total)} ${String(asset)} are needed.`,
     { profile_id: EXAMPLE_IDS.profile, asset, available, needed: total },
   );
-}
-
-export function profileDisabled(id: string = EXAMPLE_IDS.profile): Problem {
-  return new Problem('forbidden', `Profile ${id} is disabled.`, { profile_id: id });
-}
-
-export function identityDisabled(id: string = EXAMPLE_IDS.identity): Problem {
-  return new Problem('forbidden', `Identity ${id} is disabled.`, { identity_id: id });
 }

@@ -1,8 +1,8 @@
 import { LIMITS } from '../limits.ts';
 
 /**
- * What can go wrong, as users see it (RFC 9457). This table is the only source of slugs, statuses and titles:
- * the HTTP answers, the OpenAPI document and the pages under /problems are made from it.
+ * Errors as users see them (RFC 9457). This table is the only source of slugs, statuses and titles: the HTTP answers, the
+ * OpenAPI document and the pages under /problems are generated from it.
  */
 export const PROBLEMS = {
   'invalid-request': {
@@ -28,7 +28,7 @@ export const PROBLEMS = {
   'insufficient-funds': {
     status: 403,
     title: 'Insufficient funds',
-    help: '`meta` names the profile and the asset, the available and the needed amount. The `ref_id` is not used up: the same request succeeds once the funds are there.',
+    help: '`meta` has the profile, the asset, the available and the needed amount. The `ref_id` is not used up: the same request succeeds once the funds are available.',
   },
   'fee-expired': {
     status: 403,
@@ -90,7 +90,7 @@ export const PROBLEMS = {
 export type ProblemSlug = keyof typeof PROBLEMS;
 export type FieldError = { pointer: string; message: string };
 
-/** A problem for the user: thrown by edges, returned by pure rules as a refusal. */
+/** An error for the user. Routes throw it; pure rules return it as a refusal. */
 export class Problem extends Error {
   readonly slug: ProblemSlug;
   readonly meta: Readonly<Record<string, unknown>>;

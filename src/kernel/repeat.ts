@@ -3,7 +3,7 @@ import { createLoop, type Loop } from './loop.ts';
 /** Background work at an interval: runs, sleeps, runs again; never twice at once, and never keeps the process alive. */
 export type Repeated = Pick<Loop, 'start' | 'stop'>;
 
-/** The first run comes after an interval, unless `start` is given another delay. `again`: the next run follows at once. */
+/** The first run starts after one interval, unless `start` gets another delay. `again`: the next run follows at once. */
 export function repeat(
   intervalMs: number,
   work: () => Promise<'again' | 'wait'>,

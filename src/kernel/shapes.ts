@@ -4,7 +4,7 @@ import { ID_PATTERN } from './id.ts';
 
 /** Wire shapes that several capabilities share. Objects are closed: an unknown field is an error, never ignored. */
 
-/** What a pattern asks for, to follow "must ". */
+/** What a pattern requires, as a continuation of "must ". */
 const MEANINGS = new Map([[ID_PATTERN, 'be a UUID in lower case']]);
 
 function pattern(text: string, meaning: string): string {
@@ -16,24 +16,24 @@ export function patternMeaning(text: string): string {
   return MEANINGS.get(text) ?? `match ${text}`;
 }
 
-/** Text for people: something to see, no control characters, no blank at its ends. */
+/** Text for people: at least one visible character, no control characters, no leading or trailing space. */
 export const LABEL_PATTERN = pattern(
   '^[^\\p{Cc}\\p{Z}]([^\\p{Cc}]*[^\\p{Cc}\\p{Z}])?$',
-  'be text without control characters, and with no blank at its ends',
+  'be text without control characters, and without leading or trailing space',
 );
-/** The same, but blanks at the ends are tolerated. */
+/** The same, but leading and trailing spaces are accepted. */
 export const TEXT_PATTERN = pattern(
   '^\\p{Z}*[^\\p{Cc}\\p{Z}][^\\p{Cc}]*$',
-  'be text without control characters, and not blank',
+  'be text without control characters, and with a visible character',
 );
 export const OPTIONAL_TEXT_PATTERN = pattern('^[^\\p{Cc}]*$', 'be text without control characters');
-const PRINTABLE_PATTERN = pattern('^[^\\p{C}]*$', 'have only printable characters');
+const PRINTABLE_PATTERN = pattern('^[^\\p{C}]*$', 'contain only printable characters');
 
 export const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description });
 
-/** The shape alone; how many decimals are allowed depends on the asset, and is checked by the rules. */
+/** Only the shape: the number of decimals depends on the asset, and rules check it. */
 export const AMOUNT_PATTERN = pattern(
   '^([0-9]{1,20}(\\.[0-9]{1,200})?|\\.[0-9]{1,200})$',
   'be a decimal string: digits with an optional fraction, no sign, exponent or spaces, at most 20 digits before the point',
@@ -50,19 +50,18 @@ export const RefId = Type.String({
   minLength: 1,
   maxLength: LIMITS.refIdLengthMax,
   pattern: PRINTABLE_PATTERN,
-  description: 'Your own id for this request. Sent again, the same request is answered, never done twice.',
+  description: 'Your own id for this request, as idempotency key: a repeated request is not executed twice.',
 });
 
 /**
- * Written by hand: a Record's pattern `^.*$` does not match keys with a line break, and would let their values be
- * anything.
+ * Not a Record, whose pattern `^.*$` does not match keys with a line break: their values would not be checked.
  */
 export const Metadata = Type.Unsafe<Record<string, string>>({
   type: 'object',
   additionalProperties: { type: 'string', maxLength: LIMITS.metadataTextMax },
   propertyNames: { minLength: 1, maxLength: LIMITS.metadataTextMax },
   maxProperties: LIMITS.metadataPairsMax,
-  description: `Up to ${LIMITS.metadataPairsMax} pairs of texts; each key and value at most ${LIMITS.metadataTextMax} characters.`,
+  description: `Up to ${LIMITS.metadataPairsMax} string key–value pairs; each key and value has at most ${LIMITS.metadataTextMax} characters.`,
 });
 
 export const IdParams = Type.Object({ id: Id('Identifier') }, { additionalProperties: false });

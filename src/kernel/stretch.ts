@@ -1,11 +1,11 @@
 import { INSTANT_MAX } from './instant.ts';
 import type { Page, Place } from './paging.ts';
 
-/** No row has one of these ids: a place with one of them is before, or after, all rows of its time. */
+/** No row has one of these ids, so a place with one of them is before, or after, all rows of the same time. */
 const ID_FIRST = '00000000-0000-0000-0000-000000000000';
 const ID_LAST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The part of a list that a page can be in. */
+/** The part of a list in which the rows of a page are. */
 export type Stretch = { readonly low: Place; readonly high: Place };
 
 function later(one: Place, other: Place): Place {
@@ -17,10 +17,9 @@ function earlier(one: Place, other: Place): Place {
 }
 
 /**
- * All that the page says about times, as the places between which its rows are: one lower and one upper bound, however
- * many there are, since an index scan begins at the first one that it is given and skips row by row to the next.
- * Nothing is changed before it is made, so times that the list is not ordered by bound it, too; of rows that never
- * change both times are the same. `end` is where to stop.
+ * Combines all time filters, the cursor and `end` (where to stop) into one lower and one upper bound. With several bounds,
+ * an index scan would start at the first one and skip rows up to the next. Times that the list is not ordered by bound it
+ * as well, because updated_at is never before created_at, and rows that never change have the same value in both.
  */
 export function stretchOf(page: Page, neverChanges: boolean, end: Place | undefined): Stretch {
   let low: Place = { ns: -INSTANT_MAX, id: ID_FIRST };

@@ -32,7 +32,7 @@ describe('workers', () => {
     expect(log).toEqual(['server stops', 'audit stops', 'write path stops', 'clock stops']);
   });
 
-  it('of one stage stop side by side, and the next stage waits for all of them', async () => {
+  it('of one stage stop concurrently, and the next stage waits for all of them', async () => {
     const log: string[] = [];
     const slow = Promise.withResolvers<void>();
     const workers = [
@@ -48,7 +48,7 @@ describe('workers', () => {
     expect(log).toEqual(['quick stops', 'slow stops', 'audit stops']);
   });
 
-  it('that cannot start end the start, and later ones are not started', async () => {
+  it('that fail to start abort the start, and later workers are not started', async () => {
     const log: string[] = [];
     const failing: Worker = {
       name: 'failing',
@@ -70,7 +70,7 @@ describe('a bounded wait', () => {
 });
 
 describe('a signal', () => {
-  it('reaches every listener, in the order in which they came', () => {
+  it('reaches every listener, in the order in which they were added', () => {
     const signal = createSignal<number>();
     const heard: string[] = [];
     signal.send(0);

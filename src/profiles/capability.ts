@@ -6,7 +6,6 @@ import { nicknameKey, profileOfAccount } from './profile.ts';
 import { type ProfileDependencies, profileRoutes } from './routes.ts';
 import { disabledProfiles, newProfiles } from './store.ts';
 
-/** `disabledProfiles`: those of these ids that are disabled now. */
 type Profiles = Capability & { readonly disabledProfiles: typeof disabledProfiles };
 
 /** Profiles, and the balances that they hold. */
@@ -14,7 +13,7 @@ export function createProfiles(dependencies: ProfileDependencies): Profiles {
   return {
     name: 'profiles',
     routes: profileRoutes(dependencies),
-    tags: { Profiles: 'Where value is kept, and how much of it there is.' },
+    tags: { Profiles: 'Profiles hold value, with a balance for each asset.' },
     problemExamples: PROFILE_PROBLEMS,
     disabledProfiles,
   };

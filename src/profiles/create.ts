@@ -15,20 +15,16 @@ export type ProfileTables = {
 
 type Request = Static<typeof CreateProfileRequest>;
 
-/** There is no ref_id: the nickname is the key, and the first profile that has it is told with the refusal. */
+/** There is no ref_id: the nickname is the idempotency key, and the problem contains the profile that has it. */
 function nicknameTaken(request: Request, existing: Profile): Problem {
   const differs = [
     ...((request.account_id ?? null) === existing.accountId ? [] : ['account_id']),
     ...((request.description ?? null) === existing.description ? [] : ['description']),
   ];
-  return new Problem(
-    'already-exists',
-    `There is a profile with the nickname "${request.nickname}" already.`,
-    {
-      existing: presentProfile(existing),
-      differs,
-    },
-  );
+  return new Problem('already-exists', `A profile with the nickname "${request.nickname}" already exists.`, {
+    existing: presentProfile(existing),
+    differs,
+  });
 }
 
 function profileFault(

@@ -7,7 +7,7 @@ export const PROFILE_PROBLEMS: ProblemExamples = {
     method === 'POST' ? notFound('account', EXAMPLE_IDS.account) : notFound('profile', EXAMPLE_IDS.profile),
   'already-exists': (route) => {
     const nickname = String(requestExampleOf(route).nickname);
-    const detail = `There is a profile with the nickname "${nickname}" already.`;
+    const detail = `A profile with the nickname "${nickname}" already exists.`;
     return new Problem('already-exists', detail, {
       existing: answerExampleOf(route),
       differs: ['description'],

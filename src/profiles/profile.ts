@@ -1,7 +1,7 @@
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 
-/** Where value is: a customer has one or more, each with a balance per asset. */
+/** Holds value, with one balance per asset. A customer can have any number of profiles. */
 export type Profile = {
   readonly id: string;
   readonly customerId: string;
@@ -13,7 +13,7 @@ export type Profile = {
   readonly createdAtNs: bigint;
 };
 
-/** What rules about value look at. */
+/** What rules need to know about a profile. */
 export type ProfileFacts = Pick<Profile, 'id' | 'customerId' | 'status'>;
 
 /** Nicknames are unique for each customer. */
@@ -21,7 +21,7 @@ export function nicknameKey(customerId: string, nickname: string): string {
   return `${customerId}/${nickname}`;
 }
 
-/** The profile that is made together with an account: named after it, and so never taken. */
+/** The profile that is created together with an account. Its nickname contains the account's id, so it is never taken. */
 export function profileOfAccount(
   id: string,
   account: { readonly id: string; readonly customerId: string },
@@ -50,7 +50,7 @@ export function presentProfile(profile: Profile): Record<string, unknown> {
   };
 }
 
-/** `trading` is what open orders reserve in services that trade; this one does not. */
+/** `trading` is the amount that open orders reserve; this service has no orders. */
 export function presentBalance(
   balance: { readonly asset: string; readonly available: bigint; readonly held: bigint },
   assets: Assets,

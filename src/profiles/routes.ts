@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { ActorFacts } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { parseInstant } from '../kernel/instant.ts';
-import { pageOf, readPage } from '../kernel/paging.ts';
+import { NOT_A_TIME, pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
@@ -68,7 +68,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       operationId: 'createProfile',
       summary: 'Create a profile',
       description:
-        'The first profile that you create is the DEFAULT one, later ones are NORMAL. A nickname that one of your profiles has already is refused, and the answer holds that profile.',
+        'The first profile that you create has the type DEFAULT, later ones NORMAL. If one of your profiles already has the nickname, the request is refused, and the problem contains that profile.',
       scope: 'funding:write_profile',
       body: CreateProfileRequest,
       example: { nickname: 'Treasury', description: 'Where customers are paid from' },
@@ -103,13 +103,12 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
 function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
   const common = { method: 'GET', tag: 'Profiles', scope: 'funding:read_profile' } as const;
 
-  /** Of every asset that the profile ever had, now or at that time. */
+  /** The balances of all assets that the profile has ever had, now or at that time. */
   async function balances(profileId: string, at: string | undefined): Promise<AssetBalance[]> {
     if (at === undefined) return balancesOf(database, profileId);
     const instant = parseInstant(at);
-    if (instant === undefined) throw invalidField('/query/at', 'is not a time');
-    // An answer about the future could only be a guess.
-    if (instant > (await databaseNow(database))) throw invalidField('/query/at', 'is in the future');
+    if (instant === undefined) throw invalidField('/query/at', NOT_A_TIME);
+    if (instant > (await databaseNow(database))) throw invalidField('/query/at', 'must not be in the future');
     return balancesAt(database, profileId, instant);
   }
 
@@ -119,7 +118,8 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       path: '/v2/profiles/{id}/balances',
       operationId: 'listBalances',
       summary: 'List the balances of a profile',
-      description: 'Of every asset that the profile ever had; with `at`, as they were at that time.',
+      description:
+        'The balances of all assets that the profile has ever had; with `at`, as they were at that time.',
       params: IdParams,
       query: AtQuery,
       response: BalanceList,
@@ -136,7 +136,7 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       path: '/v2/profiles/{id}/balances/{asset}',
       operationId: 'getBalance',
       summary: 'Get the balance of one asset',
-      description: 'Zero for an asset that the profile never had; with `at`, as it was at that time.',
+      description: 'Zero for an asset that the profile has never had; with `at`, the balance at that time.',
       params: ProfileAssetParams,
       query: AtQuery,
       response: BalanceShape,

@@ -6,18 +6,18 @@ import { LIMITS } from '../limits.ts';
 const Nickname = Type.String({
   minLength: 1,
   maxLength: LIMITS.nameLengthMax,
-  // No control characters, and no blanks at the ends: two nicknames that look alike would be two profiles.
+  // No control characters, no leading or trailing space: otherwise two profiles could have nicknames that look the same.
   pattern: LABEL_PATTERN,
   description: 'Unique among your profiles',
 });
 
-const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'In your own words' });
+const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'Free text' });
 
 export const ProfileShape = Type.Object(
   {
     id: Id('Profile identifier'),
     nickname: Nickname,
-    type: Type.Enum(['DEFAULT', 'NORMAL'], { description: 'DEFAULT for the first one that you created' }),
+    type: Type.Enum(['DEFAULT', 'NORMAL'], { description: 'DEFAULT for the first profile that you created' }),
     description: Type.Optional(Description),
     account_id: Type.Optional(Id('Account that the profile belongs to')),
   },
@@ -47,9 +47,9 @@ export const ProfileList = listShape(ProfileShape, 'ProfileList');
 export const BalanceShape = Type.Object(
   {
     asset: AssetCode('Asset'),
-    available: AmountOut('What can be spent'),
-    held: AmountOut('What pending withdrawals reserve'),
-    trading: AmountOut('Always "0": nothing is traded here'),
+    available: AmountOut('Amount that can be spent'),
+    held: AmountOut('Amount that is reserved by pending withdrawals'),
+    trading: AmountOut('Always "0": this service does not trade'),
   },
   { ...closed, title: 'Balance' },
 );
@@ -60,7 +60,11 @@ export const BalanceList = Type.Object(
 );
 
 export const AtQuery = Type.Object(
-  { at: Type.Optional(DateTime('The balance at that time, everything posted at it included; default now')) },
+  {
+    at: Type.Optional(
+      DateTime('Time of the balance, including everything posted at that instant; default now'),
+    ),
+  },
   closed,
 );
 

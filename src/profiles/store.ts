@@ -1,5 +1,6 @@
 import { plainArray } from '../database/array.ts';
 import { binaryArray } from '../database/binary.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
@@ -13,7 +14,7 @@ import { nicknameKey, type Profile, type ProfileFacts } from './profile.ts';
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
   p.account_id as "accountId", p.status, p.created_at_ns as "createdAtNs"`;
 
-/** Profiles by id, whoever owns them: rules decide who may do what with which. */
+/** Profiles by id, of all customers: rules decide who may use them. */
 export const profileTable: Table<ProfileFacts> = {
   name: 'profiles',
   async load(tx, ids) {
@@ -23,7 +24,7 @@ export const profileTable: Table<ProfileFacts> = {
     );
     return new Map(rows.map((row) => [row.id, row]));
   },
-  // Nothing else of it can change, and none is ever deleted.
+  // Only the status can change, and profiles are never deleted.
   canCache: (profile) => profile.status === 'ACTIVE',
   confirm: (tx, ids) =>
     tx.query(
@@ -33,8 +34,8 @@ export const profileTable: Table<ProfileFacts> = {
 };
 
 /**
- * The same rows, locked against a change of status until commit: what a transaction writes because of a status is found
- * by the one that changes it.
+ * The same rows, locked until commit, so that their status cannot change. A later change of the status then sees
+ * everything that this transaction wrote because of it.
  */
 export const heldProfiles: Table<ProfileFacts> = {
   name: 'profiles (held)',
@@ -47,7 +48,7 @@ export const heldProfiles: Table<ProfileFacts> = {
   },
 };
 
-/** Of these, the ones that are disabled. */
+/** The ids of those profiles that are disabled. */
 export async function disabledProfiles(
   database: Queryable,
   ids: readonly string[],
@@ -62,9 +63,9 @@ export async function disabledProfiles(
 const UUID_LENGTH = 36;
 
 /**
- * Profiles by `nicknameKey`, and the place where new ones are written. Nothing is locked: when another node takes the
- * nickname, or makes the customer's default profile, between our reading and our writing, the insert leaves the row
- * out, and the batch starts anew and sees what the other one made.
+ * Profiles by `nicknameKey`; new ones are written through this table. Nothing is locked: if another node takes the
+ * nickname, or creates the customer's default profile, between the read and the write, the insert skips the row, and the
+ * batch is retried on the current rows.
  */
 export const newProfiles: Table<Profile> = {
   name: 'profiles by nickname',
@@ -102,7 +103,7 @@ export const newProfiles: Table<Profile> = {
   },
 };
 
-/** Customers that have a default profile. The profile's own row says so; writing here tells the rest of the batch. */
+/** Customers that have a default profile. A write changes only what later commands of the batch see: the row is the profile's. */
 export const defaultProfiles: Table<true> = {
   name: 'default profiles',
   async load(tx, customerIds) {
@@ -115,7 +116,7 @@ export const defaultProfiles: Table<true> = {
   write: async () => undefined,
 };
 
-/** A profile of that customer; another's is as if it were not there. */
+/** A profile of that customer; undefined for a profile of another customer. */
 export async function findProfile(
   database: Queryable,
   customerId: string,
@@ -128,7 +129,7 @@ export async function findProfile(
   return profile;
 }
 
-/** Nodes remember active profiles, and confirm each time that they still are. False when there is none. */
+/** False if there is no such profile. Nodes that cached it as active notice, because each transaction confirms its cache. */
 export async function setProfileStatus(
   database: Queryable,
   id: string,
@@ -166,10 +167,8 @@ export function listProfiles(
   });
 }
 
-/** The clock that entries are stamped with: this node's own may be behind it. */
+/** The clock that entries get their times from. The estimate of this node may be behind it. */
 export async function databaseNow(database: Queryable): Promise<Instant> {
-  const [row] = await database.query<{ now_ns: bigint }>(
-    'select (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 as now_ns',
-  );
-  return row!.now_ns;
+  const [row] = await database.query<{ nowNs: Instant }>(`select ${CLOCK_NS} as "nowNs"`);
+  return row!.nowNs;
 }

@@ -34,7 +34,7 @@ describe('customers', () => {
     expect(await listCustomers(test.database)).toContainEqual(made);
   });
 
-  it('have names of their own', async () => {
+  it('have unique names', async () => {
     const made = await createCustomer(test.database, { name: 'Twice', integration: FIRST_PARTY });
     await expect(createCustomer(test.database, { name: 'Twice', integration: FIRST_PARTY })).rejects.toThrow(
       'A customer with the name "Twice" already exists.',
@@ -43,13 +43,13 @@ describe('customers', () => {
     expect(await createCustomer(test.database, again, { mayExist: true })).toEqual(made);
   });
 
-  it.each(['', ' a', 'a ', 'a\nb', 'a\0b', 'x'.repeat(101)])('are not called %j', async (name) => {
+  it.each(['', ' a', 'a ', 'a\nb', 'a\0b', 'x'.repeat(101)])('must not have the name %j', async (name) => {
     await expect(createCustomer(test.database, { name, integration: FIRST_PARTY })).rejects.toThrow(
       /printable/,
     );
   });
 
-  it("are not called like another one's id", async () => {
+  it('must not have a name in the form of an id', async () => {
     const [customer] = await listCustomers(test.database);
     for (const name of [customer!.id, newId().toUpperCase()]) {
       await expect(createCustomer(test.database, { name, integration: FIRST_PARTY })).rejects.toThrow(
@@ -58,7 +58,7 @@ describe('customers', () => {
     }
   });
 
-  it('are of one of two kinds', async () => {
+  it('are FIRST_PARTY or THIRD_PARTY', async () => {
     const request = { name: 'Kind', integration: 'OTHER' as never };
     await expect(createCustomer(test.database, request)).rejects.toThrow('FIRST_PARTY or THIRD_PARTY');
   });
@@ -81,7 +81,7 @@ describe('clients', () => {
     expect(await listClients(test.database)).toEqual(expect.arrayContaining(listed));
   });
 
-  it('need a customer and scopes that there are', async () => {
+  it('need an existing customer and valid scopes', async () => {
     const create = (change: object) =>
       createClient(test.database, { customer: 'With clients', name: 'a', scopes: READ, ...change });
     await expect(create({ customer: 'Nobody' })).rejects.toThrow('no customer with the id or name "Nobody"');
@@ -93,7 +93,7 @@ describe('clients', () => {
     await expect(create({ name: '' })).rejects.toThrow(/name of a client/);
   });
 
-  it('are disabled for good; a second time changes nothing', async () => {
+  it('are disabled permanently; a second call changes nothing', async () => {
     const { clientId } = await newTestClient(test.database);
     const first = await disableClient(test.database, clientId);
     expect(first.disabledAtNs).toEqual(expect.any(BigInt));
@@ -103,7 +103,7 @@ describe('clients', () => {
     }
   });
 
-  it('are seeded with given credentials once, also by two at a time', async () => {
+  it('are seeded with given credentials once, even by two concurrent calls', async () => {
     const customer = await createCustomer(test.database, { name: 'Seeded', integration: FIRST_PARTY });
     const seed = {
       clientId: 'demo',
@@ -124,7 +124,7 @@ describe('clients', () => {
 });
 
 describe('secrets', () => {
-  it('are kept as salted scrypt hashes that only the right secret fits', async () => {
+  it('are stored as salted scrypt hashes that only the right secret matches', async () => {
     const [one, two] = [await hashSecret('same'), await hashSecret('same')];
     expect(one).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[\w-]{22}\$[\w-]{43}$/);
     expect(one).not.toBe(two);
@@ -148,7 +148,7 @@ describe('secrets', () => {
     expect(await checker.check('pleaseletmein', stored.replace('ln=14', 'ln=13'))).toBe(false);
   });
 
-  it('are checked a few at a time, and a flood is told to come back', async () => {
+  it('are checked a few at a time, and a flood gets 503', async () => {
     const stored = await hashSecret('right');
     const checker = createSecretChecker(1, 2);
     const running = [
@@ -162,7 +162,7 @@ describe('secrets', () => {
     expect(await checker.check('right', stored)).toBe(true);
   });
 
-  it('stay out of logs and answers, whatever goes wrong', async () => {
+  it('never appear in logs or answers, whatever goes wrong', async () => {
     const node = await startAuthNode(test.database);
     const client = await newTestClient(test.database);
     const [wrong, misplaced] = ['wrong-secret-zzz', client.clientSecret];
@@ -178,7 +178,7 @@ describe('secrets', () => {
       await fetch(`${node.url}/v2/who-am-i`, { headers: { authorization: `Bearer ${token}x` } }),
       await fetch(`${node.url}/v2/who-am-i`, { headers: { authorization: `Bearer ${misplaced}` } }),
     ];
-    // A fault of ours: the hash cannot be read.
+    // An internal error: the stored hash is invalid.
     await test.database.query(`update clients set secret_hash = 'broken-hash' where id = $1`, [
       client.clientId,
     ]);

@@ -101,7 +101,7 @@ export async function newTestClient(
 
 export const insecure = { [oauth.allowInsecureRequests]: true };
 
-/** As a user's program would: with a library that knows nothing of ours. */
+/** Like a user's program: with an independent OAuth library. */
 export async function discover(url: string): Promise<oauth.AuthorizationServer> {
   const issuer = new URL(url);
   const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure });
@@ -156,7 +156,7 @@ export async function signedByUs(
     .sign(await importJWK(key!.jwk, 'EdDSA'));
 }
 
-/** Resolves as soon as it holds. The bound is far above what any machine needs. */
+/** Resolves as soon as the condition holds. The limit is far above what any machine needs. */
 export async function eventually(holds: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const started = performance.now();
   while (!(await holds())) {
@@ -165,7 +165,7 @@ export async function eventually(holds: () => Promise<boolean>, timeoutMs = 60_0
   }
 }
 
-/** The same database, with a count of what is asked outside transactions. */
+/** The same database, with a count of the queries outside transactions. */
 export function counting(database: Database): { database: Database; queries(): number } {
   let count = 0;
   const query: Database['query'] = (text, parameters) => {

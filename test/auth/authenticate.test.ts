@@ -25,7 +25,7 @@ let test: TestDatabase;
 let node: AuthNode;
 let client: TestClient;
 let token: string;
-/** How far the service's clock is ahead of the right time. */
+/** How far the service's clock is ahead of the correct time. */
 let aheadMs = 0;
 const clock: Clock = {
   now: () => BigInt(clock.nowMs()) * NS_PER_MS,
@@ -45,7 +45,7 @@ afterEach(() => {
   aheadMs = 0;
 });
 
-/** What a good token says. */
+/** The claims of a valid token. */
 function claims(): JWTPayload {
   const issuedAt = Math.floor(Date.now() / 1000);
   return {
@@ -69,7 +69,7 @@ async function expectInvalid(forged: string, detail: RegExp): Promise<void> {
   const problem = await refusal(node.auth, forged);
   expect(problem).toMatchObject({ slug: 'unauthenticated', status: 401, meta: { error: 'invalid_token' } });
   expect(problem.message).toMatch(detail);
-  // Not remembered as good either.
+  // The refused token was not cached as valid.
   expect((await refusal(node.auth, forged)).status).toBe(401);
 }
 
@@ -78,7 +78,7 @@ function encode(value: object): string {
 }
 
 describe('the Authorization header', () => {
-  it('lets a token in, with who is calling', async () => {
+  it('authenticates a token and identifies the caller', async () => {
     expect(await node.auth.authenticate(`Bearer ${token}`)).toEqual({
       customerId: client.customerId,
       clientId: client.clientId,
@@ -97,12 +97,12 @@ describe('the Authorization header', () => {
     ['has no JWT', 'Bearer abc', 'invalid_token'],
     ['has only dots', 'Bearer ..', 'invalid_token'],
     ['has a very long token', `Bearer ${'a'.repeat(9_000)}`, 'invalid_token'],
-  ])('is refused when it %s', async (_, header, error) => {
+  ])('is refused if it %s', async (_, header, error) => {
     const problem = await problemOf(node.auth.authenticate(header));
     expect([problem.status, problem.meta.error]).toEqual([401, error]);
   });
 
-  it('is challenged as RFC 6750 says', async () => {
+  it('is challenged as RFC 6750 requires', async () => {
     const challenge = async (headers: Record<string, string>): Promise<unknown> => {
       const response = await fetch(`${node.url}/v2/who-am-i`, { headers });
       return [response.status, response.headers.get('www-authenticate')];
@@ -112,8 +112,8 @@ describe('the Authorization header', () => {
   });
 });
 
-describe('a token signed with our own key', () => {
-  it('is good when all its claims are: what the refusals below differ from', async () => {
+describe('a token signed with the key of the service', () => {
+  it('is valid if all its claims are; the tests below change one claim each', async () => {
     const good = await signedByUs(test.database, claims());
     expect(await node.auth.authenticate(`Bearer ${good}`)).toMatchObject({ clientId: client.clientId });
   });
@@ -122,16 +122,16 @@ describe('a token signed with our own key', () => {
     ['it has expired', () => ({ ...claims(), exp: Math.floor(Date.now() / 1000) - 1 }), {}, /expired/],
     ['it never expires', () => without('exp'), {}, /exp /],
     ['it is for another service', () => ({ ...claims(), aud: 'https://other.example' }), {}, /aud /],
-    ['it is for nobody', () => without('aud'), {}, /aud /],
+    ['it has no audience', () => without('aud'), {}, /aud /],
     ['it is from another issuer', () => ({ ...claims(), iss: 'https://other.example' }), {}, /issuer/],
     ['it has no scope', () => without('scope'), {}, /scope /],
     ['its scope is a list', () => ({ ...claims(), scope: ['transfer:read_transfer'] }), {}, /malformed/],
-    ['it has no client', () => without('client_id'), {}, /client_id /],
+    ['it has no client id', () => without('client_id'), {}, /client_id /],
     ['its client is unknown', () => ({ ...claims(), client_id: 'ferry_unknown' }), {}, /disabled/],
-    ['it is another kind of JWT', claims, { typ: 'JWT' }, /typ /],
+    ['it is not an access token', claims, { typ: 'JWT' }, /typ /],
     ['its key is unknown', claims, { kid: 'unknown' }, /unknown key/],
   ] as [string, () => JWTPayload, { typ?: string; kid?: string }, RegExp][])(
-    'is refused when %s',
+    'is refused if %s',
     async (_, payload, header, detail) => {
       await expectInvalid(await signedByUs(test.database, payload(), header), detail);
     },
@@ -148,7 +148,7 @@ describe('a forged token', () => {
     await expectInvalid(`${header}.${payload}.`, /signature|malformed/);
   });
 
-  it('is refused when our public key is the secret of an HMAC', async () => {
+  it('is refused if it is an HMAC with the public key as its secret', async () => {
     const jwk = await publicKey();
     const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' });
     for (const secret of [pem, Buffer.from(jwk.x as string, 'base64url'), JSON.stringify(jwk)]) {
@@ -158,13 +158,13 @@ describe('a forged token', () => {
     }
   });
 
-  it('is refused when its payload was altered', async () => {
+  it('is refused if its payload was altered', async () => {
     const [header, , signature] = token.split('.');
     const altered = { ...decodeJwt(token), scope: 'operator:review' };
     await expectInvalid(`${header}.${encode(altered)}.${signature}`, /signature/);
   });
 
-  it("is refused when it carries somebody's own key under our key id", async () => {
+  it("is refused if it embeds the attacker's key under a valid key id", async () => {
     const { publicKey: theirs, privateKey } = await generateKeyPair('EdDSA');
     const { kid } = await publicKey();
     const jwk = await exportJWK(theirs);
@@ -188,7 +188,7 @@ async function publicKey(): Promise<Record<string, unknown>> {
   const response = await fetch(`${node.url}/.well-known/jwks.json`);
   const { keys } = (await response.json()) as { keys: Record<string, unknown>[] };
   expect(keys).toHaveLength(1);
-  // Nothing private in it.
+  // No private part.
   expect(Object.keys(keys[0]!).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x']);
   return keys[0]!;
 }
@@ -216,13 +216,13 @@ describe('a token that was verified before', () => {
     await expectInvalid(short, /expired/);
   });
 
-  it('does not let another token in that begins like it', async () => {
+  it('does not validate another token with the same prefix', async () => {
     await node.auth.authenticate(`Bearer ${token}`);
     const last = token.at(-2) === 'A' ? 'B' : 'A';
     await expectInvalid(`${token.slice(0, -2)}${last}${token.at(-1)}`, /signature/);
   });
 
-  it('is answered with 503 when the node cannot find out whether its client is still enabled', async () => {
+  it('gets 503 if the node cannot find out whether its client is still enabled', async () => {
     const database = connectDatabase(test.address, 2);
     const publicUrl = (): string => node.url;
     const { log } = node.app;
@@ -242,7 +242,7 @@ describe('a token that was verified before', () => {
 describe('a connection', () => {
   const header = (): string => `Bearer ${token}`;
 
-  it('remembers who called over it last, by the very same header', async () => {
+  it('caches its last caller, by the exact header', async () => {
     const connection = {};
     expect(node.auth.recall(header(), connection)).toBeUndefined();
     const caller = await node.auth.authenticate(header(), connection);
@@ -253,7 +253,7 @@ describe('a connection', () => {
     }
   });
 
-  it('remembers nobody whose token was refused', async () => {
+  it('does not cache a caller whose token was refused', async () => {
     const connection = {};
     const at = header().length - 10;
     const other = header().charAt(at) === 'A' ? 'B' : 'A';
@@ -272,7 +272,7 @@ describe('a connection', () => {
     expect(node.auth.recall(short, connection)).toBeUndefined();
   });
 
-  it('lets a client that is disabled meanwhile not in, nor a token whose key is not trusted any more', async () => {
+  it('refuses a cached client that was disabled, and a token whose key is no longer trusted', async () => {
     const other = await startAuthNode(test.database, { timing: { pollMs: 20, keyReloadIntervalMs: 20 } });
     const doomed = await newTestClient(test.database);
     const call = async (bearer: string): Promise<number> => {

@@ -15,7 +15,7 @@ import {
   tokenFor,
 } from './auth-nodes.ts';
 
-/** Somebody else's authorization server, reduced to its keys. */
+/** An external authorization server, reduced to its keys. */
 type Issuer = {
   url: string;
   server: Server;
@@ -97,19 +97,19 @@ describe('tokens of an external issuer', () => {
 
   it.each([
     ['their customer is unknown', () => signed({ tenant: 'Nobody' }), /tenant/],
-    ['their customer claim is not a text', () => signed({ tenant: [client.customerId] }), /tenant/],
-    ['they are for somebody else', () => signed({ aud: 'https://other.example' }), /aud/],
+    ['their customer claim is not a string', () => signed({ tenant: [client.customerId] }), /tenant/],
+    ['they are for another audience', () => signed({ aud: 'https://other.example' }), /aud/],
     ['they have expired', () => signed({ exp: Math.floor(Date.now() / 1000) - 1 }), /expired/],
     ['they are ID tokens', () => signed({}, 'ES256', 'JWT'), /typ/],
-    ['they come from elsewhere', () => signed({ iss: 'https://other.example' }), /issuer/],
-    ['their algorithm is another', () => signed({}, 'RS256'), /algorithm/],
-  ])('are refused when %s', async (_, make, detail) => {
+    ['they are from another issuer', () => signed({ iss: 'https://other.example' }), /issuer/],
+    ['their algorithm is not accepted', () => signed({}, 'RS256'), /algorithm/],
+  ])('are refused if %s', async (_, make, detail) => {
     const problem = await problemOf(authenticate(await make()));
     expect([problem.status, problem.meta]).toEqual([401, { error: 'invalid_token' }]);
     expect(problem.message).toMatch(detail);
   });
 
-  it('are refused when their key is not published, and answered with 503 when nobody can tell', async () => {
+  it('are refused if their key is not published, and get 503 if the keys cannot be fetched', async () => {
     const other = await startIssuer();
     const start = () => startAuthNode(test.database, { externalIssuer: external(other.url) });
     const make = (scope: string): Promise<string> =>
@@ -134,7 +134,7 @@ describe('tokens of an external issuer', () => {
     await Promise.all([before.stop(), after.stop()]);
   });
 
-  it('are accepted with a key that was published a moment ago, also after the wall clock was set back', async () => {
+  it('are accepted with a key that was just published, even after the wall clock was set back', async () => {
     const other = await startIssuer();
     const start = await startAuthNode(test.database, { externalIssuer: external(other.url) });
     const token = (alg: string): Promise<string> =>
@@ -162,7 +162,7 @@ describe('tokens of an external issuer', () => {
     other.server.close();
   });
 
-  it('replace our own: none are issued, and none are accepted', async () => {
+  it('replace those of the service: it issues none, and accepts none of its own', async () => {
     const own = await startAuthNode(test.database);
     const token = await tokenFor(own, client);
     expect(await own.auth.authenticate(`Bearer ${token}`)).toMatchObject({ clientId: client.clientId });

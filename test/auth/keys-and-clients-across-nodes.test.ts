@@ -20,7 +20,7 @@ import {
 } from './auth-nodes.ts';
 
 const FAST: AuthTiming = { pollMs: 300, staleMs: 700, keyReloadIntervalMs: 25 };
-/** Neither the poll nor the age of what is known makes a node ask: only a key that it does not know does. */
+/** Neither the poll nor a stale cache causes a query: only an unknown key does. */
 const NEVER: AuthTiming = { pollMs: 600_000, staleMs: 600_000, keyReloadIntervalMs: 10 };
 
 let test: TestDatabase;
@@ -67,7 +67,7 @@ async function publishedKids(node: AuthNode): Promise<string[]> {
 }
 
 describe('several nodes on one database', () => {
-  it('agree on one first key when they start together', async () => {
+  it('create only one first key when they start together', async () => {
     const empty = await createTestDatabase();
     const publicUrl = (): string => 'http://ferry.example';
     const log = { info: () => undefined, warn: () => undefined };
@@ -81,13 +81,13 @@ describe('several nodes on one database', () => {
     expect(keys).toHaveLength(1);
   });
 
-  it('rotate the key without invalidating live tokens', async () => {
+  it('rotate the key without invalidating existing tokens', async () => {
     const [a, b] = await startTwo(FAST);
     const old = await tokenFor(a, client);
     const kid = await a.auth.rotateKey();
     const fresh = await tokenFor(a, client);
     expect([kidOf(old) === kid, kidOf(fresh)]).toEqual([false, kid]);
-    // The other node has not polled since: it loads the key when it sees a token with it.
+    // The other node has not polled since: it loads the key when it gets a token with it.
     expect(await lets(b, fresh)).toBe(true);
     await eventually(async () => kidOf(await tokenFor(b, client)) === kid);
     for (const node of [a, b]) {
@@ -96,7 +96,7 @@ describe('several nodes on one database', () => {
     }
   });
 
-  it('accept a token of a key made a moment ago elsewhere, among invented key ids and with few queries', async () => {
+  it('accept a token of a key that another node just created, among invented key ids and with few queries', async () => {
     const a = await start(NEVER);
     const counted = counting(test.database);
     const b = await startAuthNode(counted.database, {
@@ -107,7 +107,7 @@ describe('several nodes on one database', () => {
     const claims = { iss: a.url, aud: a.url, client_id: client.clientId, scope: 'a' };
     const invented = (kid: number) => signedByUs(test.database, claims, { kid: `invented-${kid}` });
     const forged = await Promise.all(Array.from({ length: 200 }, (_, index) => invented(index)));
-    // It has just asked the database in vain, and does not ask again for a second.
+    // It has just queried the database in vain, and does not query again for a second.
     expect(await lets(b, await invented(-1))).toBe(false);
     const before = counted.queries();
     await a.auth.rotateKey();
@@ -119,7 +119,7 @@ describe('several nodes on one database', () => {
     expect(counted.queries() - before).toBeLessThan(forged.length / 2);
   });
 
-  it('forget a retired key after its last token has expired, and not before', async () => {
+  it('drop a retired key after its last token has expired, and not before', async () => {
     const [a, b] = await startTwo(FAST);
     const old = await tokenFor(a, client);
     await rotateKey(test.database);
@@ -165,7 +165,7 @@ describe('disabling a client', () => {
     for (const node of [a, b]) expect(await lets(node, otherToken)).toBe(true);
   });
 
-  it('takes effect on a node that does not poll, once what it knows is stale', async () => {
+  it('takes effect on a node that does not poll, once its cache is stale', async () => {
     const [a, b] = await startTwo({ ...FAST, pollMs: 600_000 });
     const doomed = await newTestClient(test.database);
     const token = await tokenFor(a, doomed);
@@ -187,7 +187,7 @@ describe('disabling a client', () => {
     ]);
   });
 
-  it('is documented to take at most 10 seconds: what a node knows expires before that, with time for the query', () => {
+  it('is documented to take at most 10 seconds: the cache expires before that, with time for the query', () => {
     expect(LIMITS.authPollMs).toBeLessThan(LIMITS.authStaleMs);
     expect(LIMITS.authStaleMs + LIMITS.lockTimeoutMs).toBeLessThan(10_000);
   });

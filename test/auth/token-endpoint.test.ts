@@ -102,7 +102,7 @@ describe('a standard OAuth library', () => {
     });
   });
 
-  it('finds the token to be an RFC 9068 one, by the published keys', async () => {
+  it('verifies the token as RFC 9068, with the published keys', async () => {
     const { access_token: token } = await grantedTo(
       oauth.ClientSecretBasic(client.clientSecret),
       client.clientId,
@@ -141,7 +141,7 @@ describe('a standard OAuth library', () => {
     expect(response.status).toBe(403);
   });
 
-  it('is understood when the secret has characters that Basic must encode', async () => {
+  it('can authenticate with a secret that needs escaping in a Basic header', async () => {
     const customer = await createCustomer(test.database, { name: 'Encodings', integration: 'FIRST_PARTY' });
     const [clientId, clientSecret] = ['id:with%colon+plus', 'pä:ss w+ö%rd&=/?#~"\\'];
     const seed = { clientId, clientSecret, customer: customer.id, name: 'odd', scopes: READ_AND_WRITE };
@@ -154,7 +154,7 @@ describe('a standard OAuth library', () => {
 });
 
 describe('the token endpoint', () => {
-  it('takes a multipart form', async () => {
+  it('accepts a multipart form', async () => {
     const form = new FormData();
     for (const [name, value] of Object.entries(inBody())) form.set(name, value);
     const response = await fetch(`${node.url}/oauth2/token`, { method: 'POST', body: form });
@@ -162,7 +162,7 @@ describe('the token endpoint', () => {
     expect(await response.json()).toMatchObject({ token_type: 'bearer', expires_in: 3600 });
   });
 
-  it('takes no files in a multipart form', async () => {
+  it('rejects files in a multipart form', async () => {
     const form = new FormData();
     for (const [name, value] of Object.entries(inBody())) form.set(name, value);
     form.set('scope', new Blob(['x']), 'scope.txt');
@@ -170,7 +170,7 @@ describe('the token endpoint', () => {
     await expectTokenError(response, 400, 'invalid_request');
   });
 
-  it('takes a client_id beside a Basic header when both say the same', async () => {
+  it('accepts a client_id in the body that equals the one in the Basic header', async () => {
     const headers = { authorization: basic(client.clientId, client.clientSecret) };
     const same = await postToken(node.url, { ...grant, client_id: client.clientId }, headers);
     expect(same.status).toBe(200);
@@ -178,7 +178,7 @@ describe('the token endpoint', () => {
     await expectTokenError(other, 400, 'invalid_request');
   });
 
-  it('treats a parameter without a value as absent, and ignores those it does not know', async () => {
+  it('treats a parameter without a value as absent, and ignores unknown ones', async () => {
     const response = await postToken(node.url, { ...inBody(), scope: '', audience: 'anything' });
     expect(((await response.json()) as { scope: string }).scope).toBe(READ_AND_WRITE.join(' '));
   });
@@ -187,14 +187,14 @@ describe('the token endpoint', () => {
     const secret = `${client.clientSecret.slice(0, -1)}!`;
     const wrong = { ...inBody(), client_secret: secret };
     await expectTokenError(await postToken(node.url, wrong), 401, 'invalid_client');
-    // A browser would take the challenge for its own, and ask its user instead of answering the page.
+    // A browser would handle the challenge itself, and prompt its user instead of returning the response to the page.
     const ofAPage = await postToken(node.url, wrong, { origin: node.url });
     await expectTokenError(ofAPage, 401, 'invalid_client', null);
     const header = await postToken(node.url, grant, { authorization: basic(client.clientId, secret) });
     await expectTokenError(header, 401, 'invalid_client');
   });
 
-  it('keeps the request id of who was refused in the log', async () => {
+  it('logs the request id of a refused request', async () => {
     const wrong = { ...inBody(), client_secret: 'wrong' };
     const refused = await postToken(node.url, wrong, { 'x-request-id': 'refused-1' });
     expect(refused.headers.get('x-request-id')).toBe('refused-1');
@@ -203,7 +203,7 @@ describe('the token endpoint', () => {
 
   it.each([
     ['an unknown client', () => ({ ...inBody(), client_id: 'ferry_000' }), {}, 401, 'invalid_client'],
-    ['an id that no database keeps', () => ({ ...inBody(), client_id: 'a\0b' }), {}, 401, 'invalid_client'],
+    ['an id that cannot be stored', () => ({ ...inBody(), client_id: 'a\0b' }), {}, 401, 'invalid_client'],
     ['no authentication', () => grant, {}, 401, 'invalid_client'],
     ['a secret without an id', () => ({ ...grant, client_secret: 'x' }), {}, 401, 'invalid_client'],
     ['another scheme', () => grant, { authorization: 'Bearer abc' }, 401, 'invalid_client'],
@@ -215,9 +215,21 @@ describe('the token endpoint', () => {
       401,
       'invalid_client',
     ],
-    ['two ways at once', inBody, { authorization: basic('a', 'b') }, 400, 'invalid_request'],
-    ['another grant', () => ({ ...inBody(), grant_type: 'password' }), {}, 400, 'unsupported_grant_type'],
-    ['no grant', () => ({ client_id: 'a', client_secret: 'b' }), {}, 400, 'invalid_request'],
+    [
+      'two authentication methods at once',
+      inBody,
+      { authorization: basic('a', 'b') },
+      400,
+      'invalid_request',
+    ],
+    [
+      'another grant type',
+      () => ({ ...inBody(), grant_type: 'password' }),
+      {},
+      400,
+      'unsupported_grant_type',
+    ],
+    ['no grant type', () => ({ client_id: 'a', client_secret: 'b' }), {}, 400, 'invalid_request'],
     [
       'a repeated parameter',
       () => 'grant_type=client_credentials&scope=a&scope=b',
@@ -225,9 +237,21 @@ describe('the token endpoint', () => {
       400,
       'invalid_request',
     ],
-    ['a scope it may not have', () => ({ ...inBody(), scope: 'operator:review' }), {}, 400, 'invalid_scope'],
+    [
+      'a scope that the client may not have',
+      () => ({ ...inBody(), scope: 'operator:review' }),
+      {},
+      400,
+      'invalid_scope',
+    ],
     ['JSON', () => JSON.stringify(grant), { 'content-type': 'application/json' }, 400, 'invalid_request'],
-    ['a broken multipart form', () => 'x', { 'content-type': 'multipart/form-data' }, 400, 'invalid_request'],
+    [
+      'an invalid multipart form',
+      () => 'x',
+      { 'content-type': 'multipart/form-data' },
+      400,
+      'invalid_request',
+    ],
     ['a large body', () => 'a'.repeat(20_000), {}, 400, 'invalid_request'],
   ] as [string, () => Record<string, string> | string, Record<string, string>, number, string][])(
     'refuses %s',
@@ -236,12 +260,12 @@ describe('the token endpoint', () => {
     },
   );
 
-  it('refuses parameters in the address, where logs would keep them', async () => {
+  it('refuses parameters in the URL, which is logged in many places', async () => {
     const address = `${node.url}/oauth2/token?${new URLSearchParams(inBody()).toString()}`;
     await expectTokenError(await fetch(address, { method: 'POST' }), 400, 'invalid_request');
   });
 
-  it('leaves forms to itself: an operation still takes JSON only, and GET is a 405 problem', async () => {
+  it('accepts forms only here: other operations accept only JSON, and GET is a 405 problem', async () => {
     const authorization = `Bearer ${await tokenFor(node, client)}`;
     const post = (type: string, body: string) =>
       fetch(`${node.url}/v2/echo`, {
@@ -267,7 +291,7 @@ describe('the token endpoint', () => {
     await unavailable.stop();
   });
 
-  it('spends as long on an unknown client as on a wrong secret', async () => {
+  it('takes as long for an unknown client as for a wrong secret', async () => {
     const { clientId } = await newTestClient(test.database);
     const timeOf = async (id: string): Promise<number> => {
       const started = performance.now();
@@ -275,8 +299,8 @@ describe('the token endpoint', () => {
       return performance.now() - started;
     };
     let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-    // Without the hash an unknown client takes 2 ms instead of 50. The fastest of each is the least disturbed by other
-    // processes, and the more rounds, the less: so repeat until the two are alike.
+    // Without the hash an unknown client takes 2 ms instead of 50. The fastest of each is least disturbed by other
+    // processes: so repeat until the fastest of both are close.
     await eventually(async () => {
       known = Math.min(known, await timeOf(clientId));
       unknown = Math.min(unknown, await timeOf('ferry_unknown'));

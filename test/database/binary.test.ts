@@ -4,7 +4,7 @@ import { appendTo, type BinaryColumn, type BinaryValue, binaryArray } from '../.
 import { newId } from '../../src/kernel/id.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** The server itself says what it understood. */
+/** The values as the server decoded them. */
 let test: TestDatabase;
 
 type Row = {
@@ -18,7 +18,7 @@ type Row = {
 };
 type Rest = { readonly load: Buffer | null; readonly names: readonly string[] | null };
 
-/** Of types that arrays can have as well. */
+/** Values of the types that arrays support too. */
 type ElementType = Parameters<typeof binaryArray>[0];
 type Column = BinaryColumn<Row> & { readonly type: ElementType; value(row: Row): BinaryValue };
 const COLUMNS: readonly Column[] = [
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-/** What PostgreSQL can keep: no zero character, no half of a surrogate pair. */
+/** Text that PostgreSQL can store: no NUL character, no lone surrogate. */
 const storable = fc.string({ unit: 'grapheme', maxLength: 80 }).filter((text) => !text.includes('\0'));
 const LARGEST = 10n ** 38n - 1n;
 const rows: fc.Arbitrary<Row> = fc.record({
@@ -66,7 +66,7 @@ const rows: fc.Arbitrary<Row> = fc.record({
 describe('rows', () => {
   const append = appendTo('things', COLUMNS);
 
-  it('arrive as they were sent, whatever they hold', async () => {
+  it('arrive as they were sent, whatever they contain', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(rows, { maxLength: 20 }), async (sent) => {
         await test.database.query('truncate things restart identity');
@@ -92,11 +92,11 @@ describe('rows', () => {
     expect(stored).toEqual({ rows: 500, shortest: 5_000, sum: (499 * 500) / 2 });
   });
 
-  it('that the table refuses fail together with their transaction, and the connection works on', async () => {
+  it('that the table rejects fail together with their transaction, and the connection stays usable', async () => {
     await test.database.query('truncate things restart identity');
     const bad = { id: null, words: 'zero \0', facts: null, amount: null, at: null, count: 1, line: null };
     const outcome = test.database.transaction(async (tx) => {
-      // All on their way before the first one answers, as in the write path.
+      // All are sent before the first answer, as in the write path.
       await Promise.all([append(tx, [{ ...bad, words: 'fine' }]), append(tx, [bad]), tx.query('select 1')]);
     });
     await expect(outcome).rejects.toMatchObject({ code: '22021' });
@@ -106,10 +106,10 @@ describe('rows', () => {
   });
 
   it.each([
-    ['a text that is no UUID', { id: 'not-a-uuid' }],
-    ['a UUID with a letter that is no digit', { id: newId().replace(/.$/, 'ü') }],
-    ['a number beyond its type', { line: 40_000 }],
-    ['an instant beyond its type', { at: 2n ** 63n }],
+    ['a text that is not a UUID', { id: 'not-a-uuid' }],
+    ['a UUID with a character that is not a hexadecimal digit', { id: newId().replace(/.$/, 'ü') }],
+    ['a number out of range', { line: 40_000 }],
+    ['an instant out of range', { at: 2n ** 63n }],
     ['an amount of a hundred digits', { amount: 10n ** 100n - 1n }],
     ['an amount that is a number', { amount: 5 as unknown as bigint }],
   ])('%s is refused before it is sent', async (_, fault) => {

@@ -21,7 +21,7 @@ type Row = {
   readonly names: readonly string[];
 };
 
-/** What PostgreSQL can store: no NUL character. Half of a surrogate pair would come back as U+FFFD. */
+/** What PostgreSQL can store: no NUL character. A lone surrogate would come back as U+FFFD. */
 const storable = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !text.includes('\0'));
 const rows: fc.Arbitrary<Row> = fc.record({
   id: fc.option(fc.uuid()),

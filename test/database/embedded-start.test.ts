@@ -48,7 +48,7 @@ describe('starting', () => {
     expect(await ask(second, 'show max_connections')).toBe('20');
   });
 
-  test('what a killed initdb left behind is removed, and what a living process makes is kept', async () => {
+  test('leftovers of a killed initdb are removed, and the work of a running process is kept', async () => {
     const dataDir = makeDir();
     const dead = join(dataDir, 'postgres.new-999999999-abc-1');
     const earlierLife = join(dataDir, `postgres.new-${process.pid}-abc-1`);
@@ -64,7 +64,7 @@ describe('starting', () => {
     expect(left).toEqual([`postgres.new-${process.ppid}-abc-1`]);
   });
 
-  test('two processes that start on an empty directory at once end with one server', async () => {
+  test('two processes that start on an empty directory at once share one server', async () => {
     const dataDir = makeDir();
     const [one, two] = await Promise.all([startOwner(dataDir), startOwner(dataDir)]);
     expect(one.pid).toBe(two.pid);
@@ -75,7 +75,7 @@ describe('starting', () => {
     expect(readdirSync(dataDir).filter((name) => name.includes('.new-'))).toEqual([]);
   });
 
-  test('a data directory too deep for a socket gets one in the temporary directory', async () => {
+  test('if the path of the data directory is too long for a socket, the socket is in the temporary directory', async () => {
     const dataDir = join(makeDir(), 'deep'.repeat(30));
     const server = await start(dataDir);
     expect(server.socketDir.startsWith(tmpdir())).toBe(true);
@@ -85,7 +85,7 @@ describe('starting', () => {
     directories.push(server.socketDir);
   });
 
-  test('a data directory with blanks, quotes and commas works', async () => {
+  test('a data directory with spaces, quotes and commas works', async () => {
     const server = await start(join(makeDir(), `it's "my", dir`));
     expect(await ask(server, 'select 1')).toBe('1');
   });
@@ -106,17 +106,17 @@ describe('refusing', () => {
     await expect(start(dataDir)).rejects.toThrow(/contains files but no PostgreSQL database/);
   });
 
-  test('a setting that PostgreSQL does not know fails with its own words', async () => {
+  test('an unknown setting fails with the message of PostgreSQL', async () => {
     const settings = { no_such_setting: '1' };
     await expect(start(makeDir(), { settings })).rejects.toThrow(/unrecognized configuration parameter/);
   });
 
-  test('a missing package names DATABASE_URL as the way out', () => {
+  test('the error for a missing package suggests DATABASE_URL', () => {
     expect(() => findPackageDir(resolveNothing)).toThrow(EmbeddedError);
     expect(() => findPackageDir(resolveNothing)).toThrow(/DATABASE_URL/);
   });
 
-  test('the server user is postgres, else nobody, else a sentence', () => {
+  test('the server user is postgres, or nobody; without both there is an error', () => {
     const nobody = 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65533::/:/bin/false\n';
     expect(chooseServerUser(nobody)).toEqual({ name: 'nobody', uid: 65534, gid: 65533 });
     expect(chooseServerUser(`${nobody}postgres:x:70:71::/:/bin/sh\n`).uid).toBe(70);
@@ -130,7 +130,7 @@ describe('refusing', () => {
 });
 
 describe('the programs', () => {
-  test('symlinks that a switched-off install script did not make are made', async () => {
+  test('symlinks are created if the install script was disabled', async () => {
     const packageDir = makePackage();
     expect(existsSync(join(packageDir, 'native/lib/libpq.so.5'))).toBe(process.platform !== 'linux');
     const server = await start(makeDir(), { packageDir });
@@ -167,7 +167,7 @@ describe.runIf(isRoot)('as root', () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o711);
   });
 
-  test('a data directory behind a closed parent is refused with the way out', async () => {
+  test('a data directory below an inaccessible parent is refused, with a suggestion', async () => {
     const parent = makeDir();
     chmodSync(parent, 0o700);
     const message = new RegExp(`FERRY_DATA_DIR.*chmod o\\+x ${parent}`);
@@ -179,7 +179,7 @@ function resolveNothing(): never {
   throw new Error('Cannot find module');
 }
 
-/** The installed package without the symlinks its install script made, as `--ignore-scripts` leaves it. */
+/** The installed package without the symlinks of its install script, as `--ignore-scripts` leaves it. */
 function makePackage(): string {
   const packageDir = join(makeDir(), 'package');
   cpSync(findPackageDir(), packageDir, { recursive: true, verbatimSymlinks: true });

@@ -32,7 +32,7 @@ describe('adopting', () => {
     expect(processExists(owner.pid)).toBe(false);
   });
 
-  test('a released server goes on running and is adopted later', async () => {
+  test('a released server keeps running and is adopted later', async () => {
     const dataDir = makeDir();
     const tool = await startEmbedded({ dataDir, log: () => undefined, supervise: false });
     tool.release();
@@ -52,7 +52,7 @@ describe('adopting', () => {
     expect(await ask(second, 'select 1')).toBe('1');
   });
 
-  test('lock files whose pid another program has now do not block the start', async () => {
+  test('lock files whose pid now belongs to another program do not block the start', async () => {
     const dataDir = makeDir();
     const first = await start(dataDir);
     const pidFile = join(dataDir, 'postgres', 'postmaster.pid');
@@ -60,7 +60,7 @@ describe('adopting', () => {
     const owner = statSync(pidFile);
     const texts = [pidFile, lockFile].map((path) => readFileSync(path, 'utf8'));
     await first.stop();
-    // A program of the same user: for one of another user, PostgreSQL knows that it cannot be its own.
+    // A program of the same user: PostgreSQL recognizes by itself that one of another user is not a postmaster.
     const other = spawn('sleep', ['60'], { ...(isRoot && { uid: owner.uid, gid: owner.gid }) });
     owners.push(other);
     for (const [index, path] of [pidFile, lockFile].entries()) {
@@ -87,14 +87,14 @@ describe('adopting', () => {
     cpSync(join(original, 'postgres'), join(copy, 'postgres'), { recursive: true });
     chmodSync(join(copy, 'postgres'), 0o700);
     if (isRoot) await giveAll(join(copy, 'postgres'), statSync(join(original, 'postgres')));
-    // The copy's pid file names a socket that answers, which is the mark of a server out of our sight.
+    // The pid file of the copy names a socket that accepts connections, as of a server in another container.
     await expect(start(copy)).rejects.toThrow(/Another PostgreSQL/);
     await first.stop();
     const second = await start(copy);
     expect(second.adopted).toBe(false);
   });
 
-  test('a server that has lost its socket is started again', async () => {
+  test('a server whose socket is missing is restarted', async () => {
     const dataDir = makeDir();
     const owner = await startOwner(dataDir);
     await killOwner(owner.child);
@@ -106,7 +106,7 @@ describe('adopting', () => {
 });
 
 describe('supervising', () => {
-  test('a postmaster that was killed is started again at the same place', async () => {
+  test('a killed postmaster is restarted with the same socket', async () => {
     const server = await start(makeDir());
     const { pid } = server;
     await ask(server, 'create table kept (value int)');
@@ -114,10 +114,10 @@ describe('supervising', () => {
     await until(() => server.pid !== pid);
     expect(server.isAlive()).toBe(true);
     expect(await ask(server, 'select count(*) from kept')).toBe('0');
-    expect(logged.filter((line) => line.includes('ended by itself'))).toHaveLength(1);
+    expect(logged.filter((line) => line.includes('exited unexpectedly'))).toHaveLength(1);
   });
 
-  test('an adopted postmaster that was killed is started again as well', async () => {
+  test('a killed postmaster that had been adopted is restarted as well', async () => {
     const dataDir = makeDir();
     const owner = await startOwner(dataDir);
     await killOwner(owner.child);
@@ -131,14 +131,14 @@ describe('supervising', () => {
     const dataDir = makeDir();
     const server = await start(dataDir);
     process.kill(server.pid, 'SIGKILL');
-    await sleep(220); // the restart is under way or about to be
+    await sleep(220); // the restart is in progress or about to begin
     await server.stop();
     await sleep(300);
     const left = readPidFile(join(dataDir, 'postgres'));
     expect(left && processExists(left.pid)).toBeFalsy();
   });
 
-  test('without supervision a dead server stays dead', async () => {
+  test('without supervision a dead server is not restarted', async () => {
     const server = await start(makeDir(), { supervise: false });
     process.kill(server.pid, 'SIGKILL');
     await until(() => !server.isAlive());
@@ -146,9 +146,9 @@ describe('supervising', () => {
     expect(server.isAlive()).toBe(false);
   });
 
-  test('a server that ignores the fast shutdown is stopped the hard way, and the log says so', async () => {
+  test('a server that ignores the fast shutdown is stopped with stronger signals, which are logged', async () => {
     const server = await start(makeDir());
-    // A stopped process acts on no signal but SIGKILL. It may go on once SIGQUIT was sent.
+    // A suspended process handles no signal but SIGKILL. It is resumed once SIGQUIT was sent.
     process.kill(server.pid, 'SIGSTOP');
     const stopped = server.stop();
     await until(() => logged.some((line) => line.includes('SIGQUIT')));

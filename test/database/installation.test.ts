@@ -12,31 +12,31 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('a database is opened again as it was made', async () => {
+it('a database can be opened with the settings that it was created with', async () => {
   expect(await installationFault(test.database, 'production', assets)).toBeUndefined();
 });
 
-it('a sandbox does not run on a database of production', async () => {
+it('a sandbox does not run on a production database', async () => {
   expect(await installationFault(test.database, 'sandbox', assets)).toMatch(
     /^FERRY_MODE is sandbox, but .* production/,
   );
 });
 
-it('an asset keeps its decimals, since they give every unit its meaning', async () => {
+it('the decimals of an asset cannot change, because balances are stored in units', async () => {
   const other = createAssets(
     DEFAULT_ASSETS.map((one) => (one.code === 'USD' ? { ...one, decimals: 4 } : one)),
   );
   expect(await installationFault(test.database, 'production', other)).toMatch(
-    /USD has 4 decimals, .* made with 2/,
+    /USD has 4 decimals, .* created with 2/,
   );
 });
 
-it('an asset that was known stays known', async () => {
+it('an asset cannot be removed', async () => {
   const fewer = createAssets(DEFAULT_ASSETS.filter((one) => one.code !== 'LTC'));
   expect(await installationFault(test.database, 'production', fewer)).toMatch(/LTC is missing/);
 });
 
-it('a further asset is taken on', async () => {
+it('an asset can be added', async () => {
   const more = createAssets([...DEFAULT_ASSETS, { code: 'EUR', decimals: 2, kind: 'FIAT', networks: {} }]);
   expect(await installationFault(test.database, 'production', more)).toBeUndefined();
 });

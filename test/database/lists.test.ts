@@ -18,7 +18,7 @@ import {
 } from '../../src/transfers/transfer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** Lists held against what filtering and sorting everything in memory gives, whatever is asked for, page by page. */
+/** Compares lists, page by page and for random queries, with filtering and sorting all rows in memory. */
 const ROWS = 120;
 const START_NS = 1_700_000_000_000_000_000n;
 
@@ -27,7 +27,7 @@ const some = (): string[] => [newId(), newId(), newId()];
 const [profiles, accounts, identities] = [some(), some(), some()];
 const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(Math.random() * items.length)]!;
 const maybe = <Item>(item: Item): Item | null => (Math.random() < 0.5 ? item : null);
-/** Few, so that many rows share one. */
+/** Few values, so that many rows share one. */
 const instant = (): bigint => START_NS + BigInt(Math.floor(Math.random() * 40));
 
 function someTransfer(): Transfer {
@@ -104,7 +104,7 @@ const OPERATORS: Record<string, (ns: bigint, bound: bigint) => boolean> = {
   gt: (ns, bound) => ns > bound,
 };
 
-/** Up to two filters at once, each with up to four values, some of them twice. */
+/** Up to two filters, each with up to four values, possibly duplicates. */
 function wantedOf(values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Filters> {
   const names = fc.subarray(Object.keys(values), { maxLength: 2 });
   return names.chain((chosen) =>
@@ -156,7 +156,7 @@ function expected<Item extends Row>(
   given: Query,
 ): string[] {
   const key = given.order_by === 'UPDATED_AT' ? 'updatedAtNs' : 'createdAtNs';
-  // A time that is asked for twice counts as it was asked for last.
+  // If a time filter is given twice, the last one counts.
   const times = Object.entries(Object.fromEntries(given.times));
   const ids = rows
     .filter((row) =>
@@ -173,7 +173,7 @@ function expected<Item extends Row>(
   return given.order === 'DESC' ? ids.reverse() : ids;
 }
 
-it('pages of transfers have what fits, in order and once, whatever is asked for', async () => {
+it('pages of transfers have every matching row once and in order, for any query', async () => {
   const ids = transfers.map((row) => row.id);
   const groups = transfers.flatMap((row) => row.groupId ?? []);
   const filters = wantedOf({
@@ -212,7 +212,7 @@ it('pages of transfers have what fits, in order and once, whatever is asked for'
   );
 });
 
-it('pages of settlement transactions have what fits, in order and once, whatever is asked for', async () => {
+it('pages of settlement transactions have every matching row once and in order, for any query', async () => {
   const filters = wantedOf({
     ids: settlements.map((row) => row.id),
     ref_ids: settlements.map((row) => row.refId),
@@ -236,7 +236,7 @@ it('pages of settlement transactions have what fits, in order and once, whatever
   );
 });
 
-it('the schema holds transfers inside the service to what the lists take for granted', async () => {
+it('the schema enforces what the lists assume about transfers inside the service', async () => {
   const inside = transfers.find((row) => row.groupId !== null)!;
   const outside = transfers.find((row) => row.groupId === null)!;
   const changed = (id: string, change: string): Promise<unknown> =>
@@ -250,7 +250,7 @@ it('the schema holds transfers inside the service to what the lists take for gra
   expect(await changed(outside.id, 'updated_at_ns = updated_at_ns')).toHaveLength(1);
 });
 
-it('the sides of a group are named after it, and no two groups share one', () => {
+it('the ids of both sides of a group are derived from its id, and no two groups share one', () => {
   const groups = Array.from({ length: 1_000 }, newGroupId);
   const names = [...groups, ...groups.flatMap(sideIds)];
   expect(new Set(names).size).toBe(3_000);

@@ -20,7 +20,7 @@ const names = shipped.map((migration) => migration.name);
 const directory = mkdtempSync(join(tmpdir(), 'ferry-migrations-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Small migrations as files of their own, one statement text each. */
+/** Small migrations, one file for each statement. */
 function migrationsOf(texts: Record<string, string>): Migration[] {
   const folder = mkdtempSync(join(directory, 'set-'));
   for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
@@ -62,13 +62,13 @@ describe('migrate', () => {
     const nodes = Array.from({ length: 10 }, () => connectDatabase(test.address, 2));
     const outcomes = await Promise.all(nodes.map((node) => migrate(node)));
     await Promise.all(nodes.map((node) => node.close()));
-    // One node did it all, the others waited and found it done.
+    // One node applied all of them; the others waited and had nothing to do.
     expect(outcomes.filter((outcome) => outcome.length > 0)).toEqual([names]);
     expect(await applied()).toEqual(names);
     expect(await tables()).toEqual(expect.arrayContaining(['balances', 'entries', 'transfers']));
   });
 
-  it('applies every migration once when one node is told ten times at once', async () => {
+  it('applies every migration once when one node migrates ten times concurrently', async () => {
     const outcomes = await Promise.all(Array.from({ length: 10 }, () => migrate(test.database)));
     expect(outcomes.flat()).toEqual(names);
     expect(await applied()).toEqual(names);
@@ -81,7 +81,7 @@ describe('migrate', () => {
     expect(await test.database.query('select * from schema_migrations order by version')).toEqual(before);
   });
 
-  it('applies only what is new to a database of an older version', async () => {
+  it('applies only the new migrations to a database of an older version', async () => {
     expect(await migrate(test.database, shipped.slice(0, 1))).toEqual(names.slice(0, 1));
     expect(await migrate(test.database)).toEqual(names.slice(1));
     expect(await applied()).toEqual(names);
@@ -92,7 +92,7 @@ describe('migrate', () => {
     const newer = migrationsOf({ '0001_one.sql': first, '0002_two.sql': second });
     await migrate(test.database, newer);
     expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
-      'the database has schema version 2, this Ferry knows only 1: start a newer Ferry',
+      'the database has schema version 2, but this release of Ferry supports only 1: start a newer release',
     );
     expect(await tables()).toEqual(['one', 'two']);
   });
@@ -109,7 +109,7 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['one']);
   });
 
-  it('accepts a newer database as far as all that is unknown is online', async () => {
+  it('accepts a newer database if all unknown migrations are online', async () => {
     const newer = migrationsOf({
       '0001_one.sql': 'create table one (id int);',
       '0002_two.sql': '-- online\ncreate table two (id int);',
@@ -120,11 +120,11 @@ describe('migrate', () => {
     expect(await pendingMigrations(test.database, newer.slice(0, 1))).toEqual([]);
     await migrate(test.database, newer);
     expect(await refusal(migrate(test.database, newer.slice(0, 1)))).toBe(
-      'the database has schema version 3, this Ferry knows only 1: start a newer Ferry',
+      'the database has schema version 3, but this release of Ferry supports only 1: start a newer release',
     );
   });
 
-  it('says beforehand what it would apply, and changes nothing by that, not even in an empty database', async () => {
+  it('can list what it would apply without changing anything, even in an empty database', async () => {
     const two = migrationsOf({
       '0001_one.sql': 'create table one (id int);',
       '0002_two.sql': '-- online\ncreate table two (id int);',
@@ -138,7 +138,7 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['one']);
   });
 
-  it('goes on with a database whose record of migrations does not know the word online yet', async () => {
+  it('migrates a database whose record of migrations does not have the column online yet', async () => {
     const two = migrationsOf({
       '0001_one.sql': 'create table one (id int);',
       '0002_two.sql': 'create table two (id int);',
@@ -155,7 +155,7 @@ describe('migrate', () => {
     await other.query(`select pg_advisory_lock(${ADVISORY_LOCKS.migrations})`);
     const said: string[] = [];
     const migrated = migrate(test.database, one, (message) => said.push(message));
-    await expect.poll(() => said).toEqual(['waiting for another migration of this database to end']);
+    await expect.poll(() => said).toEqual(['waiting for another migration of this database to finish']);
     expect(await tables()).toEqual([]);
     other.discard();
     expect(await migrated).toEqual(['0001_one.sql']);
@@ -170,7 +170,7 @@ describe('migrate', () => {
     await migrate(test.database, three);
     await test.database.query('delete from schema_migrations where version = 2');
     expect(await refusal(migrate(test.database, three))).toBe(
-      'the database lacks schema version 2, but has 3: restore a backup',
+      'the database has schema version 3, but not 2: restore a backup',
     );
   });
 
@@ -187,13 +187,13 @@ describe('migrate', () => {
     expect(await tables()).toEqual(['one']);
     expect(await applied()).toEqual(['0001_one.sql']);
 
-    // Once it is mended, the same database goes on from there; the lock was given back, too.
+    // After the file is corrected, the same database continues from there; the lock was released as well.
     const mended = migrationsOf({ '0001_one.sql': good, '0002_broken.sql': 'create table two (id int);' });
     expect(await migrate(test.database, mended)).toEqual(['0002_broken.sql']);
     expect(await tables()).toEqual(['one', 'two']);
   });
 
-  it('lets a node that waited try the failing migration itself: all are told', async () => {
+  it('lets every waiting node try the failing migration, so that all of them get the error', async () => {
     const broken = migrationsOf({ '0001_broken.sql': 'create table one (id int); select nonsense;' });
     const nodes = Array.from({ length: 3 }, () => connectDatabase(test.address, 1));
     const messages = await Promise.all(nodes.map((node) => refusal(migrate(node, broken))));
@@ -204,7 +204,7 @@ describe('migrate', () => {
     expect(await tables()).toEqual([]);
   });
 
-  it('gives the connection back with the time limits that it had', async () => {
+  it('does not return a connection with changed timeouts to the pool', async () => {
     const one = connectDatabase(test.address, 1);
     const limits = (): Promise<object[]> =>
       one.query(
@@ -225,11 +225,11 @@ describe('readMigrations', () => {
     ['-- online only in part\nselect 1;', false],
     ['\n-- online\nselect 1;', false],
     ['select 1; -- online', false],
-  ])('takes %j for online: %s', (text, online) => {
+  ])('reads whether a migration is online from its first line: %j is %s', (text, online) => {
     expect(migrationsOf({ '0001_one.sql': text })[0]!.online).toBe(online);
   });
 
-  it('finds the files that are shipped, in order, each with its text', () => {
+  it('finds the shipped files, in order, each with its text', () => {
     const files = readdirSync(MIGRATIONS).sort();
     expect(names).toEqual(files);
     expect(shipped.map(({ version }) => version)).toEqual(files.map((_, index) => index + 1));
@@ -238,16 +238,16 @@ describe('readMigrations', () => {
 
   it.each([
     ['a gap', ['0001_a.sql', '0003_c.sql'], 'migration 0003_c.sql should have the number 2'],
-    ['a number twice', ['0001_a.sql', '0001_b.sql'], 'migration 0001_b.sql should have the number 2'],
+    ['a duplicate number', ['0001_a.sql', '0001_b.sql'], 'migration 0001_b.sql should have the number 2'],
     ['a start at 2', ['0002_b.sql'], 'migration 0002_b.sql should have the number 1'],
     ['a file without number', ['0001_a.sql', 'later.sql'], 'migration later.sql should have the number 2'],
-  ])('refuses %s in the numbers', (_title, files, sentence) => {
+  ])('refuses %s in the numbering', (_title, files, sentence) => {
     const read = (): Migration[] =>
       migrationsOf(Object.fromEntries(files.map((file) => [file, 'select 1;'])));
     expect(read).toThrow(new MigrationError(sentence));
   });
 
-  it('leaves other files alone, and sorts by number', () => {
+  it('ignores other files, and sorts by number', () => {
     const folder = join(directory, 'copy');
     cpSync(MIGRATIONS, folder, { recursive: true });
     writeFileSync(join(folder, 'README.md'), 'not a migration');

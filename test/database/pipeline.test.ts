@@ -21,7 +21,7 @@ beforeAll(async () => {
   await test.database.query(
     'create table numbers (number integer primary key check (number > 0), word text)',
   );
-  // One connection, so that every test meets what those before it left on it.
+  // One connection, so that each test runs with the prepared statements of those before it.
   database = connectDatabase(test.address, 1);
   connection = await database.reserve();
 });
@@ -47,7 +47,7 @@ it('answers each statement with its own rows, the first time and later', async (
   }
 });
 
-it('skips what follows a statement that fails, keeps what came before, and goes on', async () => {
+it('skips the statements after a failed one, keeps those before it, and stays usable', async () => {
   const settled = await Promise.allSettled([
     connection.query('select 1 as one'),
     connection.query(INSERT, [-1, 'too small']),
@@ -61,7 +61,7 @@ it('skips what follows a statement that fails, keeps what came before, and goes 
   expect(await connection.query('select 2 as two')).toEqual([{ two: 2 }]);
 });
 
-it('uses a statement again whose first flight failed, whether or not the server came to it', async () => {
+it('can use a statement whose first pipeline failed, whether or not the server had prepared it', async () => {
   const late = 'select number, word, 1 as late from numbers';
   const first = [connection.query(INSERT, [-2, 'too small']), connection.query(late)];
   expect((await Promise.allSettled(first)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -74,7 +74,7 @@ it('uses a statement again whose first flight failed, whether or not the server 
   await expect(connection.query(broken)).rejects.toMatchObject({ code: '42601' });
 });
 
-it('a transaction whose flight fails half way commits nothing', async () => {
+it('a transaction whose pipeline fails half way commits nothing', async () => {
   const settled = await Promise.allSettled([
     connection.query('begin'),
     connection.query(INSERT, [10, 'ten']),
@@ -86,7 +86,7 @@ it('a transaction whose flight fails half way commits nothing', async () => {
   expect(await connection.query('select number from numbers where number >= 10')).toEqual([]);
 });
 
-it('a row that cannot be read fails alone', async () => {
+it('a row that cannot be decoded fails only its own statement', async () => {
   const settled = await Promise.allSettled([
     connection.query('select 1.5::numeric as half'),
     connection.query('select 1.0::numeric(3, 0) as one'),
@@ -97,7 +97,7 @@ it('a row that cannot be read fails alone', async () => {
   ]);
 });
 
-it('a value that cannot be sent fails alone, and nothing of it is sent', async () => {
+it('a value that cannot be encoded fails only its own statement, and nothing is sent', async () => {
   const settled = await Promise.allSettled([
     connection.query('select $1::text as text', [{} as never]),
     connection.query('select $1::text as text', ['fine']),
@@ -123,7 +123,7 @@ it('gives up on a server that does not answer, reports it as unavailable, and us
     for (const one of settled)
       expect((one as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
     expect(frozen.isOpen()).toBe(false);
-    // The idle one would not answer either, and take another timeout to find out.
+    // The idle connection would not answer either, which would take another timeout to find out.
     expect(pids).not.toContain(await pidOf(lonely));
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGCONT');
@@ -140,13 +140,13 @@ it('keeps no reference to the values of a statement that was answered', async ()
   const before = process.memoryUsage().arrayBuffers;
   for (let flight = 0; flight < flights; flight += 1) {
     await connection.query('select length($1::bytea) as length', [Buffer.alloc(bytes)]);
-    // Twice: what outlives two collections of the young objects is old, and stays until all are collected.
+    // Twice, because an object that survives two minor collections is promoted to the old generation.
     if (flight % 10 === 9) for (let time = 0; time < 2; time += 1) collect({ type: 'minor' });
   }
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan((flights * bytes) / 4);
 });
 
-it('a pool that closes does not wait for the end of a statement that takes long', async () => {
+it('closing a pool does not wait for a long statement', async () => {
   const closing = connectDatabase(test.address, 1);
   const busy = await closing.reserve();
   await busy.query('set statement_timeout = 0');

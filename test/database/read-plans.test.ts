@@ -92,7 +92,7 @@ describe('a page of settlement transactions reads little more than it shows', ()
     ['most of them', COMMON, 20 * SHOWN.rows],
     ['few', RARE, 1.2 * LIMITS.listScanMax],
     ['few, and of another customer', OTHERS * 2 + 1, 1.2 * LIMITS.listScanMax],
-  ])('of a profile with %s, but those look at a bounded number', async (_title, profile, rows) => {
+  ])('of a profile with %s, which scans a bounded number of rows', async (_title, profile, rows) => {
     const filters = { profile_ids: [historyId('profile', profile)] };
     for (const page of pagesOf(BOTH, ROWS)) {
       const look: Look = (database) => listSettlements(database, BIG, filters, page);
@@ -209,7 +209,7 @@ describe('other reads look up what they need', () => {
     expect(await plans.faultsIn(read, counted)).toEqual([]);
   });
 
-  it('events of a rare type: a bounded number of events is looked at', async () => {
+  it('events of a rare type: a page scans a bounded number of events', async () => {
     const scanned = { rows: 2 * bounds.scanMax, blocks: 4 * bounds.scanMax };
     expect(await plans.faultsIn(feed({ types: ['transfer.failed'] }), scanned)).toEqual([]);
   });

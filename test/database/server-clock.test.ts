@@ -6,7 +6,7 @@ import { steerServerClock } from '../support/server-clock.ts';
 import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
 
 const HOUR = 3_600_000;
-/** Far below the shifts that the tests make, and far above any delay of the machine. */
+/** Far below the shifts in these tests, and far above any delay of the machine. */
 const MINUTE = 60_000;
 let test: TestDatabase;
 let setServerClock: (aheadMs: number) => Promise<void>;

@@ -8,7 +8,7 @@ import { BIG, COMMON, historyId, loadHistory, RARE, START_NS, STEP_NS } from '..
 import { type Bounds, createPlanCheck, PAGE_LIMIT, pagesOf, SHOWN } from '../support/plans.ts';
 import { transferReads } from '../support/transfer-reads.ts';
 
-/** Enough that nothing is small any more: `npm run bench:reads` shows the same with ten million. */
+/** Enough that a full scan would be noticed: `npm run bench:reads` shows the same with ten million. */
 const ROWS = 100_000;
 
 let test: TestDatabase;
@@ -31,7 +31,7 @@ describe('a page of transfers reads little more than it shows', () => {
     }
   });
 
-  it('and one transfer is one look', async () => {
+  it('and one transfer is one index lookup', async () => {
     const look = historyId('transfer', 7);
     expect(
       await plans.faultsIn((database) => findTransfer(database, BIG, look), { rows: 1, blocks: 5 }),
@@ -39,7 +39,7 @@ describe('a page of transfers reads little more than it shows', () => {
   });
 });
 
-describe('filters that no index knows together', () => {
+describe('combined filters that no index covers', () => {
   const scanned: Bounds = { rows: 1.2 * LIMITS.listScanMax, blocks: 2 * LIMITS.listScanMax };
   const profile = historyId('profile', COMMON);
   const late = START_NS + BigInt(ROWS * 0.395) * STEP_NS;
@@ -62,7 +62,7 @@ describe('filters that no index knows together', () => {
     ['updated_at', 'created_at', true],
     ['created_at', 'updated_at', false],
   ] as const)(
-    'between two times by %s, a list by %s is read from where it can begin',
+    'between two times by %s, a list by %s is read only within the possible range',
     async (column, orderBy, descending) => {
       const ranges = [
         { column, operator: '>=', ns: START_NS + BigInt(ROWS * 0.1) * STEP_NS },
@@ -89,7 +89,7 @@ describe('filters that no index knows together', () => {
   }
 
   it.each(cases)(
-    '%s: a page looks at a bounded number of rows, and the pages together have them all',
+    '%s: a page scans a bounded number of rows, and the pages together have all of them',
     async (_title, filters, ranges, condition) => {
       const expected = await test.database.query<{ id: string }>(
         `select id from transfers where customer_id = $1 and ${condition} order by created_at_ns, id`,
@@ -103,7 +103,7 @@ describe('filters that no index knows together', () => {
         ).toEqual([]);
         const { ids, pages } = await walk(filters, page);
         expect(descending ? ids.reverse() : ids).toEqual(expected.map((row) => row.id));
-        // Some of them had few rows, or none.
+        // Some pages were short or empty.
         expect(pages).toBeGreaterThan(Math.ceil(expected.length / PAGE_LIMIT));
       }
     },
@@ -114,7 +114,7 @@ describe('the check itself', () => {
   const flagged = async (statement: string, bounds: Bounds = SHOWN): Promise<string> =>
     (await plans.faultsIn((database) => database.query(statement, [BIG]), bounds)).join('\n');
 
-  it('notices a table that is read from one end to the other', async () => {
+  it('notices a sequential scan', async () => {
     const statement = 'select id from transfers where customer_id <> $1 order by memo limit 100';
     expect(await flagged(statement)).toMatch(/custom plan reads all of transfers/);
   });
@@ -122,17 +122,17 @@ describe('the check itself', () => {
   const WALK = `select id from transfers where customer_id = $1 and type = 'PLATFORM_TRANSFER_DEBIT'
     and memo is not null order by created_at_ns, id limit 100`;
 
-  it('notices a walk along an index in the hope of a hit', async () => {
+  it('notices a scan of an index that skips most of its entries', async () => {
     expect(await flagged(WALK)).toMatch(/custom plan reads \d+ rows, not 505/);
   });
 
-  it('counts blocks, too, since entries of an index that are passed over do not count as rows', async () => {
+  it('counts blocks too, because skipped index entries do not count as rows', async () => {
     expect(await flagged(WALK, { rows: ROWS, blocks: 1_010 })).toMatch(
       /^custom plan reads \d+ blocks, not 1010/,
     );
   });
 
-  it('notices that more is sorted than is shown', async () => {
+  it('notices a sort of more rows than the page has', async () => {
     const statement = `select id from transfers where customer_id = $1 and group_id is null and status = 'COMPLETED'
       order by amount_units limit 100`;
     expect(await flagged(statement)).toMatch(/generic plan sorts \d+ rows/);

@@ -24,7 +24,7 @@ afterAll(() => removeDataDir(dataDir));
 
 const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
 
-/** A Node that is too old to run TypeScript, where the machine has one; else our own, which has to work as well. */
+/** A Node that is too old to run TypeScript, if the machine has one; else the current one, which has to work as well. */
 function findOldNode(): string {
   const found = ['/usr/bin/node', '/usr/local/bin/node', '/opt/homebrew/bin/node'].find((path) =>
     existsSync(path),
@@ -61,13 +61,13 @@ describe("on the machine's own node", () => {
     return { child, ended: new Promise((done) => child.once('close', done)), output: () => output };
   }
 
-  /** The process that does the work: the one that was started, or the child of an old one. */
+  /** The process that does the work: the one that was started, or its child if that Node is too old. */
   function worker(pid: number): number {
     if (!isOld) return pid;
     return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim());
   }
 
-  it('ferry passes its output and its exit code on', async () => {
+  it('ferry passes on the output and the exit code', async () => {
     const help = start('--help');
     expect(await help.ended).toBe(0);
     expect(help.output()).toBe((await ferry('--help')).stdout);
@@ -76,7 +76,7 @@ describe("on the machine's own node", () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'ferry serve runs on the pinned Node and ends with 0 at %s',
+    'ferry serve runs on the pinned Node and exits with 0 on %s',
     async (signal) => {
       const { child, ended, output } = start('serve');
       await expect.poll(output).toContain('listens on http');
@@ -92,18 +92,18 @@ describe("on the machine's own node", () => {
     },
   );
 
-  it('ferry serve that is killed ends with what a shell would say', async () => {
+  it('a killed ferry serve exits with the code that a shell would report', async () => {
     const { child, ended, output } = start('serve');
     await expect.poll(output).toContain('listens on http');
     process.kill(worker(child.pid!), 'SIGKILL');
-    // Without a parent of its own there is no exit code, only the signal.
+    // Without a parent process there is no exit code, only the signal.
     expect(await ended).toBe(isOld ? 137 : null);
     expect(await start('verify').ended).toBe(0);
   });
 
   it('npx finds ferry from the root of the project', async () => {
     const { PATH = '', HOME = dataDir } = process.env;
-    // Whatever node is first in the path, as on a machine where only npm is installed.
+    // With any node first in the path, as on a machine where only npm is installed.
     const machine = PATH.split(':').filter((part) => !part.includes('node_modules'));
     const options = { cwd: ROOT, env: { PATH: machine.join(':'), HOME, ...env } };
     const { stdout } = await run('npx', ['--no-install', 'ferry', '--help'], options);
@@ -112,17 +112,17 @@ describe("on the machine's own node", () => {
 });
 
 describe('the end of ferry serve', () => {
-  it('is not cut short by a second Ctrl-C: the terminal sends one, and npm another', async () => {
+  it('is not cut short by a second SIGINT: at Ctrl-C the terminal sends one, and npm another', async () => {
     const service = await startFerry({ ...env, LOG_LEVEL: 'info' });
     const ended = service.end('SIGINT');
-    // Once the first one has arrived, so that the system does not make one signal of two.
+    // Sent after the first one has arrived, because the system merges pending signals.
     await expect.poll(service.output, { interval: 1 }).toContain('"msg":"stopping"');
     service.child.kill('SIGINT');
     expect((await ended).code).toBe(0);
     expect(serverPid(dataDir)).toBeUndefined();
   });
 
-  it('may come while it starts: nothing is left behind', async () => {
+  it('may be requested while it starts: nothing is left behind', async () => {
     const child = spawn(process.execPath, [FERRY, 'serve'], { env: nodeEnvironment(env), stdio: 'ignore' });
     const ended = new Promise((done) => child.once('exit', (code, signal) => done(signal ?? code)));
     await expect.poll(() => serverPid(dataDir), { interval: 1 }).toBeDefined();

@@ -25,13 +25,13 @@ describe('help', () => {
     expect(others.map((other) => other.stdout)).toEqual([stdout, stdout]);
   });
 
-  it('is what ferry alone prints, but that was no command: 2', async () => {
+  it('is what ferry prints without a command, with exit code 2', async () => {
     const [alone, asked] = await Promise.all([ferry(), ferry('--help')]);
     expect(alone).toEqual({ ...asked, code: 2 });
   });
 
   it.each(COMMANDS.map((command) => [command.name, command] as const))(
-    'of %s says how to call it and every option',
+    'of %s has its usage and every option',
     async (name, { usage, summary, options, json: printsJson }) => {
       const { code, stdout, stderr } = await ferry(...name.split(' '), '--help');
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -55,7 +55,7 @@ describe('help', () => {
     expect(production.stdout).not.toContain('sandbox');
   });
 
-  it('names every variable of the environment that the documentation has, and so does the one of serve', async () => {
+  it('of ferry and of serve names every environment variable that the documentation has', async () => {
     const text = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
     const documented = [...text.matchAll(/^\| `([A-Z_]+)` /gm)].map((match) => match[1]!);
     expect(documented.length).toBeGreaterThan(10);
@@ -66,7 +66,7 @@ describe('help', () => {
     }
   });
 
-  it('of a group of commands is the help of each', async () => {
+  it('of a group of commands is the help of each command', async () => {
     const [asked, alone] = await Promise.all([ferry('client', '--help'), ferry('client')]);
     expect(asked.code).toBe(0);
     for (const name of ['create', 'list', 'disable'])
@@ -75,14 +75,14 @@ describe('help', () => {
   });
 });
 
-it('says its version', async () => {
+it('prints its version', async () => {
   expect(await ferry('--version')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^ferry \d+\.\d+\.\d+\n$/),
   });
 });
 
-describe('a wrong call', () => {
+describe('wrong usage', () => {
   it.each([
     [['frob'], 'Unknown command "frob". Try: ferry --help'],
     [['customer', 'frob'], 'Unknown command "customer frob". Try: ferry customer --help'],
@@ -115,14 +115,14 @@ describe('a wrong call', () => {
     [['profile', 'disable'], 'Expected one profile_id. Try: ferry profile disable --help'],
     [['identity', 'enable', 'one', 'two'], 'Expected one identity_id. Try: ferry identity enable --help'],
   ])(
-    'like ferry %j is answered with 2 and one line that names the nearest help, and starts nothing',
+    'such as ferry %j exits with 2 and one line that names the closest help, and starts nothing',
     async (args, sentence) => {
       expectSentence(await ferry(...args), { code: 2, sentence });
       expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
     },
   );
 
-  it('of demo, before there is a sandbox, says what to do', async () => {
+  it('of demo before the first start of a sandbox says what to do', async () => {
     expectSentence(await ferry('demo'), {
       code: 1,
       sentence: `${dataDir}/sandbox.json does not exist: start the sandbox first, with npm start.`,
@@ -141,7 +141,7 @@ describe('where there is no database', () => {
     [['verify']],
     [['key', 'rotate']],
     [['profile', 'disable', 'x']],
-  ])('ferry %j says so and makes none', async (args) => {
+  ])('ferry %j fails and creates none', async (args) => {
     expectSentence(await runFerry(args, { FERRY_DATA_DIR: mistyped }), {
       code: 1,
       sentence: `No database found in ${mistyped}: set FERRY_DATA_DIR or DATABASE_URL as for your service.`,
@@ -149,11 +149,11 @@ describe('where there is no database', () => {
     expect(existsSync(mistyped)).toBe(false);
   });
 
-  // mkdir fails there because the parent does not exist, although it does; a loop that creates parents would not end.
+  // Below /proc, mkdir reports that the existing parent does not exist: a loop that creates parents would not end.
   it
     .runIf(process.platform === 'linux')
     .each([[['serve']], [['migrate']], [['customer', 'create', '--name', 'x']]])(
-    'and none can be, ferry %j ends with one sentence',
+    'and none can be created, ferry %j fails with one sentence',
     async (args) => {
       expectSentence(await runFerry(args, { FERRY_DATA_DIR: '/proc/x/y' }), {
         code: 1,

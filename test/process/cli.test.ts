@@ -24,14 +24,14 @@ afterAll(() => removeDataDir(dataDir));
 
 const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
 
-/** What a command prints for machines; anything but success fails the test. */
+/** The JSON output of a command; fails the test unless the command succeeds. */
 async function json(...args: string[]): Promise<any> {
   const { code, stdout, stderr } = await ferry(...args, '--json');
   expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: expect.any(String) });
   return JSON.parse(stdout);
 }
 
-describe('beside a running service', () => {
+describe('with a running service', () => {
   let service: FerryProcess;
   type Client = { client_id: string; client_secret: string; scopes: string[] };
   const SCOPES = ['funding:read_profile', 'transfer:read_transfer'];
@@ -70,7 +70,7 @@ describe('beside a running service', () => {
     return response.status;
   }
 
-  it('demo prints variables that a shell can take', async () => {
+  it('demo prints variables that a shell can evaluate', async () => {
     const { code, stdout, stderr } = await ferry('demo');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const names = ['FERRY', 'CLIENT_ID', 'CLIENT_SECRET', 'PROFILE', 'SECOND_PROFILE', 'IDENTITY', 'ACCOUNT'];
@@ -95,7 +95,7 @@ describe('beside a running service', () => {
     expect(await json('demo')).toEqual(sandboxOf(dataDir));
   });
 
-  it('repair-instants shows entries that are ahead of the clock, and moves them only when told to', async () => {
+  it('repair-instants lists entries that are ahead of the clock, and moves them only with --yes', async () => {
     const database = databaseOf(dataDir);
     const profile = demo().profiles[0]!.id;
     const hour = 3_600_000_000_000n;
@@ -119,7 +119,7 @@ describe('beside a running service', () => {
     await database.close();
   });
 
-  it('customer create makes one that customer list shows', async () => {
+  it('customer create creates a customer, and customer list shows it', async () => {
     const created = await json('customer', 'create', '--name', 'Pier & Söhne "Süd"', '--third-party');
     expect(created).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -151,7 +151,7 @@ describe('beside a running service', () => {
     expect(claims).toMatchObject({ customer_id: demo().customer_id, scope: SCOPES.join(' ') });
   });
 
-  it('client create without scopes makes one that may do all but what operators do, and shows the secret as text', async () => {
+  it('client create without scopes grants all scopes except those of operators, and prints the secret', async () => {
     const { code, stdout } = await ferry('client', 'create', '--customer', demo().name, '--name', 'all');
     const [, clientId, secret] = /^client_id +(\S+)\nclient_secret +(\S+)\n.*not shown again\.\n$/.exec(
       stdout,
@@ -162,7 +162,7 @@ describe('beside a running service', () => {
     expect(listed.find((one) => one.client_id === clientId).scopes).toEqual(CUSTOMER_SCOPES);
   });
 
-  it('client list shows everything but secrets, and can be narrowed to a customer', async () => {
+  it('client list shows everything but secrets, and can be filtered by customer', async () => {
     const listed: any[] = await json('client', 'list');
     expect(listed.find((one) => one.client_id === client.client_id)).toEqual({
       client_id: client.client_id,
@@ -193,10 +193,10 @@ describe('beside a running service', () => {
       client_id: own.client_id,
       disabled: true,
     });
-    // What the ten seconds consist of, which are the promise, is a test of the limits: see test/auth.
+    // That this takes at most ten seconds follows from the limits: see test/auth.
     await expect.poll(() => profilesStatus(token)).toBe(401);
     expect(await tokenStatus(own.client_id, own.client_secret)).toBe(401);
-    // A second time changes nothing, and the list says when it was.
+    // A second call changes nothing, and the list has the time of the first.
     expect((await ferry('client', 'disable', own.client_id)).stdout).toBe(`Disabled ${own.client_id}.\n`);
     const listed: any[] = await json('client', 'list');
     expect(listed.find((one) => one.client_id === own.client_id).disabled_at).toMatch(/Z$/);
@@ -205,7 +205,7 @@ describe('beside a running service', () => {
     );
   });
 
-  it('key rotate makes a new key and keeps the live tokens', async () => {
+  it('key rotate creates a new key, and existing tokens stay valid', async () => {
     const kids = async (): Promise<string[]> => {
       const response = await fetch(`${service.url}/.well-known/jwks.json`);
       const { keys } = (await response.json()) as { keys: { kid: string }[] };
@@ -225,7 +225,7 @@ describe('beside a running service', () => {
     expect(await profilesStatus(old)).toBe(200);
   });
 
-  it('key rotate --distrust-old ends every live token within ten seconds, and new ones work', async () => {
+  it('key rotate --distrust-old invalidates all existing tokens within ten seconds, and new ones work', async () => {
     const old = await tokenFrom(service.url, demo());
     expect(await profilesStatus(old)).toBe(200);
     await json('key', 'rotate', '--distrust-old');
@@ -233,7 +233,7 @@ describe('beside a running service', () => {
     expect(await profilesStatus(await tokenFrom(service.url, demo()))).toBe(200);
   });
 
-  it('migrate finds nothing to do', async () => {
+  it('migrate has nothing to do', async () => {
     expect(await ferry('migrate')).toEqual({ code: 0, stdout: 'The schema is up to date.\n', stderr: '' });
     expect(await json('migrate')).toEqual({ applied: [] });
   });
@@ -268,7 +268,7 @@ describe('beside a running service', () => {
     for (const finished of both) expectSentence(finished, { code: 1, sentence });
   });
 
-  it('verify finds a sound ledger', async () => {
+  it('verify reports a sound ledger', async () => {
     const { code, stdout, stderr } = await ferry('verify');
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -280,7 +280,7 @@ describe('beside a running service', () => {
     expect(await json('verify')).toEqual({ violations: [], truncated: false, entries: 64, accounts: 32 });
   });
 
-  it('verify finds what somebody changed by hand, and says which rule, whose, what, and the numbers', async () => {
+  it('verify reports rows that were changed by hand, with the rule, the account and the amounts', async () => {
     const database = databaseOf(dataDir);
     const [one, other] = demo().profiles.map((profile) => profile.id);
     const change = async (sign: '+' | '-'): Promise<void> => {
@@ -336,7 +336,7 @@ describe('beside a running service', () => {
     expect((await ferry('verify')).code).toBe(0);
   });
 
-  it('nothing of all this stops the service or its server', async () => {
+  it('none of these commands stops the service or its database server', async () => {
     expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
     expect(serverPid(dataDir)).toBeDefined();
     expect((await service.end('SIGTERM')).code).toBe(0);
@@ -352,14 +352,14 @@ describe('without a service', () => {
     expect(serverPid(dataDir)).toBeUndefined();
   });
 
-  it('a command that fails leaves no server behind either', async () => {
+  it('a command that fails leaves no server running', async () => {
     const { name } = sandboxOf(dataDir).customers[0]!;
     const sentence = `A customer with the name "${name}" already exists.`;
     expectSentence(await ferry('customer', 'create', '--name', name), { code: 1, sentence });
     expect(serverPid(dataDir)).toBeUndefined();
   });
 
-  it('commands side by side do not stop the server under each other, and the last one does', async () => {
+  it('concurrent commands share the server, and the last one stops it', async () => {
     const made = await Promise.all(
       [1, 2, 3, 4].map((number) => ferry('customer', 'create', '--name', `Quay ${number}`, '--json')),
     );

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
 
-it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, and no restart of its own', async () => {
+it('survives restarts of the database without a restart of its own: 503 in the meantime, nothing lost or doubled', async () => {
   const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
   const [customer, counterparty] = sandboxOf(dataDir).customers;
   const load = startLoad({
@@ -33,7 +33,7 @@ it('survives restarts of the database: 503 meanwhile, nothing lost or doubled, a
     await load.untilMore(50);
     const before = postmasterOf(dataDir);
     if (signal === 'SIGTERM') {
-      // Frozen for a moment: sessions go on, and new connections get no answer.
+      // Frozen for a moment: existing sessions continue, but new connections get no answer.
       process.kill(before, 'SIGSTOP');
       await sleep(500);
       process.kill(before, 'SIGCONT');

@@ -13,7 +13,7 @@ import {
 } from '../support/process.ts';
 import { type Pair, type Server, startPair } from '../support/standby.ts';
 
-/** One address in front of both servers, as a name or a virtual address that is moved at a failover. */
+/** One address in front of both servers, like a DNS name or a virtual address that moves at a failover. */
 const place = mkdtempSync(join(tmpdir(), 'ferry-failover-'));
 function pointTo({ address: { socketDir, port } }: Server): void {
   const name = `.s.PGSQL.${port}`;
@@ -34,9 +34,9 @@ afterAll(async () => {
 });
 
 const STANDBY =
-  /^The database server is a standby, which cannot be written to: Ferry needs the primary\. Retry with the same ref_id\.$/;
+  /^The database server is a standby and accepts no writes: connect Ferry to the primary\. Retry with the same ref_id\.$/;
 
-it('a node takes a standby for a database that is not there, and recovers by itself when it is promoted', async () => {
+it('a node treats a standby as an unavailable database, and recovers by itself when it is promoted', async () => {
   const { primary, standby } = pair;
   const dataDir = join(place, 'data');
   const env = {
@@ -79,14 +79,15 @@ it('a node takes a standby for a database that is not there, and recovers by its
   for (let count = 0; count < 20; count += 1) statuses.add(await transfer(`during-${count}`));
   expect([...statuses]).toEqual([503]);
 
-  // A command says so at once. A node that starts meanwhile waits.
+  // A command fails at once. A node that starts now waits.
   expect(await runFerry(['customer', 'list'], env)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'DATABASE_URL: the database does not answer: it is a standby, and Ferry needs the primary.\n',
+    stderr:
+      'DATABASE_URL: the database is not available: the server is a standby, but Ferry needs the primary.\n',
   });
   const starting = startFerry({ ...env, FERRY_DATA_DIR: join(place, 'second') });
-  // Awaited below; until then a failed start must not end the whole run.
+  // Awaited below; until then a failed start must not be an unhandled rejection.
   starting.catch(() => undefined);
 
   await pair.promote();
@@ -96,7 +97,7 @@ it('a node takes a standby for a database that is not there, and recovers by its
   const second = await starting;
   nodes.push(second);
   expect((await fetch(`${second.url}/health/ready`)).status).toBe(200);
-  // It was never anything but an outage.
+  // The log has only the outage.
   expect(logOf(node).filter(({ level }) => level >= 50)).toEqual([]);
   for (const one of nodes) expect((await one.end('SIGTERM')).code).toBe(0);
 });

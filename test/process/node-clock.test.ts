@@ -60,7 +60,7 @@ describe.each([
     return (await call(right, 'GET', path)).body.status;
   }
 
-  /** Through one node, seen on the other: a window that opens, one that ends, and a withdrawal. */
+  /** Started on one node, observed on the other: a window that opens, one that ends, and a withdrawal. */
   async function everythingGoesOn(node: FerryProcess): Promise<void> {
     const [source, target] = customer().profiles.map(({ id }) => id);
     const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
@@ -78,7 +78,7 @@ describe.each([
       settlement_window_end: inMs(600_000),
     }))!;
     expect((await call(node, 'PUT', `${opens}/affirm`)).status).toBe(200);
-    // Its end must not have passed before it arrives, however slow the machine is.
+    // The end must still be in the future when the request arrives, however slow the machine is.
     let ends: string | undefined;
     for (let inTheEndMs = 500; ends === undefined && inTheEndMs < 100_000; inTheEndMs *= 2) {
       ends = await propose({ settlement_window_end: inMs(inTheEndMs) });
@@ -96,7 +96,7 @@ describe.each([
     await expect.poll(() => statusOf(`/v2/transfer/transfers/${paid.body.id}`)).toBe('COMPLETED');
   }
 
-  it('issues tokens that are good everywhere, and takes those of the others', async () => {
+  it('issues tokens that are valid on all nodes, and accepts theirs', async () => {
     for (const token of tokens) {
       for (const node of [wrong, right]) {
         expect((await call(node, 'GET', '/v2/profiles', undefined, token)).status).toBe(200);
@@ -104,7 +104,7 @@ describe.each([
     }
   });
 
-  it('does its share of the work, before its clock is set right and after', async () => {
+  it('does its share of the work, before and after its clock is corrected', async () => {
     await everythingGoesOn(wrong);
     await everythingGoesOn(right);
     wrong.child.kill('SIGUSR2');

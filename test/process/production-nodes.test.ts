@@ -18,12 +18,12 @@ import {
 
 const OPERATIONS = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 const PUBLIC_URL = 'https://pay.example';
-/** Nothing may be written here in production: it is not even made. */
+/** Production must not write here: the directory is not even created. */
 const parent = mkdtempSync(join(tmpdir(), 'ferry-nodes-'));
 const dataDir = join(parent, 'data');
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
-describe('three nodes that start together on an empty database of the operator', () => {
+describe('three nodes that start together on an empty database', () => {
   let test: TestDatabase;
   let env: Record<string, string>;
   let nodes: FerryProcess[] = [];
@@ -68,17 +68,17 @@ describe('three nodes that start together on an empty database of the operator',
       'select name from schema_migrations order by version',
     );
     expect(rows.map((row) => row.name)).toEqual(names);
-    // Each says in its log what it applied.
+    // Each node logs what it applied.
     const logged = nodes.flatMap((node) => [...node.output().matchAll(/"migration":"([^"]+)"/g)]);
     expect(logged.map((match) => match[1])).toEqual(names);
   });
 
-  it('are all ready, each on an address of its own', async () => {
+  it('are all ready, each on its own address', async () => {
     expect(new Set(nodes.map((node) => node.url)).size).toBe(3);
     for (const node of nodes) expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
   });
 
-  it('say in one line where they listen, and show nothing of a sandbox', () => {
+  it('print one line with their address, and nothing of a sandbox', () => {
     for (const node of nodes) {
       const lines = node
         .output()
@@ -98,12 +98,12 @@ describe('three nodes that start together on an empty database of the operator',
     }
   });
 
-  it('take a customer and a client from the command line', () => {
+  it('use a customer and a client that the command line created', () => {
     expect(customerCreated).toMatchObject({ code: 0, stderr: '' });
     expect(clientCreated).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('give a client nothing that allows to simulate, neither by default nor when it is asked for', async () => {
+  it('give a client no scope that simulates, neither by default nor on request', async () => {
     expect(client()).toMatchObject({ scopes: expect.arrayContaining(['funding:read_profile']) });
     expect(clientCreated.stdout).not.toContain('sandbox');
     const asked = ['client', 'create', '--customer', 'Harbour Brokerage', '--name', 'x'];
@@ -114,7 +114,7 @@ describe('three nodes that start together on an empty database of the operator',
     });
   });
 
-  it('take a token of any node at every node, in the name of their one public URL', async () => {
+  it('accept tokens of each other, which are issued for their common public URL', async () => {
     const tokens = await Promise.all(nodes.map(tokenAt));
     for (const token of tokens) {
       const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
@@ -128,7 +128,7 @@ describe('three nodes that start together on an empty database of the operator',
     expect(keys[2]).toEqual(keys[0]);
   });
 
-  it('show at once what another one has written', async () => {
+  it('show at once what another node has written', async () => {
     const [one, two, three] = nodes;
     const token = await tokenAt(one!);
     const made = await call(two!, token, 'POST', '/v2/profiles', { nickname: 'Main' });
@@ -137,7 +137,7 @@ describe('three nodes that start together on an empty database of the operator',
     expect(found).toEqual({ status: 200, body: made.body });
   });
 
-  it('know no simulation', async () => {
+  it('have no simulation endpoints', async () => {
     const [node] = nodes;
     const token = await tokenAt(node!);
     const id = '01890a5d-ac96-774b-bcce-b302099a8057';
@@ -157,7 +157,7 @@ describe('three nodes that start together on an empty database of the operator',
     expect(paths.filter((path) => path.includes('sandbox'))).toEqual([]);
   });
 
-  it('write nothing into a data directory, and make no demo data', async () => {
+  it('write nothing into a data directory, and create no demo data', async () => {
     expect(existsSync(dataDir)).toBe(false);
     const listed = await runFerry(['customer', 'list', '--json'], env);
     expect(JSON.parse(listed.stdout).map(({ name }: { name: string }) => name)).toEqual([
@@ -176,7 +176,7 @@ describe('three nodes that start together on an empty database of the operator',
     });
   });
 
-  it('stop using a database that a newer Ferry has migrated; none of them starts any more, and no command runs', async () => {
+  it('stop using a database that a newer release has migrated; then no node starts and no command runs', async () => {
     const newest = readMigrations().length;
     const readiness = () =>
       Promise.all(nodes.map(async (node) => (await fetch(`${node.url}/health/ready`)).status));
@@ -189,7 +189,7 @@ describe('three nodes that start together on an empty database of the operator',
       const refusal = {
         code: 1,
         stdout: '',
-        stderr: `the database has schema version ${newest + 1}, this Ferry knows only ${newest}: start a newer Ferry\n`,
+        stderr: `the database has schema version ${newest + 1}, but this release of Ferry supports only ${newest}: start a newer release\n`,
       };
       for (const args of [['serve'], ['migrate'], ['customer', 'list']]) {
         expect(await runFerry(args, env)).toEqual(refusal);
@@ -215,7 +215,7 @@ describe('three nodes that start together on an empty database of the operator',
     expect(row!.count).toBeLessThanOrEqual(nodes.length * Number(perNode));
   });
 
-  it('end with 0 at SIGTERM, and leave no connection behind', async () => {
+  it('exit with 0 on SIGTERM, and leave no connection behind', async () => {
     const ended = await Promise.all(nodes.map((node) => node.end('SIGTERM')));
     expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
     const left = `select count(*)::integer as count from pg_stat_activity
@@ -224,8 +224,8 @@ describe('three nodes that start together on an empty database of the operator',
   });
 });
 
-describe('a sandbox on a server of its own', () => {
-  it('makes its data directory and the demo data, in whatever form the URL names the socket', async () => {
+describe('a sandbox with DATABASE_URL', () => {
+  it('creates its data directory and the demo data, in whatever form the URL names the socket', async () => {
     const test = await createTestDatabase('template1');
     const { socketDir, user, database } = test.address as {
       socketDir: string;
@@ -243,7 +243,7 @@ describe('a sandbox on a server of its own', () => {
     expect(existsSync(join(own, 'postgres'))).toBe(false);
     expect((await ferry.end('SIGTERM')).code).toBe(0);
 
-    // The next one elsewhere finds the demo data, not the file with its secrets, and says so.
+    // The next start with another data directory finds the demo data, but not the file with its secrets, and says so.
     const elsewhere = await startFerry({ ...env, FERRY_DATA_DIR: join(parent, 'elsewhere') });
     expect(elsewhere.output()).toContain(
       'The demo credentials are in the data directory that this database was first used with',
@@ -254,7 +254,7 @@ describe('a sandbox on a server of its own', () => {
 });
 
 describe('the configuration file', () => {
-  it('of the documentation starts a node, which takes no secrets but the tokens of the issuer', async () => {
+  it('of the documentation starts a node, which accepts only the tokens of the issuer', async () => {
     const test = await createTestDatabase('template1');
     const file = join(parent, 'ferry.json');
     writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(OPERATIONS)![1]!);
@@ -273,8 +273,8 @@ describe('the configuration file', () => {
   });
 });
 
-describe("a start of one's own", () => {
-  it('as the documentation has it gives production its rails, and warns of nothing then', async () => {
+describe('a start script of the operator', () => {
+  it('as in the documentation gives production its rails, without any warning', async () => {
     const test = await createTestDatabase('template1');
     const [, example] = /^```ts\n([\s\S]*?)^```$/m.exec(OPERATIONS)!;
     const start = join(parent, 'start.ts');
@@ -308,8 +308,8 @@ describe("a start of one's own", () => {
 describe('a DATABASE_URL', () => {
   it.each([
     ['to a port where nothing listens', 'postgres://ferry:geheim@127.0.0.1:1/ferry', 'ECONNREFUSED'],
-    ['to a host that is not there', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
-    ['to a socket that is not there', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
+    ['to a host that does not exist', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
+    ['to a socket that does not exist', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
   ])('%s ends a command with one sentence that does not show the password', async (_title, url, named) => {
     const { code, stdout, stderr } = await runFerry(['customer', 'list'], {
       FERRY_MODE: 'production',
@@ -317,12 +317,12 @@ describe('a DATABASE_URL', () => {
       DATABASE_URL: url,
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^DATABASE_URL: the database does not answer: .*\.\n$/);
+    expect(stderr).toMatch(/^DATABASE_URL: the database is not available: .*\.\n$/);
     expect(stderr).toContain(named);
     expect(stderr).not.toContain('geheim');
   });
 
-  it('to a database that is not there ends the start in the words of the server', async () => {
+  it('to a database that does not exist ends the start with the message of the server', async () => {
     const test = await createTestDatabase('template1');
     const url = urlOf({
       ...(test.address as { socketDir: string; port: number; user: string }),
@@ -331,6 +331,6 @@ describe('a DATABASE_URL', () => {
     await test.drop();
     const { code, stderr } = await runFerry(['serve'], { DATABASE_URL: url.replace('@', ':geheim@') });
     expect(code).toBe(1);
-    expect(stderr).toBe('DATABASE_URL: the database does not answer: database "nowhere" does not exist.\n');
+    expect(stderr).toBe('DATABASE_URL: the database is not available: database "nowhere" does not exist.\n');
   });
 });

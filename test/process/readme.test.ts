@@ -17,7 +17,7 @@ function blocksOf(language: string): string[] {
     .map((match) => match[2]!);
 }
 
-/** All but `npm ci && npm start`, which startFerry stands for. */
+/** All blocks but `npm ci && npm start`, which startFerry replaces. */
 const [installation, ...commands] = blocksOf('bash');
 
 /** The one block that talks to that address, or one that begins so. */
@@ -29,7 +29,7 @@ function blockFor(path: string): string {
 
 const END = '-- end of a block --';
 
-/** Everything in one shell, as a reader would paste it: what each block printed. */
+/** Runs everything in one shell, as a reader would paste it. Returns the output of each block. */
 async function paste(blocks: readonly string[], env: Record<string, string>): Promise<string[]> {
   const script = ['set -eu', ...blocks.flatMap((block) => [block, `printf %s '${END}'`])].join('\n');
   const { stdout } = await run('bash', ['-c', script], { cwd: ROOT, env });
@@ -38,7 +38,7 @@ async function paste(blocks: readonly string[], env: Record<string, string>): Pr
 
 const dataDir = makeDataDir();
 let ferry: FerryProcess;
-/** What each block of the README answered, in order, parsed where it is JSON. */
+/** The output of each block of the README, in order, parsed if it is JSON. */
 let answers: any[];
 let platform: any;
 let replay: string;
@@ -51,10 +51,10 @@ beforeAll(async () => {
   const printed = await paste(
     [
       ...commands,
-      // What the text around the blocks tells the reader to do.
+      // What the text between the blocks tells the reader to do.
       transfer.replace('curl -s', 'curl -s -i'),
       transfer.replace('"amount": "25"', '"amount": "26"'),
-      // For the test alone.
+      // For the test only.
       'printf %s "$TOKEN"; printf %s " $FERRY"',
     ],
     { PATH: `${join(ROOT, 'node_modules/.bin')}:${pathWithCurl()}`, HOME, FERRY_DATA_DIR: dataDir },
@@ -101,21 +101,21 @@ describe('the commands of the README, pasted into one shell', () => {
     });
   });
 
-  it('answer the same record when sent again, and say so in a header', () => {
+  it('return the same record when sent again, and mark it with a header', () => {
     const [head, body] = replay.split('\r\n\r\n');
     expect(head).toMatch(/^HTTP\/1.1 200 /);
     expect(head).toMatch(/^idempotent-replayed: true\r?$/im);
     expect(JSON.parse(body!)).toEqual(platform);
   });
 
-  it('answer 409 when sent again with another amount, and name it', () => {
+  it('answer 409 when sent again with another amount, and name the field', () => {
     expect(changed).toMatchObject({
       status: 409,
       meta: { differs: ['amount'], existing: { id: platform.id } },
     });
   });
 
-  it('show what is left', () => {
+  it('show the remaining balance', () => {
     expect(answerTo('/balances/USD')).toMatchObject({ asset: 'USD', available: '999975', held: '0' });
   });
 
@@ -123,7 +123,7 @@ describe('the commands of the README, pasted into one shell', () => {
     expect(answerTo('/v2/transfer/fiat-accounts')).toMatchObject({ id, status: 'PENDING' });
   });
 
-  it('withdraw to a bank account, the fee within the total', () => {
+  it('withdraw to a bank account, with the fee included in the total', () => {
     expect(answerTo('/v2/transfer/fiat-withdrawals')).toMatchObject({
       id,
       status: 'PENDING',
@@ -173,7 +173,7 @@ describe('the answer that the README shows', () => {
     const [sample] = blocksOf('json');
     const shown = JSON.parse(sample!.replace(/,\s*…\s*\}/, '}')) as Record<string, string>;
     expect(Object.keys(shown).length).toBeGreaterThan(5);
-    // Ids differ from run to run: the README cuts them off.
+    // Ids differ from run to run: the README abbreviates them.
     const real = Object.fromEntries(
       Object.entries(shown).map(([name, value]) => [name, value.endsWith('…') ? value : platform[name]]),
     );
@@ -194,13 +194,13 @@ describe('the links of the documentation', () => {
     ...markdownUnder(join(ROOT, 'docs')),
   ].map((path) => relative(ROOT, path));
 
-  it('are looked for in all of it', () => {
+  it('are checked in all files', () => {
     expect(files).toEqual(
       expect.arrayContaining(['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/operations.md']),
     );
   });
 
-  it.each(files)('in %s lead to files that are there', (file) => {
+  it.each(files)('in %s lead to existing files', (file) => {
     const text = readFileSync(join(ROOT, file), 'utf8').replace(/^```[\s\S]*?^```$/gm, '');
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
       .map((match) => match[1]!)

@@ -56,7 +56,7 @@ describe('the first start', () => {
     });
   });
 
-  it('writes sandbox.json for the owner alone, with two customers of two profiles each', () => {
+  it('writes sandbox.json, readable only by its owner, with two customers of two profiles each', () => {
     expect(statSync(join(dataDir, 'sandbox.json')).mode & 0o777).toBe(0o600);
     const sandbox = sandboxOf(dataDir);
     const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
@@ -109,15 +109,15 @@ describe('the first start', () => {
   it('is the only service on its data directory', async () => {
     const second = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir });
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`Another Ferry runs on ${dataDir}`);
+    expect(second.stderr).toContain(`Another Ferry service uses the data directory ${dataDir}: stop it`);
     expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);
   });
 
-  it('stops on SIGTERM within ten seconds with 0, and starts again with the same data, wherever it listens', async () => {
+  it('exits with 0 within ten seconds of SIGTERM, and starts again with the same data on any port', async () => {
     const before = sandboxOf(dataDir);
     const ended = await ferry.end('SIGTERM');
     expect(ended.code).toBe(0);
-    // It ended by itself: the limit, which lies within the ten seconds, did not have to.
+    // It ended by itself, not by the timer that ends a process that hangs.
     expect(ferry.output()).not.toContain('stopping took too long');
     expect(LIMITS.shutdownMs).toBeLessThan(10_000);
     const verified = await runFerry(['verify', '--json'], { FERRY_DATA_DIR: dataDir });
@@ -138,7 +138,7 @@ describe('the first start', () => {
   });
 });
 
-describe('a bad environment', () => {
+describe('an invalid environment', () => {
   it.each([
     ['PORT', 'eighty'],
     ['PORT', '70000'],
@@ -155,7 +155,7 @@ describe('a bad environment', () => {
     expect(stdout).toBe('');
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(stderr).toContain(name);
-    // Nothing half-starts.
+    // Nothing was started.
     expect(() => statSync(join(dataDir, 'postgres'))).toThrow('ENOENT');
     await removeDataDir(dataDir);
   });
@@ -171,7 +171,7 @@ describe('a bad environment', () => {
   };
   const usd = { code: 'USD', decimals: 2, kind: 'FIAT' };
 
-  it('with a file that makes no sense ends the start with the place, before anything is started', async () => {
+  it('with an invalid file ends the start with the invalid entry, before anything is started', async () => {
     expect(await withFile({ assets: [{ ...usd, asset: 'USD' }] })).toEqual({
       code: 1,
       stdout: '',
@@ -181,7 +181,7 @@ describe('a bad environment', () => {
     });
   });
 
-  it('with other assets than those of the demo data ends the start of a sandbox, before anything is started', async () => {
+  it('without the assets of the demo data ends the start of a sandbox, before anything is started', async () => {
     expect(await withFile({ assets: [usd] })).toEqual({
       code: 1,
       stdout: '',
@@ -191,12 +191,12 @@ describe('a bad environment', () => {
     });
   });
 
-  it('with an external issuer ends the first start of a sandbox, whose demo data needs its own tokens', async () => {
+  it('with an external issuer ends the first start of a sandbox, because the demo data needs its own tokens', async () => {
     const issuer = { issuer: 'a', jwks_url: 'https://a.example', audience: 'b', customer_claim: 'c' };
     expect(await withFile({ external_issuer: issuer })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^FERRY_CONFIG: .* start it once without external_issuer\.\n$/),
+      stderr: expect.stringMatching(/^FERRY_CONFIG: .* start the sandbox once without external_issuer\.\n$/),
     });
   });
 

@@ -17,7 +17,7 @@ afterAll(() => removeDataDir(dataDir));
 
 const ROUNDS = 20;
 
-it('loses and doubles nothing when it is killed in the middle of a load, twenty times over', async () => {
+it('loses and doubles nothing when it is killed under load, twenty times', async () => {
   const acknowledged = new Set<string>();
   const sent = new Set<string>();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -31,9 +31,9 @@ it('loses and doubles nothing when it is killed in the middle of a load, twenty 
       writers: 16,
       prefix: `round-${round}`,
     });
-    // In the middle of whatever it does after some of the load, not at a time after its start.
+    // Triggered by the amount of load, not by the time since the start.
     await load.untilMore(11 + Math.floor(Math.random() * 200));
-    // Every other time the database dies as well, at the same moment: then it has to recover, too.
+    // Every other time the database is killed as well, at the same moment, and has to recover.
     const postmaster = postmasterOf(dataDir);
     if (round % 2 === 1) process.kill(postmaster, 'SIGKILL');
     await ferry.end('SIGKILL');

@@ -26,7 +26,7 @@ const FERRY = join(ROOT, 'bin/ferry.js');
 const parent = mkdtempSync(join(tmpdir(), 'ferry-start-'));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
-/** A process that may wait before it listens, or never does. */
+/** A process that may wait before it listens, or never listens. */
 function start(command: string, args: readonly string[], env: Record<string, string>) {
   const { HOME = '' } = process.env;
   const child = spawn(command, args, {
@@ -40,10 +40,10 @@ function start(command: string, args: readonly string[], env: Record<string, str
   return { child, output: () => text, ended };
 }
 
-const WAITING = /^DATABASE_URL: the database does not answer: .*\. Waiting for it, for up to \d+ seconds\.$/;
+const WAITING = /^DATABASE_URL: the database is not available: .*\. Waiting for up to \d+ seconds\.$/;
 
-describe('a node whose database is not there', () => {
-  it('waits for it, says so once, and once that it is there', async () => {
+describe('a node whose database is unavailable', () => {
+  it('waits for it, and logs the wait and its end once each', async () => {
     const test = await createTestDatabase();
     const { socketDir, port } = test.address as { socketDir: string; port: number };
     const place = join(parent, 'later');
@@ -57,36 +57,39 @@ describe('a node whose database is not there', () => {
     symlinkSync(join(socketDir, `.s.PGSQL.${port}`), join(place, `.s.PGSQL.${port}`));
     await expect.poll(node.output).toContain('listens on http');
     const said = logOf(node).map(({ msg }) => msg);
-    expect(said.slice(0, 2)).toEqual([expect.stringMatching(WAITING), 'DATABASE_URL: the database answers']);
+    expect(said.slice(0, 2)).toEqual([
+      expect.stringMatching(WAITING),
+      'DATABASE_URL: the database is available',
+    ]);
     expect(said.filter((msg) => msg.startsWith('DATABASE_URL'))).toHaveLength(2);
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
     await test.drop();
   });
 
-  it('ends with 0 when it is told to stop while it waits, and shows no password', async () => {
+  it('exits with 0 when it is stopped while it waits, and prints no password', async () => {
     const node = start(process.execPath, [FERRY, 'serve'], {
       DATABASE_URL: 'postgres://ferry:geheim@127.0.0.1:1/ferry',
       FERRY_DATA_DIR: join(parent, 'never'),
     });
-    await expect.poll(node.output).toContain('Waiting for it');
+    await expect.poll(node.output).toContain('Waiting for up to');
     node.child.kill('SIGTERM');
     expect(await node.ended).toBe(0);
     expect(logOf(node).map(({ msg }) => msg)).toEqual([expect.stringMatching(WAITING)]);
     expect(node.output()).not.toContain('geheim');
   });
 
-  it('waits only for so long', async () => {
+  it('waits only up to the limit', async () => {
     const said: string[] = [];
     const log = { info: () => undefined, warn: (message: string) => void said.push(message) } as any;
     const reached = reachOwnServer('postgres://ferry@127.0.0.1:1/ferry', { log, waitMs: 3_000 });
     await expect(reached).rejects.toThrow(OpenError);
-    await expect(reached).rejects.toThrow(/^DATABASE_URL: the database does not answer: .*ECONNREFUSED/);
+    await expect(reached).rejects.toThrow(/^DATABASE_URL: the database is not available: .*ECONNREFUSED/);
     expect(said).toHaveLength(1);
   });
 });
 
-/** A start as docs/operations.md has it, with a rail of the given kind. */
+/** A start script as in docs/operations.md, with a rail of the given kind. */
 function startFile(name: string, rail: string, sources = ''): string {
   const path = join(parent, `${name}.ts`);
   writeFileSync(
@@ -108,7 +111,7 @@ function startFile(name: string, rail: string, sources = ''): string {
 
 const NEVER = '() => { console.log("RAIL CALLED"); return new Promise(() => undefined); }';
 
-/** What a stop waits for at most: requests and rails beside each other, then the connections to the database. */
+/** The longest wait of a stop: for requests and rails at the same time, then for the database connections. */
 const STOP_WAITS_MS = Math.max(LIMITS.requestsFinishMs, LIMITS.workerStopMs) + LIMITS.databaseCloseMs;
 
 describe('a node whose rail does not answer', () => {
@@ -131,7 +134,7 @@ describe('a node whose rail does not answer', () => {
   it.each([
     ['payments', startFile('submit', `submit: ${NEVER},`), withdraw],
     [
-      'questions what has arrived',
+      'requests for deposits',
       startFile('collect', '', `{ collect: ${NEVER}, acknowledge: async () => undefined }`),
       async () => undefined,
     ],
@@ -144,11 +147,11 @@ describe('a node whose rail does not answer', () => {
   ])('to %s stops in time and in order, with its database', async (_title, file, use) => {
     const dataDir = makeDataDir();
     const node = await startFerry({ FERRY_DATA_DIR: dataDir, LOG_LEVEL: 'info' }, [file]);
-    // Its answer may never come.
+    // The answer may never come.
     void use(node, dataDir).catch(() => undefined);
     await expect.poll(node.output).toContain('RAIL CALLED');
     expect((await node.end('SIGTERM')).code).toBe(0);
-    // Not by the timer that ends whatever hangs, which would leave the database server running.
+    // Not by the timer that ends a process that hangs, which would leave the database server running.
     expect(node.output()).not.toContain('stopping took too long');
     expect(STOP_WAITS_MS).toBeLessThan(LIMITS.shutdownMs);
     expect(serverPid(dataDir)).toBeUndefined();
@@ -162,7 +165,7 @@ describe('every documented way to start', () => {
     for (const pid of started.splice(0)) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
   });
 
-  /** The process and all that come from it. */
+  /** The process and all its descendants. */
   function familyOf(pid: number): number[] {
     const lines = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
     const pairs = lines.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
@@ -174,7 +177,7 @@ describe('every documented way to start', () => {
   it.each([
     ['npm start', ['npm', 'start']],
     ['npx ferry serve', ['npx', 'ferry', 'serve']],
-    ["npx node and a file of one's own", ['npx', 'node', startFile('own', '')]],
+    ['npx node with a start script', ['npx', 'node', startFile('own', '')]],
   ])('stops at SIGTERM and leaves no process behind: %s', async (_title, [command, ...args]) => {
     const dataDir = makeDataDir();
     const node = start(command!, args, { FERRY_DATA_DIR: dataDir });

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
 
-/** What operators disable and enable, while two nodes are at work on one database. */
+/** Disabling and enabling, while two nodes work on one database. */
 const dataDir = mkdtempSync(join(tmpdir(), 'ferry-statuses-'));
 let test: TestDatabase;
 let env: Record<string, string>;
@@ -85,7 +85,7 @@ describe('a disabled profile', () => {
     await set('profile', 'enable', savings());
   });
 
-  it('moves nothing any more from the moment the command ends, on any node, however busy they are', async () => {
+  it('moves nothing once the command has ended, on any node, however busy the nodes are', async () => {
     const ending = new AbortController();
     const answers = new Map<number, number>();
     const busy = Promise.all(
@@ -98,7 +98,7 @@ describe('a disabled profile', () => {
         }),
       ),
     );
-    // Looked at when it is awaited below; until then a failed call must not end the whole run.
+    // Awaited below; until then a failed call must not be an unhandled rejection.
     busy.catch(() => undefined);
     try {
       await expect.poll(() => answers.get(200)).toBeGreaterThan(100);
@@ -118,7 +118,7 @@ describe('a disabled profile', () => {
     expect(await everywhere(savings(), theirs())).toEqual([200, 200]);
   });
 
-  it('is not said to be disabled before everything that was under way has ended', async () => {
+  it('is not reported as disabled before everything in flight has ended', async () => {
     const connection = await test.database.reserve();
     await connection.query('begin');
     await connection.query('select pg_current_xact_id()');
@@ -127,7 +127,7 @@ describe('a disabled profile', () => {
       isSaid = true;
     });
     said.catch(() => undefined);
-    // The command has changed the row, and looks again and again at what is under way.
+    // The command has changed the row, and polls for the transactions in flight.
     const looks = new Set<number>();
     await expect
       .poll(async () => {
@@ -147,7 +147,7 @@ describe('a disabled profile', () => {
     await said;
   });
 
-  it('is withdrawn from by nobody, settles nothing new, and keeps what arrives in suspense', async () => {
+  it('cannot withdraw or settle anything new, and its deposits are kept in suspense', async () => {
     const [node] = nodes;
     await set('profile', 'disable', own());
     const withdrawal = { profile_id: own(), fiat_account_id: customers()[0]!.fiat_account_id };
@@ -181,7 +181,7 @@ describe('a disabled profile', () => {
     expect(arrived.body).not.toHaveProperty('transfer');
   });
 
-  it('goes on when it is enabled again, and the command says what it did for machines, too', async () => {
+  it('works again when it is enabled, and the command supports JSON output', async () => {
     await set('profile', 'disable', own());
     expect(await everywhere(own(), theirs())).toEqual([403, 403]);
     const { stdout } = await runFerry(['profile', 'enable', own(), '--json'], env);
@@ -190,7 +190,7 @@ describe('a disabled profile', () => {
   });
 });
 
-describe('a settlement transaction of a profile that is disabled since', () => {
+describe('a settlement transaction whose profile was disabled later', () => {
   const PATH = '/v2/settlement/transactions';
   const offer = async (amount: string, window: object = {}): Promise<string> => {
     const legs = [{ direction: 'DELIVER', asset: 'USD', amount }];
@@ -204,7 +204,7 @@ describe('a settlement transaction of a profile that is disabled since', () => {
   const read = async (id: string, bearer = counterpartyToken) =>
     (await call(nodes[1]!, `${PATH}/${id}`, undefined, bearer, 'GET')).body;
 
-  it('cannot be affirmed on any node, and does not settle if it was, until the profile is enabled again', async () => {
+  it('cannot be affirmed on any node, nor settle if it was affirmed, until the profile is enabled again', async () => {
     const start = new Date(Date.now() + 3_600_000).toISOString();
     const affirmed = await offer('1', { settlement_window_start: start });
     expect((await affirm(nodes[1]!, affirmed)).status).toBe(200);
@@ -228,7 +228,7 @@ describe('a settlement transaction of a profile that is disabled since', () => {
         name: 'AWAITING_PARTY',
         detail: 'A party to the transaction cannot settle at the moment.',
       });
-    // Both parties are told the same.
+    // Both parties get the same status.
     expect(await why(token)).toEqual(await why(counterpartyToken));
     expect((await read(affirmed)).status).toBe('AFFIRMED');
     await set('profile', 'enable', own());
@@ -239,7 +239,7 @@ describe('a settlement transaction of a profile that is disabled since', () => {
 });
 
 describe('a disabled identity', () => {
-  it('acts for nobody on any node, neither by its name nor by its account, until it is enabled again', async () => {
+  it('cannot act on any node, neither by its id nor by its account, until it is enabled again', async () => {
     const { identity_id, account_id } = customers()[0]!;
     const read = async () => {
       const headers = { authorization: `Bearer ${token}` };
@@ -259,7 +259,7 @@ describe('a disabled identity', () => {
     const disabled = await read();
     expect(disabled.status).toBe('DISABLED');
     expect(disabled.updated_at > before.updated_at).toBe(true);
-    // Saying it twice is no change. Its profiles are not disabled with it.
+    // A second call changes nothing. Its profiles are not disabled with it.
     await set('identity', 'disable', identity_id);
     expect(await read()).toEqual(disabled);
     expect(await everywhere(own(), theirs())).toEqual([200, 200]);

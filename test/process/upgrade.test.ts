@@ -17,15 +17,15 @@ import {
   urlOf,
 } from '../support/process.ts';
 
-/** A node of this release, and migrations of a release that is newer than it. */
+/** A node of this release, and migrations of a newer release. */
 const shipped = readMigrations();
 const known = shipped.length;
 const NEWER = new RegExp(
-  `^The database has schema version ${known + 1}, this Ferry knows only ${known}: start a newer Ferry\\.`,
+  `^The database has schema version ${known + 1}, but this release of Ferry supports only ${known}: start a newer release\\.`,
 );
-const MIGRATING = /^The database schema is being migrated, and may not be used meanwhile\. /;
+const MIGRATING = /^The database schema is being migrated\. /;
 
-/** The next migration. What it finds in the ledger stays in a table, to be compared with what is there later. */
+/** The next migration. It counts the entries of the ledger into a table, to be compared with the ledger later. */
 function newer(sql = '', online = false): Migration[] {
   const text = `create table found_by_migration as select count(*) as entries from entries; ${sql}`;
   return [
@@ -38,7 +38,7 @@ const parent = mkdtempSync(join(tmpdir(), 'ferry-upgrade-'));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
 let test: TestDatabase;
-/** As `ferry migrate` of the newer release connects. */
+/** Connects like `ferry migrate` of the newer release. */
 let administration: Database;
 let node: FerryProcess;
 let dataDir: string;
@@ -103,7 +103,7 @@ async function startWriters() {
   return load;
 }
 
-/** Entries that were written after the migration had looked. */
+/** The number of entries that were written after the migration counted them. */
 async function writtenSince(): Promise<bigint> {
   const [row] = await administration.query<{ since: bigint }>(
     'select (select count(*) from entries) - (select entries from found_by_migration) as since',
@@ -112,7 +112,7 @@ async function writtenSince(): Promise<bigint> {
 }
 
 describe('a node of the older release', () => {
-  it('writes nothing any more once a migration has begun, and says so to everybody', async () => {
+  it('writes nothing once a migration has begun, and answers with the reason', async () => {
     const load = await startWriters();
     await migrate(administration, newer());
     const { status, body } = await transfer('after');
@@ -129,7 +129,7 @@ describe('a node of the older release', () => {
     expect(await writtenSince()).toBe(0n);
     expect([...load.statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 503]);
 
-    // One line for what it waits for, one for what it found; nothing about a database that is away.
+    // One line for the wait, one for the new schema, and none about an unavailable database.
     const said = logOf(node).filter(({ level }) => level >= 40);
     expect(said.map(({ msg }) => msg)).toEqual([
       expect.stringMatching(MIGRATING),
@@ -139,10 +139,10 @@ describe('a node of the older release', () => {
     expect((await node.end('SIGTERM')).code).toBe(0);
   });
 
-  it('goes on through an online migration, and starts again after it', async () => {
+  it('keeps running during an online migration, and can start after it', async () => {
     const load = await startWriters();
     await migrate(administration, newer('', true));
-    // Longer than it takes a node to notice anything.
+    // Longer than a node needs to notice a migration.
     await expect.poll(writtenSince).toBeGreaterThan(0n);
     const before = load.acknowledged.size;
     await expect.poll(() => load.acknowledged.size).toBeGreaterThan(before + 2_000);
@@ -156,7 +156,7 @@ describe('a node of the older release', () => {
     expect(await runFerry(['customer', 'list'], env)).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('serves again when the migration failed and the schema is what it was', async () => {
+  it('serves again if the migration failed and the schema did not change', async () => {
     const load = await startWriters();
     await expect(migrate(administration, newer('select 1 / 0;'))).rejects.toThrow('division by zero');
     await expect.poll(isReady).toBe(200);
@@ -164,21 +164,21 @@ describe('a node of the older release', () => {
     await load.stop();
     const said = logOf(node).map(({ msg }) => msg);
     expect(said).toContainEqual(expect.stringMatching(MIGRATING));
-    expect(said).toContainEqual('the database can be used again: this node serves');
+    expect(said).toContainEqual('the database can be used again; this node serves requests');
   });
 
-  it('that is frozen lets the migration through only without its connections, and writes nothing afterwards', async () => {
+  it('that is frozen loses its connections to the migration, and writes nothing afterwards', async () => {
     const load = await startWriters();
     const progress: string[] = [];
     node.child.kill('SIGSTOP');
     try {
-      // Sent while it is frozen: it sees this when it goes on.
+      // Sent while it is frozen: it handles this when it continues.
       const late = transfer('late');
       await migrate(administration, newer(), (message) => progress.push(message));
       expect(progress).toEqual([
         'waiting for the nodes that run on this database to stop using it',
         expect.stringMatching(
-          /^ending what still holds the schema lock, \d+ connections?: ferry-node \(pid \d+, /,
+          /^terminating connections that still hold the schema lock: \d+ connections?: ferry-node \(pid \d+, /,
         ),
       ]);
       node.child.kill('SIGCONT');
@@ -193,7 +193,7 @@ describe('a node of the older release', () => {
 });
 
 describe('a migration', () => {
-  it('that may not end the connections of a node gives up in time, names them, and changes nothing', async () => {
+  it('without the privilege to terminate the connections of a node times out, names them, and changes nothing', async () => {
     const role = `migrator_${process.pid}`;
     await test.database.query(`create role ${role} login`);
     await test.database.query(`grant all on all tables in schema public to ${role}`);
@@ -202,7 +202,7 @@ describe('a migration', () => {
     const limited = connectDatabase({ url: `${url}?application_name=ferry-admin` }, 2);
     try {
       node.child.kill('SIGSTOP');
-      // The table of migrations belongs to somebody else; it has its new column already.
+      // The table of migrations belongs to another user, and already has its new column.
       await expect(migrate(limited, newer())).rejects.toThrow(
         /^the schema lock is held by \d+ connections?: ferry-node \(pid \d+, [\w ]+, [\w ]+\).*\. Nothing was changed: stop these nodes, then run the migration again$/,
       );
@@ -216,17 +216,17 @@ describe('a migration', () => {
     expect((await transfer('afterwards')).status).toBe(200);
   });
 
-  it('refuses to start beside nodes that do not hold the schema lock', async () => {
+  it('refuses to start while nodes are connected that do not hold the schema lock', async () => {
     const old = connectDatabase(test.address, 1);
     await old.query('select 1');
     await expect(migrate(administration, newer())).rejects.toThrow(
-      /^nodes of a release that does not know the schema lock have 1 connection: ferry \(pid \d+, local socket, idle\)\. Nothing was changed/,
+      /^nodes of an old release, which does not use the schema lock, are connected: 1 connection: ferry \(pid \d+, local socket, idle\)\. Nothing was changed/,
     );
     await old.close();
     await expect.poll(() => migrate(administration, newer()).catch(String)).toHaveLength(1);
   });
 
-  it('beside a session that holds a table gives up in time, names it, and never keeps readers waiting for long', async () => {
+  it('blocked by a session that locks a table times out, names it, and never blocks readers for long', async () => {
     const reader = connectDatabase({ url: `${urlOf(test.address)}?application_name=reader` }, 1);
     const holder: Connection = await reader.reserve();
     await holder.query('set idle_in_transaction_session_timeout = 0');
@@ -248,12 +248,12 @@ describe('a migration', () => {
     });
     while (!outcome.isKnown) {
       expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(400);
-      // Fails, as every statement of a node, when it waits for longer than its own limit.
+      // Fails, like every statement of a node, if it waits longer than its lock timeout.
       await test.database.query('select from customers limit 1');
     }
     expect(await migrated).toMatch(
       new RegExp(
-        `^migration ${known + 1}_newer\\.sql is blocked by 1 connection: reader \\(pid ${held!.pid}, local socket, idle in transaction\\); it gave up after ${LIMITS.migrationAttemptsMax} attempts\\. Nothing of it was applied`,
+        `^migration ${known + 1}_newer\\.sql is blocked by 1 connection: reader \\(pid ${held!.pid}, local socket, idle in transaction\\), and was given up after ${LIMITS.migrationAttemptsMax} attempts\\. Nothing of it was applied`,
       ),
     );
     expect(progress).toHaveLength(LIMITS.migrationAttemptsMax - 1);
@@ -266,9 +266,9 @@ describe('a migration', () => {
 });
 
 describe('a command of a newer release', () => {
-  it('does not migrate the database of an older one, and says what does', async () => {
+  it('does not migrate the database of an older one, and says how to migrate', async () => {
     const old = await createTestDatabase('template1');
-    // Named as tools are: a connection that looks like a node's would keep the migration from starting.
+    // Named like a command: a connection that looks like one of an old node would prevent the migration.
     const tool = connectDatabase({ url: `${urlOf(old.address)}?application_name=test` }, 2);
     await migrate(tool, shipped.slice(0, -1));
     const over = { ...env, DATABASE_URL: urlOf(old.address) };
@@ -276,7 +276,7 @@ describe('a command of a newer release', () => {
     const refusal = {
       code: 1,
       stdout: '',
-      stderr: `the database has schema version ${known - 1}, this Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"\n`,
+      stderr: `the database has schema version ${known - 1}, but this release of Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"\n`,
     };
     const create = ['customer', 'create', '--name', 'Early'];
     for (const args of [['customer', 'list'], ['verify'], create]) {
@@ -298,7 +298,7 @@ describe('a command of a newer release', () => {
     await old.drop();
   });
 
-  it('makes the schema of an empty database only if it creates a customer', async () => {
+  it('creates the schema of an empty database only for customer create', async () => {
     const empty = await createTestDatabase('template1');
     const over = { ...env, DATABASE_URL: urlOf(empty.address) };
     expect(await runFerry(['customer', 'list'], over)).toEqual({

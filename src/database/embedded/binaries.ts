@@ -1,4 +1,4 @@
-// The PostgreSQL programs: found in node_modules, put in order, and copied where the server's user can read them.
+// The PostgreSQL programs: found in node_modules, repaired, and copied if the server's user cannot read them there.
 import { existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { chmod, cp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -18,7 +18,7 @@ export function findPackageDir(
   } catch {
     throw new EmbeddedError(
       `The npm package ${name} with the embedded PostgreSQL is not installed (or does not exist for this ` +
-        'platform): install it, or set DATABASE_URL to a PostgreSQL of your own.',
+        'platform): install it, or set DATABASE_URL to your own PostgreSQL.',
     );
   }
 }
@@ -50,7 +50,7 @@ function readVersion(packageDir: string): string {
   throw new EmbeddedError(`The package in ${packageDir} has no version: install it again.`);
 }
 
-/** One file of each kind speaks for all: what closes them is a closed parent or the umask of the install. */
+/** Checks one file of each kind: access is denied by a parent directory or by the umask of the install, to all alike. */
 function isReadable(packageDir: string, user: ServerUser | undefined): boolean {
   if (!user) return true;
   const native = join(packageDir, 'native');
@@ -65,8 +65,8 @@ function isReadable(packageDir: string, user: ServerUser | undefined): boolean {
 }
 
 /**
- * Makes what the package's install script would have made: an npm tarball cannot hold symlinks, and with
- * `npm ci --ignore-scripts` the libraries lack the names the programs look for. False if we may not write there.
+ * Does what the package's install script would have done: an npm tarball cannot contain symlinks, so after
+ * `npm ci --ignore-scripts` the programs do not find their libraries. False if this user may not write there.
  */
 async function repair(packageDir: string): Promise<boolean> {
   try {
@@ -74,7 +74,7 @@ async function repair(packageDir: string): Promise<boolean> {
       const path = join(packageDir, target);
       if (lstatSync(path, { throwIfNoEntry: false })) continue;
       await symlink(relative(dirname(target), source), path).catch((error: unknown) => {
-        if (errorCode(error) !== 'EEXIST') throw error; // another process was faster
+        if (errorCode(error) !== 'EEXIST') throw error; // another process created it first
       });
     }
     for (const program of ['initdb', 'postgres']) {
@@ -103,11 +103,11 @@ async function copyPackage(packageDir: string, target: string): Promise<void> {
   await openToAll(scratch);
   await rename(scratch, target).catch(async (error: unknown) => {
     await rm(scratch, { recursive: true, force: true });
-    if (!existsSync(target)) throw error; // otherwise another process made the same copy meanwhile
+    if (!existsSync(target)) throw error; // otherwise another process made the same copy first
   });
 }
 
-/** Readable for everybody, and on disk before the rename makes the copy count as complete. */
+/** Makes everything readable for all users, and syncs it to disk before the rename marks the copy as complete. */
 async function openToAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {

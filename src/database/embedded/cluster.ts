@@ -1,4 +1,4 @@
-// Making the cluster, once, and starting the server on it.
+// Creates the database cluster, once, and starts the server on it.
 import { execFile, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { type Postmaster, processExists } from './process.ts';
 
 export const superuser = 'ferry';
 
-/** Everything a start needs to know; made once, used again at each restart. */
+/** Everything that a start of the server needs. Created once, and used again for each restart. */
 export type Site = {
   readonly dataDir: string;
   readonly clusterDir: string;
@@ -22,16 +22,16 @@ export type Site = {
   readonly settings: Readonly<Record<string, string>>;
 };
 
-// Nothing of the caller's environment: PGPORT, PGDATA or a locale this machine lacks would each change the
-// outcome. PostgreSQL on macOS does not start without LC_ALL.
+// The caller's environment is not passed on: PGPORT, PGDATA or a locale that this machine does not have would change
+// the outcome. PostgreSQL on macOS does not start without LC_ALL.
 const environment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 function processOptions(user: ServerUser | undefined) {
-  // Not our own working directory, which the server's user may be unable to enter.
+  // Not the current working directory, which the server's user may not be allowed to enter.
   return { cwd: '/', env: environment, ...(user && { uid: user.uid, gid: user.gid }) };
 }
 
-/** Makes the cluster unless it is there, complete and of our version. */
+/** Creates the cluster if there is none, and checks the version of an existing one. */
 export async function ensureCluster(site: Site, log: (message: string) => void): Promise<void> {
   if (await isEmpty(site.clusterDir)) {
     log(`creating a database in ${site.clusterDir}`);
@@ -56,7 +56,7 @@ function checkVersion(site: Site): void {
   const file = join(site.clusterDir, 'PG_VERSION');
   if (!existsSync(file)) {
     throw new EmbeddedError(
-      `The directory ${site.clusterDir} contains files but no PostgreSQL database: move it away, ` +
+      `The directory ${site.clusterDir} contains files but no PostgreSQL database: move or delete it, ` +
         'or set FERRY_DATA_DIR to another directory.',
     );
   }
@@ -64,14 +64,14 @@ function checkVersion(site: Site): void {
   if (version !== site.binaries.majorVersion) {
     throw new EmbeddedError(
       `The database in ${site.clusterDir} was created by PostgreSQL ${version}, but this is PostgreSQL ` +
-        `${site.binaries.majorVersion}: move it over with pg_dump, or set FERRY_DATA_DIR to another directory.`,
+        `${site.binaries.majorVersion}: transfer the data with pg_dump, or set FERRY_DATA_DIR to another directory.`,
     );
   }
 }
 
 /**
- * Made under another name and renamed when complete and synced, so that a cluster is there whole or not at all.
- * initdb takes 0.7 s, of which its sync is at most 0.2 s: not worth saving with --no-sync.
+ * Created under another name, and renamed when it is complete and synced: so a cluster is either complete or absent.
+ * initdb takes 0.7 s, of which its sync is at most 0.2 s, so --no-sync is not worth it.
  */
 async function createCluster(site: Site): Promise<void> {
   const scratch = scratchPath(site.clusterDir);
@@ -83,7 +83,7 @@ async function createCluster(site: Site): Promise<void> {
     await syncPath(site.dataDir);
   } catch (error) {
     await rm(scratch, { recursive: true, force: true });
-    // Two processes may start on an empty directory at once: who comes second uses what is there.
+    // Two processes may start on an empty directory at once: the second one uses the cluster of the first.
     if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error))) throw error;
   }
 }
@@ -92,11 +92,11 @@ async function runInitdb(site: Site, directory: string): Promise<void> {
   const flags = [
     `--pgdata=${directory}`,
     `--username=${superuser}`,
-    // Who may reach the socket is decided by file permissions, which are 0700.
+    // Access is controlled by the file permissions of the socket, which are 0700.
     '--auth=trust',
     '--encoding=UTF8',
-    // The builtin provider sorts alike on every machine; libc's order changes with its version and
-    // would corrupt indexes behind our back.
+    // The builtin provider sorts the same way on every machine. The order of libc changes between its versions,
+    // which silently corrupts indexes.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--locale=C',
@@ -114,7 +114,7 @@ function cannotRun(site: Site, reason: string): EmbeddedError {
   const as = site.user ? ` as the user ${site.user.name}` : '';
   return new EmbeddedError(
     `The embedded PostgreSQL in ${dirname(site.binaries.postgres)} does not run here${as}: set DATABASE_URL ` +
-      `to a PostgreSQL of your own, or look at the reason: ${reason}`,
+      `to your own PostgreSQL, or fix the cause: ${reason}`,
   );
 }
 
@@ -122,20 +122,20 @@ async function serverSettings(site: Site): Promise<Record<string, string>> {
   return {
     max_connections: '200',
     shared_buffers: '256MB',
-    // A ledger writes all the time: rare checkpoints mean fewer full page images in the WAL.
+    // A ledger writes constantly: with rare checkpoints the WAL has fewer full page images.
     max_wal_size: '4GB',
     min_wal_size: '512MB',
     checkpoint_timeout: '15min',
     wal_compression: (await supportsLz4(site)) ? 'lz4' : 'off',
-    // Our statements are short; compiling them costs more than it saves.
+    // The statements are short; compiling them costs more than it saves.
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Failed statements reach the service, which knows what may be logged; here they would put
-    // customers' data into the file and let it grow without bound.
+    // Errors of statements are logged by the service, which knows what may be logged. In this file they would
+    // expose customers' data and grow without bound.
     log_min_messages: 'log',
     ...site.settings,
-    // Not the caller's to change: the handle we return depends on them.
+    // Callers cannot change these, because the returned handle depends on them.
     port: String(site.port),
     listen_addresses: '',
     unix_socket_directories: `"${site.socketDir.replaceAll('"', '""')}"`,
@@ -144,7 +144,7 @@ async function serverSettings(site: Site): Promise<Record<string, string>> {
   };
 }
 
-/** The builds differ (the one for Linux has only pglz, which is too slow); asking takes 7 ms. */
+/** Builds differ: the one for Linux has only pglz, which is too slow. The check takes 7 ms. */
 async function supportsLz4(site: Site): Promise<boolean> {
   const question = ['-D', site.clusterDir, '-c', 'wal_compression=lz4', '-C', 'wal_compression'];
   return promisify(execFile)(site.binaries.postgres, question, processOptions(site.user)).then(
@@ -155,7 +155,7 @@ async function supportsLz4(site: Site): Promise<boolean> {
 
 const logBytesMax = 8 * 1024 * 1024;
 
-/** Detached and with its output in a file, so that it outlives us and the next run can adopt it. */
+/** Detached and with its output in a file, so that it outlives this process and the next one can adopt it. */
 export async function spawnServer(site: Site): Promise<Postmaster> {
   const settings = Object.entries(await serverSettings(site));
   const flags = ['-D', site.clusterDir, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])];
@@ -168,11 +168,11 @@ export async function spawnServer(site: Site): Promise<Postmaster> {
       detached: true,
       stdio: ['ignore', output, output],
     });
-    // Waits for the outcome of the spawn itself; a server that ends right away is noticed by the caller.
+    // Waits only for the spawn itself; the caller notices a server that exits right away.
     await new Promise<void>((resolve, reject) => child.once('spawn', resolve).once('error', reject));
     child.unref();
     const pid = child.pid ?? 0;
-    // Both: Node learns of the end a moment after the process is gone, and a pid may be used again later.
+    // Both checks: Node learns of the exit a moment after the process is gone, and a pid may be reused later.
     const isRunning = () => child.exitCode === null && child.signalCode === null && processExists(pid);
     return { pid, port: site.port, socketDir: site.socketDir, isRunning };
   } catch (error) {

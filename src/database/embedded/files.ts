@@ -1,16 +1,16 @@
-// The ground the embedded server stands on: which user it runs as, and directories that this user can reach.
+// The user that the embedded server runs as, and the directories that this user must be able to reach.
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 
-/** One sentence for the person who started the service. */
+/** An error of the embedded server. The message is a sentence for the operator. */
 export class EmbeddedError extends Error {
   override readonly name = 'EmbeddedError';
 }
 
-/** The user the server runs as when that is not us: PostgreSQL refuses to run as root. */
+/** The user that the server runs as if Ferry runs as root, because PostgreSQL refuses to. */
 export type ServerUser = { readonly name: string; readonly uid: number; readonly gid: number };
 
 export function errorCode(error: unknown): string {
@@ -37,15 +37,15 @@ export function chooseServerUser(passwd: string): ServerUser {
   }
   throw new EmbeddedError(
     'PostgreSQL refuses to run as root and /etc/passwd names neither a user "postgres" nor "nobody": ' +
-      'run Ferry as an ordinary user, add one of the two, or set DATABASE_URL to a PostgreSQL of your own.',
+      'run Ferry as an ordinary user, add one of the two, or set DATABASE_URL to your own PostgreSQL.',
   );
 }
 
-/** Undefined means: as ourselves. */
+/** Undefined: the server runs as the user of this process. */
 export function findServerUser(clusterDir: string): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  // PostgreSQL insists on owning its files, so the owner of an existing cluster wins over /etc/passwd:
-  // a `postgres` user who appears later (apt install postgresql) does not lock us out of our own data.
+  // PostgreSQL must own its files, so the owner of an existing cluster takes precedence over /etc/passwd. Otherwise
+  // a `postgres` user that is created later (apt install postgresql) would make the existing data inaccessible.
   const owner = statSync(clusterDir, { throwIfNoEntry: false });
   if (owner && owner.uid !== 0) return { name: `with uid ${owner.uid}`, uid: owner.uid, gid: owner.gid };
   return chooseServerUser(existsSync('/etc/passwd') ? readFileSync('/etc/passwd', 'utf8') : '');
@@ -73,12 +73,12 @@ export async function giveTo(path: string, user: ServerUser | undefined): Promis
   await chown(path, user.uid, user.gid).catch((error: unknown) => {
     throw new EmbeddedError(
       `PostgreSQL has to run as the user ${user.name}, but ${path} cannot be given to it ` +
-        `(${errorCode(error)}): run Ferry as an ordinary user or set DATABASE_URL to a PostgreSQL of your own.`,
+        `(${errorCode(error)}): run Ferry as an ordinary user or set DATABASE_URL to your own PostgreSQL.`,
     );
   });
 }
 
-/** Creates the data directory and returns its real path, which is the one name all processes agree on. */
+/** Creates the data directory and returns its real path, which is the same for all processes. */
 export async function prepareDataDir(path: string): Promise<string> {
   const asRoot = process.getuid?.() === 0;
   try {
@@ -92,26 +92,26 @@ export async function prepareDataDir(path: string): Promise<string> {
   }
 }
 
-/** Lets the server's user pass through the data directory, which belongs to root. */
+/** Lets the server's user traverse the data directory, which belongs to root. */
 export async function openDataDirTo(dataDir: string, user: ServerUser | undefined): Promise<void> {
   if (!user) return;
   const closed = closedDirectory(dirname(dataDir), user);
   if (closed !== undefined) {
     throw new EmbeddedError(
       `PostgreSQL runs as the user ${user.name}, who cannot reach the data directory ${dataDir} because ` +
-        `${closed} is closed to others: set FERRY_DATA_DIR to a directory elsewhere, such as ` +
+        `others have no access to ${closed}: set FERRY_DATA_DIR to another directory, such as ` +
         `/var/lib/ferry, or run: chmod o+x ${closed}`,
     );
   }
   const found = await stat(dataDir);
-  // Passing through shows nothing: everything below that matters has mode 0700 or 0600.
+  // This discloses nothing: all files below that matter have mode 0700 or 0600.
   if (!grants(found, user, 1)) await chmod(dataDir, (found.mode & 0o7777) | 0o011);
 }
 
-// A unix socket's path holds 107 bytes on Linux and 103 on macOS; the smaller one serves both.
+// The path of a unix socket may have 107 bytes on Linux and 103 on macOS; the smaller limit is used for both.
 const socketPathBytesMax = 103;
 
-/** Where the socket goes; in the temporary directory under a derived name if the data directory is too deep. */
+/** The directory of the socket. If the path of the data directory is too long, a derived name in the temporary directory. */
 export function chooseSocketDir(dataDir: string, port: number): string {
   const inside = join(dataDir, 'socket');
   if (Buffer.byteLength(socketPath(inside, port)) <= socketPathBytesMax) return inside;
@@ -128,18 +128,18 @@ export async function prepareSocketDir(socketDir: string, user: ServerUser | und
   await mkdir(socketDir, { mode: 0o700 }).catch((error: unknown) => {
     if (errorCode(error) !== 'EEXIST') throw error;
   });
-  // In the shared temporary directory anybody may have been there first: whoever owns the directory
-  // could put a socket of his own in it and be taken for our database.
+  // In the shared temporary directory another user may have created it first. The owner of the directory could put
+  // a socket of their own into it and impersonate the database.
   const found = lstatSync(socketDir);
   const ours = found.uid === process.getuid?.() || found.uid === user?.uid;
   if (!found.isDirectory() || !ours) {
-    throw new EmbeddedError(`The socket directory ${socketDir} belongs to somebody else: remove it.`);
+    throw new EmbeddedError(`The socket directory ${socketDir} belongs to another user: remove it.`);
   }
   await giveTo(socketDir, user);
   await chmod(socketDir, 0o700);
 }
 
-/** Puts a file, or the names in a directory, on disk. */
+/** Syncs a file, or the entries of a directory, to disk. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
@@ -149,18 +149,18 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-// Names one run of one process. The pid alone will not do: in a container each run tends to get the same.
+// Identifies one run of one process. The pid is not enough: in a container each run tends to get the same one.
 const runToken = `${process.pid}-${Math.trunc(performance.timeOrigin).toString(36)}`;
 const scratchAgeMsMax = 10 * 60_000;
 let scratchCount = 0;
 
-/** Work that is not finished yet lives in `<target>.new-<pid>-<run>-<n>` until it is renamed to `target`. */
+/** A temporary name, `<target>.new-<pid>-<run>-<n>`, for work that is renamed to `target` when it is complete. */
 export function scratchPath(target: string): string {
   scratchCount += 1;
   return `${target}.new-${runToken}-${scratchCount}`;
 }
 
-/** Removes what killed runs left unfinished, and leaves alone what another process is making right now. */
+/** Removes the unfinished work of killed runs, but not what another process is working on. */
 export async function removeLeftovers(dataDir: string, isRunning: (pid: number) => boolean): Promise<void> {
   for (const name of await readdir(dataDir)) {
     const [, token, pid] = /\.new-((\d+)-[^-]+)-\d+$/.exec(name) ?? [];
@@ -170,7 +170,7 @@ export async function removeLeftovers(dataDir: string, isRunning: (pid: number) 
     const isOld = made !== undefined && Date.now() - made.mtimeMs > scratchAgeMsMax;
     const isInUse = Number(pid) !== process.pid && isRunning(Number(pid));
     if (isInUse && !isOld) continue;
-    // An orphaned initdb may still be writing for a moment; what resists now goes at the next start.
+    // An orphaned initdb may still be writing for a moment; what cannot be removed now is removed at the next start.
     await rm(path, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
   }
 }

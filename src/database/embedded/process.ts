@@ -1,4 +1,4 @@
-// What the operating system knows about a postmaster: its pid file, whether it lives, and how to end it.
+// A postmaster as the operating system sees it: its pid file, whether it is running, and how to stop it.
 import { execFileSync } from 'node:child_process';
 import { linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -50,7 +50,7 @@ export function readPidFile(clusterDir: string): PidFile | undefined {
   };
 }
 
-/** A zombie does not count: in a container whose first process reaps nobody, it would stay forever. */
+/** Zombies do not count: in a container whose init process does not reap them, they would exist forever. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -62,8 +62,8 @@ export function processExists(pid: number): boolean {
 }
 
 /**
- * Whether this process is really the postmaster of this directory. The pid may have been recycled by another
- * program, and the directory may be a copy whose pid file names the postmaster of the original.
+ * Whether this process is really the postmaster of this directory. The pid may have been reused by another program,
+ * and the directory may be a copy whose pid file names the postmaster of the original.
  */
 export function isPostmasterOf(pid: number, clusterDir: string): boolean {
   if (!processExists(pid)) return false;
@@ -79,7 +79,8 @@ export function isPostmasterOf(pid: number, clusterDir: string): boolean {
   if (basename(words[0] ?? '') !== 'postgres') return false;
   if (words.includes(clusterDir)) return true;
   try {
-    // Started by hand under another name of the directory: a postmaster works in its data directory.
+    // It may have been started with another path to the same directory. The working directory of a postmaster is its
+    // data directory.
     const [here, there] = [statSync(clusterDir), statSync(`/proc/${pid}/cwd`)];
     return here.dev === there.dev && here.ino === there.ino;
   } catch {
@@ -87,7 +88,7 @@ export function isPostmasterOf(pid: number, clusterDir: string): boolean {
   }
 }
 
-/** The postmaster that the pid file names, if it lives. Ready or not is another question. */
+/** The postmaster that the pid file names, if it is running. It may not be ready yet. */
 export function findPostmaster(clusterDir: string): Postmaster | undefined {
   const file = readPidFile(clusterDir);
   if (!file || !isPostmasterOf(file.pid, clusterDir)) return undefined;
@@ -96,15 +97,15 @@ export function findPostmaster(clusterDir: string): Postmaster | undefined {
 }
 
 /**
- * PostgreSQL clears lock files of dead processes itself, but it takes any living process with the same pid and
- * user for a postmaster, and an empty file (power failure) for one that is just starting. Call this only when
+ * PostgreSQL removes the lock files of dead processes itself. But it takes any running process with the same pid and
+ * user for a postmaster, and an empty file (after a power failure) for one that is just starting. Call this only if
  * `findPostmaster` found none.
  */
 export async function removeStaleLocks(clusterDir: string, socketDir: string, port: number): Promise<void> {
   const file = readPidFile(clusterDir);
   if (file && (await acceptsConnections(socketPath(file.socketDir, file.port)))) {
-    // A socket on a shared volume reaches into other containers; pids and shared memory do not, so
-    // PostgreSQL would not notice, and two servers on one directory destroy it.
+    // A socket on a shared volume is visible in other containers, but pids and shared memory are not. PostgreSQL would
+    // not notice the other server, and two servers on one directory destroy it.
     throw new EmbeddedError(
       `Another PostgreSQL, perhaps in another container, is using ${clusterDir}: stop it, ` +
         'set FERRY_DATA_DIR to another directory, or, if this one is a copy, delete its postmaster.pid.',
@@ -122,21 +123,21 @@ function removeIfStale(path: string, clusterDir: string): void {
   if (text === undefined) return;
   const pid = Number(text.split('\n')[0]);
   if (pid > 0 ? isPostmasterOf(pid, clusterDir) : isYoung(path)) return;
-  // Between looking and removing, a server started by another process may have put its own file here.
-  // So take the file away under another name, look again, and put it back if it is not the one judged.
+  // Between the check and the removal, another process may have started a server, which wrote its own file here. So
+  // rename the file, check it again, and put it back if it is not the one that was checked.
   const aside = `${path}.stale-${process.pid}`;
   try {
     renameSync(path, aside);
     if (readText(aside) !== text) linkSync(aside, path);
   } catch {
-    // Gone or replaced meanwhile: somebody else took care of it.
+    // Another process removed or replaced it.
   }
   rmSync(aside, { force: true });
 }
 
 function isYoung(path: string): boolean {
   const file = statSync(path, { throwIfNoEntry: false });
-  // A file from the future is not young: the wall clock was set back since.
+  // A file from the future is not young: the wall clock was set back after it was written.
   return file !== undefined && Math.abs(Date.now() - file.mtimeMs) < emptyFileAgeMsMax;
 }
 
@@ -148,8 +149,8 @@ export function acceptsConnections(path: string): Promise<boolean> {
   });
 }
 
-// Fast shutdown writes a checkpoint and may take a while; an immediate one leaves the work to crash recovery,
-// which loses nothing. PostgreSQL itself kills children that ignore an immediate shutdown after 5 s.
+// A fast shutdown writes a checkpoint and may take a while. An immediate shutdown leaves that to crash recovery, which
+// loses nothing. PostgreSQL itself kills children that ignore an immediate shutdown after 5 s.
 const shutdownSteps = [
   { signal: 'SIGINT', waitMs: 5_000 },
   { signal: 'SIGQUIT', waitMs: 7_000 },
@@ -159,11 +160,11 @@ const shutdownSteps = [
 export async function stopPostmaster(postmaster: Postmaster, log: (message: string) => void): Promise<void> {
   for (const { signal, waitMs } of shutdownSteps) {
     if (!postmaster.isRunning()) return;
-    if (signal !== 'SIGINT') log(`the database server is slow to stop, sending ${signal}`);
+    if (signal !== 'SIGINT') log(`the database server is slow to stop; sending ${signal}`);
     try {
       process.kill(postmaster.pid, signal);
     } catch (error) {
-      if (!postmaster.isRunning()) return; // it ended in between
+      if (!postmaster.isRunning()) return; // it has just ended
       throw error;
     }
     const deadline = performance.now() + waitMs;

