@@ -240,7 +240,7 @@ export const LIMITS = {
   bankNetworkAccountMax: 128,
   /** How often a node polls for due withdrawals if the last poll found none. */
   withdrawalPollMs: 200,
-  /** Concurrent calls of one node to one rail: a slow rail fills its own lane and no other. */
+  /** Concurrent calls of one node to one rail: a slow rail uses up its own calls and no other rail's. */
   railCallsMax: 16,
   /** Timeout of a call to a rail. After it, the outcome is unknown. */
   railCallTimeoutMs: 10_000,

@@ -1,6 +1,6 @@
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Queryable } from './database.ts';
-import { type Condition, type Lane, type Parameters, type Source, selectPage } from './select.ts';
+import { type Branch, type Condition, type Parameters, type Source, selectPage } from './select.ts';
 
 /** A filter of a list: its column, and how its rows are found. */
 export type Filter = {
@@ -27,7 +27,7 @@ export type FilteredList<Name extends string> = Source & {
   /** The filter that finds the rows, if it is not the first one of the request. */
   readonly by?: Name | undefined;
   /** For lists that need more than one index. */
-  readonly lanes?: (by: Name | undefined) => readonly Lane[];
+  readonly branches?: (by: Name | undefined) => readonly Branch[];
 };
 
 /** One page of a list with filters. One filter finds the rows by its index; the others are applied to those rows. */
@@ -48,15 +48,15 @@ export function selectList<Row extends object, Name extends string>(
     };
   const others = given.filter((name) => name !== by).map(condition);
   if (by !== undefined && filters[by].few === true) {
-    const lanes = [{ where: condition(by)(parameters), few: true }];
-    return selectPage<Row>(database, page, { ...list, lanes, filters: [() => own, ...others] });
+    const branches = [{ where: condition(by)(parameters), few: true }];
+    return selectPage<Row>(database, page, { ...list, branches, filters: [() => own, ...others] });
   }
-  const lanes = list.lanes?.(by) ?? [
-    by === undefined ? { where: own } : laneOf(own, filters[by], wanted[by]),
+  const branches = list.branches?.(by) ?? [
+    by === undefined ? { where: own } : branchOf(own, filters[by], wanted[by]),
   ];
-  return selectPage<Row>(database, page, { ...list, lanes, filters: others });
+  return selectPage<Row>(database, page, { ...list, branches, filters: others });
 }
 
-function laneOf(own: string, { column, type, all }: Filter, wanted: readonly string[] | undefined): Lane {
+function branchOf(own: string, { column, type, all }: Filter, wanted: readonly string[] | undefined): Branch {
   return { where: `${own} and ${column} = one.value`, each: { type, values: wanted ?? all! } };
 }

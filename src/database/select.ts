@@ -7,12 +7,12 @@ import type { Parameter, Queryable } from './database.ts';
 /**
  * Lists whose pages cost only the rows that they show, however large the table and whatever the filter.
  *
- * A list is merged from lanes. A lane is a condition for which an index has the rows in the order of the page. The server
- * merges the lanes while it reads them, so a page costs its own rows and one index lookup per lane. Filters that the
- * index of a lane does not cover are applied afterwards: the page then scans a bounded number of rows, and is short if
+ * A list is merged from branches. A branch is a condition for which an index has the rows in the order of the page. The server
+ * merges the branches while it reads them, so a page costs its own rows and one index lookup per branch. Filters that the
+ * index of a branch does not cover are applied afterwards: the page then scans a bounded number of rows, and is short if
  * few of them match.
  */
-export type Lane = {
+export type Branch = {
   readonly where: string;
   /** The condition refers to `one.value`, which is each of these in turn: an index has the rows of each value in order. */
   readonly each?: { readonly type: 'uuid' | 'text'; readonly values: readonly string[] };
@@ -32,8 +32,8 @@ export type Source = {
 
 export type List = Source & {
   readonly parameters: Parameters;
-  readonly lanes: readonly Lane[];
-  /** Filters that the lanes do not cover. */
+  readonly branches: readonly Branch[];
+  /** Filters that the branches do not cover. */
   readonly filters: readonly Condition[];
 };
 
@@ -82,18 +82,18 @@ function hidden(limit: string): string {
 /** No limit, but the planner does not know that: filters that are applied afterwards must not affect the choice of index. */
 const NO_LIMIT = hidden('null');
 
-/** All lanes, merged. Each is bounded by the limit or by `end`, or has few rows. */
+/** All branches, merged. Each is bounded by the limit or by `end`, or has few rows. */
 function merged(list: List, page: Page, parameters: Parameters, limit: string, end?: Place): string {
-  const { alias, table, lanes } = list;
+  const { alias, table, branches } = list;
   const order = page.descending ? 'desc' : 'asc';
   const ended = (ns: string, id: string): string => `order by ${ns} ${order}, ${id} ${order} limit ${limit}`;
-  const changing = lanes.some((lane) => !lane.neverChanges)
+  const changing = branches.some((branch) => !branch.neverChanges)
     ? within(page, false, end, parameters)
     : undefined;
-  const unchanging = lanes.some((lane) => lane.neverChanges)
+  const unchanging = branches.some((branch) => branch.neverChanges)
     ? within(page, true, end, parameters)
     : undefined;
-  const rowsOf = ({ where, each, neverChanges, few }: Lane): string => {
+  const rowsOf = ({ where, each, neverChanges, few }: Branch): string => {
     const ns = `${alias}.${neverChanges ? 'created_at' : page.orderBy}_ns`;
     const here = (neverChanges ? unchanging : changing)!(`(${ns}, ${alias}.id)`);
     const select = `select ${alias}.*, ${ns} as page_ns from`;
@@ -107,7 +107,7 @@ function merged(list: List, page: Page, parameters: Parameters, limit: string, e
       cross join lateral (${rows}) ${alias}`;
     return limit === NO_LIMIT ? all : `${all} ${ended('page_ns', 'id')}`;
   };
-  return lanes.map((lane) => `(${rowsOf(lane)})`).join(' union all ');
+  return branches.map((branch) => `(${rowsOf(branch)})`).join(' union all ');
 }
 
 function inOrder({ alias }: Source, { descending }: Page): string {
@@ -155,7 +155,7 @@ async function search<Row extends object>(database: Queryable, list: List, page:
   const rows: Row[] = [];
   let after = page.after;
   // With several values, a step reads that many rows of each value to find out which come first.
-  const valuesMax = Math.max(...list.lanes.map((lane) => lane.each?.values.length ?? 1));
+  const valuesMax = Math.max(...list.branches.map((branch) => branch.each?.values.length ?? 1));
   let left = Math.ceil(LIMITS.listScanMax / valuesMax);
   for (let size = page.limit * 4; ; size *= 4) {
     const step = Math.min(size, left);
@@ -176,16 +176,17 @@ export async function selectPage<Row extends object>(
   page: Page,
   given: List,
 ): Promise<Found<Row>> {
-  const { alias, lanes } = given;
-  if (lanes.length === 0) return { rows: [] };
+  const { alias, branches } = given;
+  if (branches.length === 0) return { rows: [] };
   const otherTimes = page.ranges
-    .filter(({ column }) => column !== page.orderBy && lanes.some((lane) => !lane.neverChanges))
+    .filter(({ column }) => column !== page.orderBy && branches.some((branch) => !branch.neverChanges))
     .map(
       ({ column, operator, ns }): Condition =>
         (parameters) =>
           `${alias}.${column}_ns ${operator} ${parameters.add(ns)}`,
     );
   const list = { ...given, filters: [...given.filters, ...otherTimes] };
-  if (list.filters.length > 0 && !lanes.every((lane) => lane.few)) return search<Row>(database, list, page);
+  if (list.filters.length > 0 && !branches.every((branch) => branch.few))
+    return search<Row>(database, list, page);
   return { rows: await selectRows<Row>(database, list, page) };
 }

@@ -196,7 +196,7 @@ export function listSuspense(database: Queryable, page: Page): Promise<Found<Sus
   return selectPage<SuspenseDeposit>(database, page, {
     ...source,
     parameters,
-    lanes: [{ where: 'true' }],
+    branches: [{ where: 'true' }],
     filters: [],
   });
 }

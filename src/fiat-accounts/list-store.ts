@@ -51,9 +51,9 @@ export function listForReview(
     const list = { ...SOURCE, parameters, own: NOT_DELETED, wanted: filters };
     return selectList<FiatAccount, FilterName>(database, page, list);
   }
-  const lanes = [...new Set(statuses)].map((status) => ({
+  const branches = [...new Set(statuses)].map((status) => ({
     where: `f.customer_id = one.value and f.status = ${parameters.add(status)} and ${NOT_DELETED}`,
     each: { type: 'uuid', values: customerIds } as const,
   }));
-  return selectPage<FiatAccount>(database, page, { ...SOURCE, parameters, lanes, filters: [] });
+  return selectPage<FiatAccount>(database, page, { ...SOURCE, parameters, branches, filters: [] });
 }

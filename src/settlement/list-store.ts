@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 import { type Filters, selectList, type Wanted } from '../database/list.ts';
-import { createParameters, type Lane, type Parameters } from '../database/select.ts';
+import { type Branch, createParameters, type Parameters } from '../database/select.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
 import { SETTLEMENT_STATUSES, type Settlement } from './transaction.ts';
@@ -34,7 +34,7 @@ function filtersOf(caller: string): Filters<FilterName> {
  * whole history, 9,181 blocks of 300,000 transactions. Merged, a page reads 150 blocks of a million transactions. A
  * customer that is both parties gets the row twice, next to each other; `distinct on` drops the second one.
  */
-function lanesOf(caller: string, statuses: readonly string[], parameters: Parameters): Lane[] {
+function branchesOf(caller: string, statuses: readonly string[], parameters: Parameters): Branch[] {
   return ['t.customer_id', 't.target_customer_id'].flatMap((party) =>
     [...new Set(statuses)].map((status) => ({
       where: `${party} = ${caller} and t.status = ${parameters.add(status)}`,
@@ -61,7 +61,7 @@ export async function listSettlements(
     filters: filtersOf(caller),
     wanted: filters,
     by: ids === undefined && refIds === undefined ? 'statuses' : undefined,
-    lanes: () => lanesOf(caller, statuses, parameters),
+    branches: () => branchesOf(caller, statuses, parameters),
   });
   return { ...found, rows: found.rows.map(fromStored) };
 }

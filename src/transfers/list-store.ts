@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
-import { createParameters, type Lane, type Parameters } from '../database/select.ts';
+import { type Branch, createParameters, type Parameters } from '../database/select.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { TRANSFER_COLUMNS } from './store.ts';
@@ -44,10 +44,15 @@ function byKind({ type, statuses, ...others }: TransferFilters): FilterName | un
 }
 
 /** Transfers of profiles, accounts or identities. */
-function lanesOfParty(own: string, column: string, values: readonly string[], withInside: boolean): Lane[] {
+function branchesOfParty(
+  own: string,
+  column: string,
+  values: readonly string[],
+  withInside: boolean,
+): Branch[] {
   const each = { type: 'uuid', values } as const;
-  const lane = (side: string): Lane => ({ where: `${own} and ${side} and ${column} = one.value`, each });
-  return [...(withInside ? [{ ...lane(INSIDE), neverChanges: true }] : []), lane(OUTSIDE)];
+  const branch = (side: string): Branch => ({ where: `${own} and ${side} and ${column} = one.value`, each });
+  return [...(withInside ? [{ ...branch(INSIDE), neverChanges: true }] : []), branch(OUTSIDE)];
 }
 
 /**
@@ -59,23 +64,23 @@ function lanesOfKind(
   by: FilterName | undefined,
   wanted: TransferFilters,
   parameters: Parameters,
-): Lane[] {
+): Branch[] {
   const { type: types = TRANSFER_TYPES, statuses = TRANSFER_STATUSES } = wanted;
   const inside = INSIDE_TYPES.filter((type) => hasInside(wanted) && types.includes(type));
   const outside = types.filter((type) => !INSIDE_TYPES.some((one) => one === type));
-  const lanes: Lane[] = inside.map((type) => ({
+  const branches: Branch[] = inside.map((type) => ({
     where: `${own} and t.type = '${type}'`,
     neverChanges: true,
   }));
-  if (outside.length === 0) return lanes;
+  if (outside.length === 0) return branches;
   if (by === 'type') {
     const each = { type: 'text', values: outside } as const;
-    return [...lanes, { where: `${own} and ${OUTSIDE} and t.type = one.value`, each }];
+    return [...branches, { where: `${own} and ${OUTSIDE} and t.type = one.value`, each }];
   }
-  // A lane for each status, not one lane for all: this is the list without a filter, and merging reads each row once.
+  // A branch for each status, not one branch for all: this is the list without a filter, and merging reads each row once.
   const status = (one: string): string => `t.status = ${parameters.add(one)}`;
   return [
-    ...lanes,
+    ...branches,
     ...[...new Set(statuses)].map((one) => ({ where: `${own} and ${OUTSIDE} and ${status(one)}` })),
   ];
 }
@@ -104,9 +109,9 @@ export async function listTransfers(
     filters: FILTERS,
     wanted,
     by: byKind(wanted),
-    lanes: (by) =>
+    branches: (by) =>
       by === undefined || by === 'type' || by === 'statuses'
         ? lanesOfKind(own, by, wanted, parameters)
-        : lanesOfParty(own, FILTERS[by].column, wanted[by]!, hasInside(wanted)),
+        : branchesOfParty(own, FILTERS[by].column, wanted[by]!, hasInside(wanted)),
   });
 }

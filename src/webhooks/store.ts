@@ -164,7 +164,7 @@ export function listEndpoints(
     alias: 'w',
     columns: ENDPOINT_COLUMNS,
     parameters,
-    lanes: [{ where: own, few: true }],
+    branches: [{ where: own, few: true }],
     filters: ids === undefined ? [] : [({ anyOf }) => anyOf('w.id', 'uuid', ids)],
   });
 }

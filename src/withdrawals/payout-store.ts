@@ -33,8 +33,8 @@ export function listContradictions(database: Queryable, page: Page): Promise<Fou
   const shown = `c.id, c.created_at_ns as "createdAtNs", c.transfer_id as "transferId", c.rail, c.reported, c.recorded,
     c.detail, c.at_ns as "atNs"`;
   const parameters = createParameters();
-  const lanes = [{ where: 'true' }];
-  return selectPage(database, page, { table, alias: 'c', columns: shown, parameters, lanes, filters: [] });
+  const branches = [{ where: 'true' }];
+  return selectPage(database, page, { table, alias: 'c', columns: shown, parameters, branches, filters: [] });
 }
 
 function keyParts(key: string): { day: number; destination: string } {
