@@ -174,7 +174,7 @@ describe('other reads look up what they need', () => {
     (filter: object, position = 0n): Look =>
     (database) =>
       readFeed(database, BIG, filter, position === 0n ? FEED_START : { position, line: LINE_MAX }, bounds);
-  const lanes = [
+  const limits = [
     { rail: 'wire', free: 16 },
     { rail: 'BITCOIN', free: 16 },
   ];
@@ -193,7 +193,7 @@ describe('other reads look up what they need', () => {
     ['batches of transfers', (database) => batchesOfTransfers(database, [historyId('transfer', 11)])],
     ['transfers by id', (database) => transfersById(database, [historyId('transfer', 11)])],
     ['events by id', feed({ ids: [historyEventId(1, 1)] })],
-    ['withdrawals that are due', (database) => claimDue(database, lanes, 0n, 1_000_000n)],
+    ['withdrawals that are due', (database) => claimDue(database, limits, 0n, 1_000_000n)],
   ];
   it.each(looks)('%s', async (_title, look) => {
     expect(await plans.faultsIn(look, SHOWN)).toEqual([]);

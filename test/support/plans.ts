@@ -109,7 +109,7 @@ export function explaining(connection: Connection): Queryable & { readonly readi
 export type Look = (database: Queryable) => Promise<unknown>;
 
 export const PAGE_LIMIT = 100;
-/** A few times the rows of a page: lanes are merged, and values are read one by one. */
+/** A few times the rows of a page: branches are merged, and values are read one by one. */
 export const SHOWN: Bounds = { rows: 5 * (PAGE_LIMIT + 1), blocks: 10 * (PAGE_LIMIT + 1) };
 
 /** Checks how many rows plans read, on a database with a history. */

@@ -63,7 +63,7 @@ type Explained = {
   'Execution Time': number;
 };
 
-const lanes = RAIL_NAMES.map((rail) => ({ rail, free: 16 }));
+const limits = RAIL_NAMES.map((rail) => ({ rail, free: 16 }));
 
 /** The plan and the reads of the claim that the workers run. It is rolled back. */
 async function explainClaim(offsetMs: number) {
@@ -71,8 +71,8 @@ async function explainClaim(offsetMs: number) {
   try {
     await connection.query('begin');
     const literal = CLAIM_DUE.replaceAll('$1', `${BigInt(offsetMs) * 1_000_000n}`)
-      .replaceAll('$2', `'{${lanes.map((lane) => lane.rail).join(',')}}'`)
-      .replaceAll('$3', `'{${lanes.map((lane) => lane.free).join(',')}}'`)
+      .replaceAll('$2', `'{${limits.map((limit) => limit.rail).join(',')}}'`)
+      .replaceAll('$3', `'{${limits.map((limit) => limit.free).join(',')}}'`)
       .replaceAll('$4', '60000000000');
     const [row] = await connection.query<{ 'QUERY PLAN': Explained[] }>(
       `explain (analyze, buffers, format json) ${literal}`,
@@ -123,7 +123,7 @@ it('the prepared statement keeps that plan after many runs', async () => {
     `select seq_scan from pg_stat_user_tables where relname = 'withdrawal_work'`,
   );
   const started = performance.now();
-  for (let round = 0; round < 200; round += 1) await claimDue(world.database, lanes, 0n, 60_000_000_000n);
+  for (let round = 0; round < 200; round += 1) await claimDue(world.database, limits, 0n, 60_000_000_000n);
   const each = (performance.now() - started) / 200;
   await world.database.query('select pg_stat_force_next_flush()');
   const after = await world.database.query<{ seq_scan: bigint }>(
