@@ -33,7 +33,9 @@ const isStore = (path: string): boolean => /(^|[/-])store\.ts$/.test(path);
 
 /** From the inside out: a layer imports itself and those before it. */
 const folders = [...new Set(sources.map((file) => folderOf(file.path)))].filter((folder) => folder !== '');
-const LAYERS = ['kernel', 'networks', 'database', 'ledger', 'events'].filter((one) => folders.includes(one));
+const LAYERS = ['kernel', 'networks', 'database', 'sealing', 'ledger', 'events'].filter((one) =>
+  folders.includes(one),
+);
 const OUTER = ['http', 'cli', 'tables.ts', 'capabilities.ts', 'main.ts', 'serve.ts'];
 const capabilities = folders.filter((folder) => ![...LAYERS, ...OUTER].includes(folder));
 

@@ -12,6 +12,8 @@ export const ADVISORY_LOCKS = {
   demoData: 7_177_003,
   /** Whoever changes which key signs goes one after the other. */
   signingKeys: 7_177_004,
+  /** Nodes that start together on a new database create one data key; rewrapping goes one after the other. */
+  dataKeys: 7_177_008,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Whoever holds it looks for settlements that windows, other nodes or a crash left to do. */
