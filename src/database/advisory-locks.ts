@@ -14,6 +14,8 @@ export const ADVISORY_LOCKS = {
   demoData: 7_177_003,
   /** Changes of the signing key run one at a time. */
   signingKeys: 7_177_004,
+  /** Nodes that start together on a new database create one data key; rewrapping goes one after the other. */
+  dataKeys: 7_177_008,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */

@@ -1,0 +1,91 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+
+/**
+ * Seals secrets and personal data for the database (AES-256-GCM), and makes keyed digests of what only has to be compared. A
+ * copy of the database without the wrapping key reveals neither. Synchronous: the keys are in memory, see `data-keys.ts`.
+ */
+export type Vault = {
+  /** `place` names the row and the column. A sealed value that is copied to another place cannot be opened there. */
+  seal(text: string, place: string): string;
+  /** Throws UnreadableSecret if another key sealed it, or if it was sealed for another place. */
+  open(sealed: string, place: string): string;
+  /** A digest function with a key of its own, in base64url. Equal texts have equal digests; nobody can guess a text by trying. */
+  digester(purpose: string): (text: string) => string;
+  /** A vault for values that are not stored by this one but by its clients, such as cursors: one key per purpose. */
+  derived(purpose: string): Vault;
+};
+
+export class UnreadableSecret extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'UnreadableSecret';
+  }
+}
+
+export type DataKey = { readonly id: number; readonly key: Buffer };
+
+const ALGORITHM = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** `sealed.<id of the data key>.<iv, tag and ciphertext in base64url>` */
+const SEALED = /^sealed\.([1-9][0-9]{0,4})\.([A-Za-z0-9_-]{38,})$/;
+
+export function newDataKey(): Buffer {
+  return randomBytes(KEY_BYTES);
+}
+
+/** True for every text that `seal` returns, and for no JSON or text that a user could have stored before. */
+export function isSealed(text: string): boolean {
+  return SEALED.test(text);
+}
+
+export function encrypt(key: Buffer, text: Buffer, place: string): Buffer {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(place));
+  const body = Buffer.concat([cipher.update(text), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), body]);
+}
+
+export function decrypt(key: Buffer, bytes: Buffer, place: string): Buffer {
+  if (bytes.length < IV_BYTES + TAG_BYTES) throw new UnreadableSecret('the sealed value is cut off');
+  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, IV_BYTES))
+    .setAAD(Buffer.from(place))
+    .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
+  const body = decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES));
+  try {
+    return Buffer.concat([body, decipher.final()]);
+  } catch (error) {
+    throw new UnreadableSecret('the sealed value belongs to another key or to another place', error);
+  }
+}
+
+function derive(key: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `ferry ${purpose}`, KEY_BYTES));
+}
+
+/** The last key seals; all of them open. Digests use the first one, so that they never change. */
+export function createVault(keys: readonly DataKey[]): Vault {
+  const newest = keys.at(-1);
+  const oldest = keys[0];
+  if (newest === undefined || oldest === undefined) throw new Error('a vault needs at least one data key');
+  const byId = new Map(keys.map(({ id, key }) => [id, key]));
+  return {
+    seal(text, place) {
+      const bytes = encrypt(newest.key, Buffer.from(text, 'utf8'), place);
+      return `sealed.${newest.id}.${bytes.toString('base64url')}`;
+    },
+    open(sealed, place) {
+      const parts = SEALED.exec(sealed);
+      if (parts === null) throw new UnreadableSecret('the value is not in the form of a sealed one');
+      const key = byId.get(Number(parts[1]));
+      if (key === undefined) throw new UnreadableSecret(`there is no data key ${parts[1]}`);
+      return decrypt(key, Buffer.from(parts[2]!, 'base64url'), place).toString('utf8');
+    },
+    digester(purpose) {
+      const key = derive(oldest.key, `digest ${purpose}`);
+      return (text) => createHmac('sha256', key).update(text).digest('base64url');
+    },
+    derived: (purpose) => createVault(keys.map(({ id, key }) => ({ id, key: derive(key, purpose) }))),
+  };
+}
