@@ -14,6 +14,7 @@ import { faultsOf } from './faults.ts';
 import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { type Operation, registerRoute } from './routes.ts';
+import { compilersFactory } from './schemas.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -63,6 +64,7 @@ function createFastify({ logger, publicUrl }: AppOptions): FastifyInstance {
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allErrors: true },
     },
+    schemaController: { compilersFactory },
     routerOptions: { maxParamLength: 200 },
     // A path that the router rejects (a broken escape, an id of 300 characters) gets a problem like any other request.
     frameworkErrors(_error, request, reply) {

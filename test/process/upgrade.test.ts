@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Connection, connectDatabase, type Database } from '../../src/database/database.ts';
 import { type Migration, migrate, readMigrations } from '../../src/database/migrate.ts';
@@ -98,6 +99,7 @@ async function startWriters() {
     to: counterparty!.profiles[0]!.id,
     writers: 8,
     prefix: 'upgrade',
+    pauseMs: 20,
   });
   await expect.poll(() => load.acknowledged.size).toBeGreaterThan(100);
   return load;
@@ -145,7 +147,7 @@ describe('a node of the older release', () => {
     // Longer than a node needs to notice a migration.
     await expect.poll(writtenSince).toBeGreaterThan(0n);
     const before = load.acknowledged.size;
-    await expect.poll(() => load.acknowledged.size).toBeGreaterThan(before + 2_000);
+    await expect.poll(() => load.acknowledged.size).toBeGreaterThan(before + 1_000);
     expect(await isReady()).toBe(200);
     await load.stop();
     expect([...load.statuses.keys()]).toEqual([200]);
@@ -250,6 +252,7 @@ describe('a migration', () => {
       expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(400);
       // Fails, like every statement of a node, if it waits longer than its lock timeout.
       await test.database.query('select from customers limit 1');
+      await sleep(50);
     }
     expect(await migrated).toMatch(
       new RegExp(

@@ -21,8 +21,10 @@ export function startLoad(options: {
   to: string;
   writers: number;
   prefix: string;
+  /** How long a writer pauses after each request: a test that runs for long must not keep both cores busy. */
+  pauseMs?: number;
 }): Load {
-  const { url, token, from, to, writers, prefix } = options;
+  const { url, token, from, to, writers, prefix, pauseMs } = options;
   const acknowledged = new Set<string>();
   const undecided = new Set<string>();
   const statuses = new Map<number, number>();
@@ -45,8 +47,10 @@ export function startLoad(options: {
         });
         await response.text();
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
-        if (response.status === 200) acknowledged.add(refId);
-        else {
+        if (response.status === 200) {
+          acknowledged.add(refId);
+          if (pauseMs !== undefined) await sleep(pauseMs);
+        } else {
           undecided.add(refId);
           await sleep(20);
         }
