@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { DatabaseUnavailable } from '../../src/database/failure.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { allEvents } from '../support/events.ts';
@@ -70,8 +71,8 @@ function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>
   });
   const running = (async () => {
     while (!life.isDead && !life.isStopped) {
-      const done = await Promise.race([node.worker.runDue(), sleep(150).then(() => 0)]);
-      await node.notices.runDue();
+      const done = await Promise.race([node.worker.runDue(), sleep(150).then(() => 0)]).catch(nextTime);
+      await node.notices.runDue().catch(nextTime);
       if (done === 0) await sleep(5);
     }
   })();
@@ -85,6 +86,12 @@ function startNode(databases: Database[]): { kill(): void; stop(): Promise<void>
       await running;
     },
   };
+}
+
+/** As the loops of a node do it: what could not get a connection is tried again. */
+function nextTime(error: unknown): number {
+  if (error instanceof DatabaseUnavailable) return 0;
+  throw error;
 }
 
 async function createWithdrawals(profile: string): Promise<void> {
