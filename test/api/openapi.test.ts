@@ -260,7 +260,7 @@ describe('examples', () => {
   );
 
   it('POST /oauth2/token: the example works with the credentials of a client', async () => {
-    const { clientId, clientSecret } = await createClient(service.database, {
+    const { clientId, clientSecret } = await createClient(service.database, service.vault, {
       customer: own.customer.id,
       name: 'example',
       scopes: SCOPE_NAMES,
