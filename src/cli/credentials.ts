@@ -127,7 +127,7 @@ function readKeyFile(path: string): string {
 const KEY_COMMANDS: readonly CommandLine[] = [
   {
     name: 'client key add',
-    summary: 'add public keys to a client, with which it authenticates (private_key_jwt)',
+    summary: 'add public keys with which a client authenticates by private_key_jwt',
     usage: 'client key add <client_id> <file> [--json]',
     details: [
       'The file has a public JSON Web Key, or a set of them: Ed25519, P-256, or RSA with 2048 to 4096 bits. - is standard input.',
