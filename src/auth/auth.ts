@@ -136,8 +136,8 @@ export function createAuth(options: AuthOptions): Auth {
     async stop() {
       await Promise.all([poll.stop(), cleaning.stop()]);
     },
-    async rotateKey(options) {
-      const kid = await rotateSigningKey(database, options);
+    async rotateKey(how) {
+      const kid = await rotateSigningKey(database, how);
       await keyring.reload();
       return kid;
     },

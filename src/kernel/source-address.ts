@@ -42,7 +42,8 @@ function bytesOf(address: string): number[] | undefined {
   if (!isIPv6(plain)) return undefined;
   const [head = '', tail] = plain.split('::');
   const [left, right] = [groupBytes(head), groupBytes(tail ?? '')];
-  const bytes = [...left, ...new Array<number>(16 - left.length - right.length).fill(0), ...right];
+  const zeros = Array.from({ length: 16 - left.length - right.length }, () => 0);
+  const bytes = [...left, ...zeros, ...right];
   return MAPPED.every((byte, index) => bytes[index] === byte) ? bytes.slice(MAPPED.length) : bytes;
 }
 

@@ -129,10 +129,10 @@ it('a secret is replaced under load without one failed login', async () => {
   const client = await newTestClient(test.database);
   const { clientId } = client;
   const callers = Array.from({ length: 8 }, () => ({ secret: client.clientSecret, lastUsed: '' }));
-  let isOver = false;
+  const done = new AbortController();
   const statuses: number[] = [];
   const load = callers.map(async (caller) => {
-    while (!isOver) {
+    while (!done.signal.aborted) {
       const { secret } = caller;
       statuses.push(await login(clientId, secret));
       caller.lastUsed = secret;
@@ -147,7 +147,7 @@ it('a secret is replaced under load without one failed login', async () => {
     }
     await removeSecret(test.database, clientId, old);
   }
-  isOver = true;
+  done.abort();
   await Promise.all(load);
   expect(new Set(statuses)).toEqual(new Set([200]));
 });

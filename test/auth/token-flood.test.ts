@@ -23,10 +23,10 @@ const invented = (): string => `ferry_${randomBytes(12).toString('hex')}`;
 
 /** Connections that send wrong credentials, one request after the other, until they are stopped. */
 function attack(connections: number, clientId: () => string): { stop(): Promise<number[]> } {
-  let isOver = false;
+  const done = new AbortController();
   const statuses: number[] = [];
   const one = async (): Promise<void> => {
-    while (!isOver) {
+    while (!done.signal.aborted) {
       const answer = await postToken(node.url, { ...grant, client_id: clientId(), client_secret: 'wrong' });
       await answer.text();
       statuses.push(answer.status);
@@ -35,7 +35,7 @@ function attack(connections: number, clientId: () => string): { stop(): Promise<
   const running = Array.from({ length: connections }, one);
   return {
     async stop() {
-      isOver = true;
+      done.abort();
       await Promise.all(running);
       return statuses;
     },
