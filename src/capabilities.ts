@@ -10,11 +10,13 @@ import { createIdentities } from './identity/capability.ts';
 import type { Capability } from './kernel/capability.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Signal } from './kernel/signal.ts';
+import type { SourceOf } from './kernel/source-address.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
 import { createRails, type Rails } from './rails/rail.ts';
 import { createSandbox, createSimulation, sandboxSecretKey } from './sandbox/capability.ts';
+import type { Vault } from './sealing/vault.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
 import { createTransfers } from './transfers/capability.ts';
@@ -33,6 +35,9 @@ export type Node = {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** The database's clock. */
   readonly clock: Clock;
+  readonly vault: Vault;
+  /** The address that a request comes from. */
+  readonly sourceOf: SourceOf;
   /** Sent after every commit on this node, with the balances that it changed. */
   readonly committed: Signal<readonly BalanceKey[]>;
   /** Sent when the event feeds of these customers have grown. */

@@ -163,20 +163,44 @@ export const LIMITS = {
   knownClientsMax: 10_000,
   /** Ferry's own tokens have about 900 characters; an external issuer may add claims. */
   accessTokenLengthMax: 8_192,
-  /** Concurrent checks of secrets: half of the runtime's four threads, 16 MiB and about 50 ms each. */
-  secretChecksMax: 2,
-  /** Token requests in the queue for a check: about a second of waiting. More get a 503 with Retry-After. */
-  secretChecksWaitingMax: 32,
-  /** Wrong secrets for one client id within the window before its token requests are refused. */
-  failedAttemptsMax: 10,
-  failedAttemptsWindowMs: 60_000,
-  /** Client ids whose failures are counted. Filling this takes 10,000 checks, longer than the window lasts. */
-  failedAttemptsClientsMax: 10_000,
+  /** A token claims at most so much of the future: clocks of issuers and servers differ, but not by more. */
+  tokenIssuedAheadMaxMs: 5 * 60_000,
+  /** Secrets of one client: the old and the new one while callers change over. */
+  clientSecretsMax: 2,
+  /** Public keys of one client: those of its instances, and of a rotation. */
+  clientKeysMax: 10,
+  /** The longest id of a key. A thumbprint (RFC 7638) has 43 characters. */
+  clientKeyIdLengthMax: 128,
+  /** Address ranges of one client: every request of an unknown connection is compared with all of them. */
+  clientAddressesMax: 50,
+  /** Ids of clients that one query looks up: about a millisecond. */
+  clientLookupMax: 500,
+  /** Failed logins from one source within the window that are answered with 401; more get 429. Right ones still succeed. */
+  failedLoginsMax: 10,
+  failedLoginsWindowMs: 60_000,
+  /** Sources whose failures are counted: about 100 bytes each. */
+  failedLoginSourcesMax: 10_000,
+  /** Concurrent checks of secrets in the form of older releases: half of the runtime's four threads, 50 ms each. */
+  scryptChecksMax: 2,
+  /** Such checks of one source that may wait; sources take turns. */
+  scryptChecksPerSourceMax: 4,
+  /** How far ahead an assertion may expire (RFC 7523): its id is remembered for that long. */
+  assertionSeconds: 300,
+  /** How far the clock of a client may be off. */
+  assertionToleranceSeconds: 30,
+  assertionIdLengthMax: 256,
+  /** Tokens of one client that are revoked and have not expired yet: all nodes read them with the client. */
+  revokedTokensMax: 1_000,
+  /** How often expired assertions and revoked tokens are deleted, and how many at once. */
+  authCleanUpMs: 60_000,
+  authCleanUpRowsMax: 5_000,
   /** A token request is a few short fields. */
   tokenRequestBytesMax: 16 * 1024,
   clientIdLengthMax: 128,
   /** Names of customers and clients. */
   partyNameLengthMax: 100,
+  /** A token of an external issuer counts for so long after it was issued: the default of common issuers. */
+  externalTokenSecondsMax: 24 * 3_600,
   /** A token of an external issuer is verified again after this: the issuer may have revoked its key. */
   externalTokenMs: 5 * 60_000,
   /** After the keys of an external issuer were fetched, unknown keys are refused without another fetch for this long. */

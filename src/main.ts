@@ -13,17 +13,21 @@ import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
 import { createSignal } from './kernel/signal.ts';
+import { createSourceOf } from './kernel/source-address.ts';
 import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import type { Rails } from './rails/rail.ts';
+import type { Vault } from './sealing/vault.ts';
+import { vaultOf } from './vault.ts';
 import { VERSION } from './version.ts';
 
 /** The composition root: everything is created here, once, and handed to whatever depends on it. */
 export type Service = {
   readonly app: FastifyInstance;
   readonly writePath: WritePath;
+  readonly vault: Vault;
   /** Base URL, without a slash at the end. */
   url(): string;
   /** From now on /health/ready answers 200. */
@@ -56,6 +60,8 @@ async function createNode({ config, database, logger }: Parts) {
     logger,
     log,
     clock,
+    vault: await vaultOf(config, database),
+    sourceOf: createSourceOf(config.trustedProxies),
     committed: createSignal<readonly BalanceKey[]>(),
     feedGrown: createSignal<readonly string[]>(),
     metrics: createMetrics(),
@@ -114,6 +120,7 @@ export async function assemble(parts: Parts): Promise<Service> {
   return {
     app,
     writePath: ledger.writePath,
+    vault: node.vault,
     url: server.url,
     setReady() {
       isReady = true;

@@ -1,16 +1,17 @@
 import type { Database, Queryable } from '../database/database.ts';
 import { isId, newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
+import type { Vault } from '../sealing/vault.ts';
+import { insertSecret } from './credential-store.ts';
 import { findCustomer, isName } from './customers.ts';
 import { rotateSigningKey } from './keys.ts';
 import { isScope, SCOPE_NAMES } from './scopes.ts';
-import { hashSecret, isClientId, newClientId, newClientSecret } from './secrets.ts';
+import { type Credentials, createHashSecret, isClientId, newClientId, newClientSecret } from './secrets.ts';
 import {
   allClients,
   allCustomers,
   type Client,
   type Customer,
-  clientById,
   clientsOf,
   disable,
   type Integration,
@@ -47,7 +48,7 @@ function requireCustomer(name: string, integration: string): void {
   }
 }
 
-function requireScopes(scopes: readonly string[]): void {
+export function requireScopes(scopes: readonly string[]): void {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) {
     throw new AdministrationError(
@@ -61,13 +62,26 @@ function requireScopes(scopes: readonly string[]): void {
   }
 }
 
-async function addClient(
-  tx: Queryable,
-  { clientId, clientSecret, customerId }: { clientId: string; clientSecret: string; customerId: string },
-  { name, scopes }: { name: string; scopes: readonly string[] },
+/** Undefined if the id is taken. Without a hash, the client gets no secret. */
+function addClient(
+  database: Database,
+  client: { id: string; customerId: string; name: string; scopes: readonly string[] },
+  hash?: string,
 ): Promise<Client | undefined> {
-  const client = { id: clientId, customerId, name, scopes: [...new Set(scopes)] };
-  return insertClient(tx, client, await hashSecret(clientSecret));
+  return database.transaction(async (tx) => {
+    const added = await insertClient(tx, { ...client, scopes: [...new Set(client.scopes)] });
+    if (added !== undefined && hash !== undefined)
+      await insertSecret(tx, { id: newId(), clientId: client.id, hash, expiresAtNs: null });
+    return added;
+  });
+}
+
+function requireClientId(clientId: string): void {
+  if (!isClientId(clientId)) {
+    throw new AdministrationError(
+      `A client id must have 1 to ${LIMITS.clientIdLengthMax} visible ASCII characters.`,
+    );
+  }
 }
 
 async function requireKnownCustomer(tx: Queryable, idOrName: string): Promise<Customer> {
@@ -95,21 +109,41 @@ export function listCustomers(tx: Queryable): Promise<Customer[]> {
   return allCustomers(tx);
 }
 
-/**
- * The secret is returned once; only its hash is stored. Names of clients are labels and need not be unique: to replace
- * credentials, create a second client of the same name and disable the first.
- */
-export async function createClient(
-  tx: Queryable,
-  request: { customer: string; name: string; scopes: readonly string[] },
-): Promise<NewClient> {
+type ClientRequest = { customer: string; name: string; scopes: readonly string[] };
+
+async function requireClient(tx: Queryable, request: ClientRequest): Promise<Customer> {
   requireName('client', request.name);
   requireScopes(request.scopes);
-  const customer = await requireKnownCustomer(tx, request.customer);
-  const [clientId, clientSecret] = [newClientId(), newClientSecret()];
-  const client = await addClient(tx, { clientId, clientSecret, customerId: customer.id }, request);
+  return requireKnownCustomer(tx, request.customer);
+}
+
+/** The secret is returned once; only its hash is stored. Names of clients are labels and need not be unique. */
+export async function createClient(
+  database: Database,
+  vault: Vault,
+  request: ClientRequest,
+): Promise<NewClient> {
+  const { id: customerId } = await requireClient(database, request);
+  const credentials = { clientId: newClientId(), clientSecret: newClientSecret() };
+  const { name, scopes } = request;
+  const hash = createHashSecret(vault)(credentials);
+  const client = await addClient(database, { id: credentials.clientId, customerId, name, scopes }, hash);
   if (client === undefined) throw new Error('a new random client id is already in use');
-  return { client, clientId, clientSecret };
+  return { client, ...credentials };
+}
+
+/** A client of an external issuer, under its id there. It gets no secret: it gets its tokens from the issuer. */
+export async function registerClient(
+  database: Database,
+  request: ClientRequest & { clientId: string },
+): Promise<Client> {
+  requireClientId(request.clientId);
+  const { id: customerId } = await requireClient(database, request);
+  const { clientId, name, scopes } = request;
+  const client = await addClient(database, { id: clientId, customerId, name, scopes });
+  if (client === undefined)
+    throw new AdministrationError(`A client with the id "${clientId}" already exists.`);
+  return client;
 }
 
 export async function listClients(tx: Queryable, filter: { customer?: string } = {}): Promise<Client[]> {
@@ -134,19 +168,13 @@ export async function rotateKey(
 
 /** Creates a client with given credentials. Does nothing, and returns false, if a client with that id exists. */
 export async function seedClient(
-  tx: Queryable,
-  seed: { clientId: string; clientSecret: string; customer: string; name: string; scopes: readonly string[] },
+  database: Database,
+  vault: Vault,
+  seed: ClientRequest & Credentials,
 ): Promise<boolean> {
-  requireName('client', seed.name);
-  requireScopes(seed.scopes);
-  if (!isClientId(seed.clientId)) {
-    throw new AdministrationError(
-      `A client id must have 1 to ${LIMITS.clientIdLengthMax} visible ASCII characters.`,
-    );
-  }
-  // Saves the 50 ms of a hash. If two nodes seed at once, the insert decides.
-  if ((await clientById(tx, seed.clientId)) !== undefined) return false;
-  const customer = await requireKnownCustomer(tx, seed.customer);
-  const { clientId, clientSecret } = seed;
-  return (await addClient(tx, { clientId, clientSecret, customerId: customer.id }, seed)) !== undefined;
+  requireClientId(seed.clientId);
+  const { id: customerId } = await requireClient(database, seed);
+  const { clientId, name, scopes } = seed;
+  const hash = createHashSecret(vault)(seed);
+  return (await addClient(database, { id: clientId, customerId, name, scopes }, hash)) !== undefined;
 }

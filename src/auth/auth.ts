@@ -3,17 +3,23 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { repeat } from '../kernel/repeat.ts';
+import { type Repeated, repeat } from '../kernel/repeat.ts';
+import { createSourceOf, type SourceOf } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
-import { createAttempts } from './attempts.ts';
+import type { Vault } from '../sealing/vault.ts';
+import { createCheckAssertion } from './assertions.ts';
 import { type Authenticate, createAuthenticate, type Recall } from './authenticate.ts';
+import { createClientLookup } from './client-lookup.ts';
 import { createClientDirectory } from './clients.ts';
+import { deleteExpired } from './credential-store.ts';
 import { createExternalVerify, type ExternalIssuer } from './external-issuer.ts';
+import { createFailures } from './failures.ts';
 import { createKeyring, rotateSigningKey } from './keys.ts';
-import { registerElsewhere, registerMetadata } from './metadata.ts';
-import { createSecretChecker } from './secrets.ts';
-import { registerTokenEndpoint } from './token-endpoint.ts';
-import { createOwnVerify } from './verify.ts';
+import { audiencesOf, registerElsewhere, registerMetadata } from './metadata.ts';
+import { registerOauthEndpoints } from './oauth-endpoints.ts';
+import { createScryptChecker } from './scrypt-secrets.ts';
+import { createHashSecret } from './secrets.ts';
+import { createOwnVerify, createReadOwnToken } from './verify.ts';
 
 export type AuthTiming = {
   readonly pollMs: number;
@@ -23,6 +29,10 @@ export type AuthTiming = {
 
 export type AuthOptions = {
   readonly database: Database;
+  /** Its key is that of the hashes of client secrets. */
+  readonly vault: Vault;
+  /** Unless given, no proxy is trusted. */
+  readonly sourceOf?: SourceOf;
   /** The database's clock: on all nodes, tokens are issued and expire by it. */
   readonly clock: Clock;
   /** Issuer and audience of tokens, the same on all nodes. */
@@ -46,15 +56,31 @@ export type Auth = {
   rotateKey(options?: { distrustOld?: boolean }): Promise<string>;
 };
 
-export function createAuth({
-  database,
-  clock,
-  publicUrl,
-  externalIssuer,
-  log,
-  timing = {},
-  simulates = true,
-}: AuthOptions): Auth {
+/** Runs until it is stopped. A failure is logged once, and once more when it has passed. */
+function polling(
+  { intervalMs, what, log }: { intervalMs: number; what: string; log: AuthOptions['log'] },
+  work: () => Promise<'again' | 'wait'>,
+): Repeated {
+  let isFailing = false;
+  return repeat(
+    intervalMs,
+    async () => {
+      const next = await work();
+      if (isFailing) log.info(`${what}: works again`);
+      isFailing = false;
+      return next;
+    },
+    (error) => {
+      if (!isFailing) log.warn({ err: error }, `${what}: failed`);
+      // The outage log reports when the database is unavailable, and when it is available again.
+      isFailing = failureOf(error) !== 'unavailable';
+    },
+  );
+}
+
+export function createAuth(options: AuthOptions): Auth {
+  const { database, vault, clock, publicUrl, externalIssuer, log, timing = {}, simulates = true } = options;
+  const { sourceOf = createSourceOf() } = options;
   const {
     pollMs = LIMITS.authPollMs,
     staleMs = LIMITS.authStaleMs,
@@ -62,49 +88,56 @@ export function createAuth({
   } = timing;
   const keyring = createKeyring(database, { staleMs, reloadIntervalMs: keyReloadIntervalMs });
   const clients = createClientDirectory(database, staleMs);
-  const verify =
-    externalIssuer === undefined
-      ? createOwnVerify(keyring, clients, clock, publicUrl)
-      : createExternalVerify(database, clock, externalIssuer);
-  const checker = createSecretChecker();
-  const attempts = createAttempts();
+  const readOwnToken = createReadOwnToken(keyring, clock, publicUrl);
+  const isOwn = externalIssuer === undefined;
+  const verify = isOwn
+    ? createOwnVerify(readOwnToken, clients)
+    : createExternalVerify(database, clients, clock, externalIssuer);
 
-  let isFailing = false;
-  const poll = repeat(
-    pollMs,
-    async () => {
-      await Promise.all([keyring.reload(), clients.refresh()]);
-      if (isFailing) log.info('signing keys and clients are refreshed again');
-      isFailing = false;
-      return 'wait';
-    },
-    (error) => {
-      // Logged once. Requests find the cache stale, query for themselves, and get a 503 if that fails too.
-      if (!isFailing) log.warn({ err: error }, 'could not refresh signing keys and clients');
-      // The outage log reports when the database is unavailable, and when it is available again.
-      isFailing = failureOf(error) !== 'unavailable';
-    },
+  // While it fails, requests find the cache stale, query for themselves, and get a 503 if that fails too.
+  const poll = polling({ intervalMs: pollMs, what: 'refreshing signing keys and clients', log }, async () => {
+    await Promise.all([isOwn ? keyring.reload() : undefined, clients.refresh()]);
+    return 'wait';
+  });
+  const cleaning = polling(
+    { intervalMs: LIMITS.authCleanUpMs, what: 'deleting expired assertions and revoked tokens', log },
+    async () => ((await deleteExpired(database, LIMITS.authCleanUpRowsMax)) ? 'again' : 'wait'),
   );
 
   return {
-    ...createAuthenticate(verify, keyring, clients, clock),
+    ...createAuthenticate(verify, keyring, clients, clock, sourceOf),
     async extension(app) {
       if (externalIssuer !== undefined) {
         registerElsewhere(app, externalIssuer.issuer);
         return;
       }
       registerMetadata(app, keyring, publicUrl, simulates);
-      await registerTokenEndpoint(app, { database, clock, keyring, checker, attempts, publicUrl });
+      await registerOauthEndpoints(app, {
+        database,
+        clock,
+        keyring,
+        clients,
+        publicUrl,
+        readOwnToken,
+        sourceOf,
+        lookup: createClientLookup(database),
+        hashSecret: createHashSecret(vault),
+        scrypt: createScryptChecker(),
+        checkAssertion: createCheckAssertion(database, clock, () => audiencesOf(publicUrl())),
+        failures: createFailures(),
+      });
     },
     async start() {
       // The keys of an external issuer are fetched when its first token arrives.
-      if (externalIssuer !== undefined) return;
-      await keyring.signingKey();
+      if (isOwn) await keyring.signingKey();
       poll.start();
+      if (isOwn) cleaning.start();
     },
-    stop: () => poll.stop(),
-    async rotateKey(options) {
-      const kid = await rotateSigningKey(database, options);
+    async stop() {
+      await Promise.all([poll.stop(), cleaning.stop()]);
+    },
+    async rotateKey(how) {
+      const kid = await rotateSigningKey(database, how);
       await keyring.reload();
       return kid;
     },

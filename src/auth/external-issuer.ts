@@ -3,13 +3,16 @@ import type { Queryable } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { unavailable } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
+import type { ClientDirectory } from './clients.ts';
 import { findCustomer } from './customers.ts';
-import { invalidToken, scopesOf, type Verify, verifyJwt } from './verify.ts';
+import { isClientId } from './secrets.ts';
+import { disabledClient, invalidToken, scopesOf, type Verify, verifyJwt } from './verify.ts';
 
 /**
- * An external authorization server instead of the built-in one. The service then issues no tokens, accepts none of its
- * own, and ignores its clients table: the issuer decides who gets a token and when it expires. Tokens must follow RFC 9068
- * (typ at+jwt, client_id, scope) and be signed with EdDSA or ES256.
+ * An external authorization server instead of the built-in one. The service then issues no tokens and accepts none of its
+ * own: the issuer decides who gets a token. Tokens must follow RFC 9068 (typ at+jwt, client_id, scope, iat) and be signed
+ * with EdDSA or ES256. A client of the issuer can be registered here under its id: then its scopes, its addresses and
+ * whether it is disabled count as for any other client.
  */
 export type ExternalIssuer = {
   readonly issuer: string;
@@ -51,7 +54,12 @@ function createRemoteKeys(url: URL): JWTVerifyGetKey {
   };
 }
 
-export function createExternalVerify(database: Queryable, clock: Clock, external: ExternalIssuer): Verify {
+export function createExternalVerify(
+  database: Queryable,
+  clients: ClientDirectory,
+  clock: Clock,
+  external: ExternalIssuer,
+): Verify {
   const remoteKey = createRemoteKeys(new URL(external.jwksUrl));
   const getKey: JWTVerifyGetKey = async (header, token) => {
     try {
@@ -66,8 +74,13 @@ export function createExternalVerify(database: Queryable, clock: Clock, external
   };
   const { issuer, audience } = external;
   return async (token) => {
-    const expected = { issuer, audience, algorithms: ['EdDSA', 'ES256'], clock };
-    const { claims } = await verifyJwt(token, getKey, expected);
+    const { claims, expiresAtMs } = await verifyJwt(token, getKey, {
+      issuer,
+      audience,
+      algorithms: ['EdDSA', 'ES256'],
+      lifetimeSecondsMax: LIMITS.externalTokenSecondsMax,
+      clock,
+    });
     const named = claims[external.customerClaim];
     const customer = typeof named === 'string' ? await findCustomer(database, named) : undefined;
     if (customer === undefined) {
@@ -75,14 +88,22 @@ export function createExternalVerify(database: Queryable, clock: Clock, external
         `The ${external.customerClaim} claim of the access token names no customer of this service.`,
       );
     }
+    const client = isClientId(claims.client_id) ? await clients.find(claims.client_id) : undefined;
+    if (client?.disabled === true) throw disabledClient();
+    if (client !== undefined && client.customerId !== customer.id) {
+      throw invalidToken(
+        `The ${external.customerClaim} claim of the access token names another customer than that of its client.`,
+      );
+    }
     return {
       caller: {
         customerId: customer.id,
         clientId: claims.client_id,
-        scopes: scopesOf(claims),
+        scopes: scopesOf(claims, client),
         integration: customer.integration,
       },
-      expiresAtMs: Math.min(claims.exp * 1_000, clock.nowMs() + LIMITS.externalTokenMs),
+      expiresAtMs: Math.min(expiresAtMs, clock.nowMs() + LIMITS.externalTokenMs),
+      ...(client && { client }),
     };
   };
 }

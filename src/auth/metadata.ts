@@ -1,12 +1,21 @@
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { Problem } from '../kernel/problem.ts';
+import { ASSERTION_ALGORITHMS } from './client-keys.ts';
 import type { Keyring } from './keys.ts';
 import { isSimulation, SCOPE_NAMES } from './scopes.ts';
 import { KEYS_SCHEMA, METADATA_SCHEMA } from './token-schema.ts';
 
 export const TOKEN_PATH = '/oauth2/token';
+export const REVOCATION_PATH = '/oauth2/revoke';
 const KEYS_PATH = '/.well-known/jwks.json';
 const METADATA_PATH = '/.well-known/oauth-authorization-server';
+
+export const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+
+/** What an assertion of a client may name as its audience: the issuer, or the endpoint that it is for. */
+export function audiencesOf(publicUrl: string): string[] {
+  return [publicUrl, `${publicUrl}${TOKEN_PATH}`, `${publicUrl}${REVOCATION_PATH}`];
+}
 
 /** Where clients find the token endpoint, and the keys that verify tokens. */
 export function registerMetadata(
@@ -30,7 +39,11 @@ export function registerMetadata(
       scopes_supported: SCOPE_NAMES.filter((scope) => simulates || !isSimulation(scope)),
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+      token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
+      revocation_endpoint: `${url}${REVOCATION_PATH}`,
+      revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+      revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
     };
   });
 }
@@ -39,6 +52,7 @@ export function registerMetadata(
 export function registerElsewhere(app: FastifyInstance, issuer: string): void {
   const routes = [
     { method: 'POST', url: TOKEN_PATH },
+    { method: 'POST', url: REVOCATION_PATH },
     { method: 'GET', url: KEYS_PATH },
     { method: 'GET', url: METADATA_PATH },
   ];

@@ -1,5 +1,5 @@
-import { ANSWERS, TOKEN_REQUEST } from './examples.ts';
-import { KEYS_SCHEMA, METADATA_SCHEMA, TOKEN_SCHEMA } from './token-schema.ts';
+import { ANSWERS, REQUESTS } from './examples.ts';
+import { KEYS_SCHEMA, METADATA_SCHEMA, REVOCATION_SCHEMA, TOKEN_SCHEMA } from './token-schema.ts';
 
 type RouteSchema = {
   readonly operationId: string;
@@ -31,7 +31,7 @@ function operationOf(schema: RouteSchema): object {
           requestBody: {
             required: true,
             content: Object.fromEntries(
-              (consumes ?? []).map((type) => [type, { schema: body, example: TOKEN_REQUEST }]),
+              (consumes ?? []).map((type) => [type, { schema: body, example: REQUESTS[operationId] }]),
             ),
           },
         }),
@@ -42,6 +42,7 @@ function operationOf(schema: RouteSchema): object {
 export function authenticationPaths(): Record<string, unknown> {
   return {
     '/oauth2/token': { post: operationOf(TOKEN_SCHEMA) },
+    '/oauth2/revoke': { post: operationOf(REVOCATION_SCHEMA) },
     '/.well-known/jwks.json': { get: operationOf(KEYS_SCHEMA) },
     '/.well-known/oauth-authorization-server': { get: operationOf(METADATA_SCHEMA) },
   };

@@ -20,16 +20,22 @@ export type Client = {
   readonly customerId: string;
   readonly name: string;
   readonly scopes: readonly string[];
+  /** Address ranges in CIDR notation; null: from anywhere. */
+  readonly allowedAddresses: readonly string[] | null;
   readonly createdAtNs: Instant;
   readonly disabledAtNs: Instant | null;
 };
 
-/** What a node needs to know of a client to accept its tokens. */
-export type ClientState = {
+/** What a node needs to know of a client to accept its tokens. Lists are texts with spaces, which are quick to compare. */
+export type ClientRow = {
   readonly id: string;
   readonly customerId: string;
   readonly integration: Integration;
   readonly disabled: boolean;
+  readonly scopes: string;
+  readonly allowedAddresses: string | null;
+  /** Ids of the tokens that were revoked and have not expired yet. */
+  readonly revokedTokens: string | null;
 };
 
 export type SigningKeyRow = {
@@ -43,8 +49,8 @@ export type SigningKeyRow = {
 export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
 
 const CUSTOMER = 'id, name, integration, created_at_ns as "createdAtNs"';
-const CLIENT = `id, customer_id as "customerId", name, scopes, created_at_ns as "createdAtNs",
-  disabled_at_ns as "disabledAtNs"`;
+const CLIENT = `id, customer_id as "customerId", name, scopes, allowed_addresses as "allowedAddresses",
+  created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
 
 /** Undefined when the id or the name is taken. */
 export async function insertCustomer(
@@ -76,31 +82,19 @@ export function allCustomers(tx: Queryable): Promise<Customer[]> {
 /** Undefined when the id is taken. */
 export async function insertClient(
   tx: Queryable,
-  client: Omit<Client, 'createdAtNs' | 'disabledAtNs'>,
-  secretHash: string,
+  client: Pick<Client, 'id' | 'customerId' | 'name' | 'scopes'>,
 ): Promise<Client | undefined> {
   const rows = await tx.query<Client>(
-    `insert into clients (id, customer_id, name, scopes, secret_hash, created_at_ns)
-     values ($1, $2, $3, $4::text[], $5, ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
-    [client.id, client.customerId, client.name, textArray(client.scopes), secretHash],
+    `insert into clients (id, customer_id, name, scopes, created_at_ns)
+     values ($1, $2, $3, $4::text[], ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
+    [client.id, client.customerId, client.name, textArray(client.scopes)],
   );
   return rows[0];
 }
 
-export async function clientById(tx: Queryable, id: string): Promise<Client | undefined> {
-  const rows = await tx.query<Client>(`select ${CLIENT} from clients where id = $1`, [id]);
-  return rows[0];
-}
-
-/** The only statement that reads a secret's hash. */
-export async function clientWithSecret(
-  tx: Queryable,
-  id: string,
-): Promise<(Client & { readonly secretHash: string }) | undefined> {
-  const rows = await tx.query<Client & { secretHash: string }>(
-    `select ${CLIENT}, secret_hash as "secretHash" from clients where id = $1`,
-    [id],
-  );
+/** Locked until the transaction ends, so that changes of one client's credentials go one after the other. */
+export async function lockClient(tx: Transaction, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(`select ${CLIENT} from clients where id = $1 for update`, [id]);
   return rows[0];
 }
 
@@ -123,9 +117,38 @@ export async function disable(tx: Queryable, id: string): Promise<Client | undef
   return rows[0];
 }
 
-export function clientStates(tx: Queryable, ids: readonly string[]): Promise<ClientState[]> {
-  return tx.query<ClientState>(
-    `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled
+/** Undefined when there is no such client. */
+export async function setScopes(
+  tx: Queryable,
+  id: string,
+  scopes: readonly string[],
+): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set scopes = $2::text[] where id = $1 returning ${CLIENT}`,
+    [id, textArray(scopes)],
+  );
+  return rows[0];
+}
+
+/** Null: from anywhere. Undefined when there is no such client. */
+export async function setAllowedAddresses(
+  tx: Queryable,
+  id: string,
+  ranges: readonly string[] | null,
+): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set allowed_addresses = $2::text[] where id = $1 returning ${CLIENT}`,
+    [id, ranges === null ? null : textArray(ranges)],
+  );
+  return rows[0];
+}
+
+export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
+  return tx.query<ClientRow>(
+    `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
+            array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
+            (select string_agg(jti, ' ' order by jti) from revoked_tokens
+             where client_id = clients.id and expires_at_ns > ${CLOCK_NS}) as "revokedTokens"
      from clients join customers on customers.id = customer_id where clients.id = any ($1::text[])`,
     [textArray(ids)],
   );

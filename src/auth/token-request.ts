@@ -1,7 +1,11 @@
-/** Reads a token request (RFC 6749 sections 2.3.1 and 4.4.2). Errors are those of section 5.2. */
+import { decodeJwt } from 'jose';
+import type { Credentials } from './secrets.ts';
+
+/** Reads requests of clients (RFC 6749 sections 2.3.1 and 4.4.2, RFC 7523 section 2.2). Errors are those of section 5.2. */
 export type TokenErrorCode =
   | 'invalid_request'
   | 'invalid_client'
+  | 'invalid_grant'
   | 'invalid_scope'
   | 'unsupported_grant_type'
   | 'temporarily_unavailable'
@@ -57,7 +61,10 @@ export async function readMultipart(body: Buffer, contentType: string): Promise<
   return formOf(data.entries() as Iterable<[string, unknown]>);
 }
 
-export type Credentials = { readonly clientId: string; readonly clientSecret: string };
+/** How a client proves its identity: with a secret, or with an assertion (a JWT) that it has signed. */
+export type Proof = Credentials | { readonly clientId: string; readonly assertion: string };
+
+export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 /** Section 2.3.1: both parts are form-urlencoded before they are joined. Ferry's own secrets need no escaping. */
 function decodePart(text: string): string {
@@ -77,22 +84,42 @@ function readBasic(authorization: string): Credentials {
   return { clientId: decodePart(text.slice(0, colon)), clientSecret: decodePart(text.slice(colon + 1)) };
 }
 
-/** A request authenticates in one way, never two. A `client_id` next to a Basic header is accepted if it is the same. */
-export function readCredentials(authorization: string | undefined, form: Form): Credentials {
+function readAssertion(form: Form, assertion: string): Proof {
+  if (form.get('client_assertion_type') !== ASSERTION_TYPE)
+    throw invalidRequest(`The client_assertion_type must be ${ASSERTION_TYPE}.`);
+  let subject: unknown;
+  try {
+    subject = decodeJwt(assertion).sub;
+  } catch {
+    subject = undefined;
+  }
+  if (typeof subject !== 'string')
+    throw invalidClient('The client_assertion must be a JWT whose sub claim is the client id.');
+  return { clientId: subject, assertion };
+}
+
+function readOnlyProof(authorization: string | undefined, form: Form): Proof {
   const clientId = form.get('client_id');
   const clientSecret = form.get('client_secret');
-  if (authorization === undefined) {
-    if (clientId === undefined || clientSecret === undefined) {
-      throw invalidClient('Authenticate with HTTP Basic, or with client_id and client_secret in the body.');
-    }
-    return { clientId, clientSecret };
+  const assertion = form.get('client_assertion');
+  const ways = [authorization, clientSecret, assertion].filter((way) => way !== undefined);
+  if (ways.length > 1)
+    throw invalidRequest('Authenticate with HTTP Basic, in the body or with an assertion, not with several.');
+  if (authorization !== undefined) return readBasic(authorization);
+  if (assertion !== undefined) return readAssertion(form, assertion);
+  if (clientId === undefined || clientSecret === undefined) {
+    throw invalidClient(
+      'Authenticate with HTTP Basic, with client_id and client_secret in the body, or with a client_assertion.',
+    );
   }
-  if (clientSecret !== undefined) {
-    throw invalidRequest('Authenticate with HTTP Basic or in the body, not both.');
-  }
-  const credentials = readBasic(authorization);
-  if (clientId !== undefined && clientId !== credentials.clientId) {
-    throw invalidRequest('The client_id in the body differs from the one in the Authorization header.');
-  }
-  return credentials;
+  return { clientId, clientSecret };
+}
+
+/** A request authenticates in one way, never two. A `client_id` beside it is accepted if it is the same. */
+export function readProof(authorization: string | undefined, form: Form): Proof {
+  const proof = readOnlyProof(authorization, form);
+  const clientId = form.get('client_id');
+  if (clientId !== undefined && clientId !== proof.clientId)
+    throw invalidRequest('The client_id in the body differs from the one that the request authenticates.');
+  return proof;
 }

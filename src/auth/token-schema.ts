@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import { SCOPES } from './scopes.ts';
+import { ASSERTION_TYPE } from './token-request.ts';
 
 /** OpenAPI schemas of the routes for authentication. */
 const TAG = 'Authentication';
@@ -17,13 +18,29 @@ const tokenError = (description: string): object => ({
   },
 });
 
+/** How the client proves its identity, beside HTTP Basic. */
+const PROOF = {
+  client_id: text('With a secret in the body; otherwise optional'),
+  client_secret: text('Unless HTTP Basic or an assertion is used'),
+  client_assertion_type: text(`\`${ASSERTION_TYPE}\`, with a \`client_assertion\``),
+  client_assertion: text(
+    `A JWT that the client has signed (RFC 7523): \`iss\` and \`sub\` are the client id, \`aud\` is the issuer or the endpoint, \`exp\` is at most ${LIMITS.assertionSeconds} seconds ahead, and \`jti\` is used once`,
+  ),
+};
+
+const UNAUTHENTICATED =
+  'invalid_client: unknown client, wrong secret or assertion, disabled client, or an address that the client may not be used from';
+const TOO_MANY =
+  'Too many failed attempts from this address; see Retry-After. Right credentials are still accepted';
+const CONSUMES = ['application/x-www-form-urlencoded', 'multipart/form-data'];
+
 export const TOKEN_SCHEMA = {
   operationId: 'createToken',
   tags: [TAG],
   summary: 'Get an access token',
   description:
-    'OAuth 2 client credentials grant. The client authenticates with HTTP Basic (id and secret form-urlencoded, RFC 6749 section 2.3.1) or with `client_id` and `client_secret` in the body.',
-  consumes: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+    'OAuth 2 client credentials grant. The client authenticates with HTTP Basic (id and secret form-urlencoded, RFC 6749 section 2.3.1), with `client_id` and `client_secret` in the body, or with an assertion that it signs with its private key (`private_key_jwt`, RFC 7523).',
+  consumes: CONSUMES,
   security: [],
   body: {
     type: 'object',
@@ -33,8 +50,7 @@ export const TOKEN_SCHEMA = {
       scope: text(
         `Space-delimited; default: every scope of the client. Scopes: ${Object.keys(SCOPES).join(', ')}.`,
       ),
-      client_id: text('Unless HTTP Basic is used'),
-      client_secret: text('Unless HTTP Basic is used'),
+      ...PROOF,
     },
   },
   response: {
@@ -50,10 +66,37 @@ export const TOKEN_SCHEMA = {
       },
     },
     400: tokenError('invalid_request, invalid_scope or unsupported_grant_type'),
-    401: tokenError('invalid_client: unknown client, wrong secret, or disabled client'),
-    429: tokenError('Too many failed attempts for this client; see Retry-After'),
+    401: tokenError(UNAUTHENTICATED),
+    429: tokenError(TOO_MANY),
     500: tokenError('server_error: an internal error'),
-    503: tokenError('Temporarily unavailable, or too many requests are waiting; see Retry-After'),
+    503: tokenError('Temporarily unavailable; see Retry-After'),
+  },
+};
+
+export const REVOCATION_SCHEMA = {
+  operationId: 'revokeToken',
+  tags: [TAG],
+  summary: 'Revoke an access token',
+  description:
+    'RFC 7009. The client that the token was issued to authenticates as at the token endpoint. From then on the token is refused, on every node within ten seconds. A token that is unknown or has expired is not an error.',
+  consumes: CONSUMES,
+  security: [],
+  body: {
+    type: 'object',
+    required: ['token'],
+    properties: {
+      token: text('The access token'),
+      token_type_hint: text('Ignored: there are only access tokens'),
+      ...PROOF,
+    },
+  },
+  response: {
+    200: { description: 'The token is not valid, or not any more', type: 'object' },
+    400: tokenError('invalid_request; or invalid_grant: the token was issued to another client'),
+    401: tokenError(UNAUTHENTICATED),
+    429: tokenError(`${TOO_MANY}. Or the client has revoked too many tokens`),
+    500: tokenError('server_error: an internal error'),
+    503: tokenError('Temporarily unavailable; see Retry-After'),
   },
 };
 
@@ -107,6 +150,10 @@ export const METADATA_SCHEMA = {
         response_types_supported: texts('Empty: there is no authorization endpoint'),
         grant_types_supported: texts('Grants'),
         token_endpoint_auth_methods_supported: texts('How clients authenticate'),
+        token_endpoint_auth_signing_alg_values_supported: texts('Algorithms of their assertions'),
+        revocation_endpoint: text('URL'),
+        revocation_endpoint_auth_methods_supported: texts('How clients authenticate'),
+        revocation_endpoint_auth_signing_alg_values_supported: texts('Algorithms of their assertions'),
       },
     },
   },

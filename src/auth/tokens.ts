@@ -3,7 +3,6 @@ import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
 import { type Keyring, SIGNING_ALGORITHM } from './keys.ts';
-import type { Client } from './store.ts';
 
 /** RFC 9068. The service is both issuer and audience of its tokens. */
 export const ACCESS_TOKEN_TYPE = 'at+jwt';
@@ -18,7 +17,7 @@ export async function issueToken(
   keyring: Keyring,
   clock: Clock,
   publicUrl: string,
-  client: Pick<Client, 'id' | 'customerId'>,
+  client: { readonly id: string; readonly customerId: string },
   scopes: readonly string[],
 ): Promise<IssuedToken> {
   const { kid, privateKey } = await keyring.signingKey();

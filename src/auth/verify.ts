@@ -2,7 +2,8 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } f
 import type { Clock } from '../kernel/clock.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
-import type { ClientDirectory } from './clients.ts';
+import { LIMITS } from '../limits.ts';
+import type { ClientDirectory, ClientState } from './clients.ts';
 import { type Keyring, SIGNING_ALGORITHM } from './keys.ts';
 import { splitScope } from './scopes.ts';
 import { ACCESS_TOKEN_TYPE } from './tokens.ts';
@@ -11,8 +12,10 @@ import { ACCESS_TOKEN_TYPE } from './tokens.ts';
 export type Verified = {
   readonly caller: Caller;
   readonly expiresAtMs: number;
-  /** The key that signed it. Absent for a token of an external issuer, to which Ferry's keys and clients do not apply. */
+  /** The key that signed it. Absent for a token of an external issuer, to which Ferry's keys do not apply. */
   readonly kid?: string;
+  /** Absent for a client of an external issuer that is not registered here. */
+  readonly client?: ClientState;
 };
 
 /** Verifies the signature and the claims of a token; throws a problem if it is invalid. */
@@ -25,6 +28,8 @@ export function invalidToken(detail: string): Problem {
 /** The messages of jose are not passed on: they may quote the token. */
 function problemOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return invalidToken('The access token has expired.');
+  if (error instanceof errors.JWTClaimValidationFailed && error.reason === 'missing')
+    return invalidToken(`The access token has no ${error.claim} claim.`);
   if (error instanceof errors.JWTClaimValidationFailed) {
     return invalidToken(
       `The access token was not issued for this service: its ${error.claim} claim does not match.`,
@@ -42,16 +47,39 @@ export type Expected = {
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: string[];
+  /** A token counts for so long after it was issued, whatever expiry it claims. */
+  readonly lifetimeSecondsMax: number;
   /** The database's clock, the same for all nodes. */
   readonly clock: Clock;
 };
+
+type Claims = JWTPayload & { exp: number; iat: number; client_id: string; scope: string };
+
+type ReadToken<TokenClaims> = {
+  readonly claims: TokenClaims;
+  readonly kid: string | undefined;
+  readonly expiresAtMs: number;
+};
+
+function expiryOf({ exp, iat }: Claims, { lifetimeSecondsMax, clock }: Expected): number {
+  const nowMs = clock.nowMs();
+  // Otherwise a token from the future would live longer than its lifetime.
+  if (iat * 1_000 > nowMs + LIMITS.tokenIssuedAheadMaxMs)
+    throw invalidToken('The access token was issued in the future.');
+  const expiresAtMs = Math.min(exp, iat + lifetimeSecondsMax) * 1_000;
+  if (expiresAtMs > nowMs) return expiresAtMs;
+  throw invalidToken(
+    `The access token is older than ${lifetimeSecondsMax} seconds, the longest that this service accepts.`,
+  );
+}
 
 /** The claims of a token with a valid signature, type, issuer, audience and expiry. */
 export async function verifyJwt(
   token: string,
   getKey: JWTVerifyGetKey,
-  { issuer, audience, algorithms, clock }: Expected,
-): Promise<{ claims: JWTPayload & { exp: number; client_id: string }; kid: string | undefined }> {
+  expected: Expected,
+): Promise<ReadToken<Claims>> {
+  const { issuer, audience, algorithms, clock } = expected;
   try {
     // Before the key is looked up, so that a foreign token never costs a query.
     if (decodeJwt(token).iss !== issuer) throw invalidToken('The access token is from another issuer.');
@@ -60,35 +88,34 @@ export async function verifyJwt(
       typ: ACCESS_TOKEN_TYPE,
       issuer,
       audience,
-      requiredClaims: ['exp', 'client_id', 'scope'],
+      requiredClaims: ['exp', 'iat', 'client_id', 'scope'],
       currentDate: new Date(clock.nowMs()),
     });
     if (typeof payload.client_id !== 'string' || typeof payload.scope !== 'string')
       throw invalidToken('The access token is malformed.');
-    return {
-      claims: payload as JWTPayload & { exp: number; client_id: string },
-      kid: protectedHeader.kid,
-    };
+    const claims = payload as Claims;
+    return { claims, kid: protectedHeader.kid, expiresAtMs: expiryOf(claims, expected) };
   } catch (error) {
     throw problemOf(error);
   }
 }
 
-export function scopesOf(claims: JWTPayload): ReadonlySet<string> {
-  return new Set(splitScope(String(claims.scope)));
+/** The scopes of the token that its client still has. A client that is not registered has those that its issuer grants. */
+export function scopesOf({ scope }: Claims, client: ClientState | undefined): ReadonlySet<string> {
+  const scopes = splitScope(scope);
+  return new Set(client === undefined ? scopes : scopes.filter((one) => client.scopes.has(one)));
 }
 
 export function disabledClient(): Problem {
   return invalidToken('The client of this access token is disabled.');
 }
 
-/** Tokens that this service issued, on any node. */
-export function createOwnVerify(
-  keyring: Keyring,
-  clients: ClientDirectory,
-  clock: Clock,
-  publicUrl: () => string,
-): Verify {
+export type OwnClaims = Claims & { jti: string };
+
+/** A token that this service issued, on any node: its claims, whatever has become of its client since. */
+export type ReadOwnToken = (token: string) => Promise<ReadToken<OwnClaims>>;
+
+export function createReadOwnToken(keyring: Keyring, clock: Clock, publicUrl: () => string): ReadOwnToken {
   const getKey: JWTVerifyGetKey = async ({ kid }) => {
     const key = kid === undefined ? undefined : await keyring.verificationKey(kid);
     if (key === undefined) throw invalidToken('The access token is signed with an unknown key.');
@@ -96,20 +123,32 @@ export function createOwnVerify(
   };
   return async (token) => {
     const url = publicUrl();
-    const { claims, kid } = await verifyJwt(token, getKey, {
+    const read = await verifyJwt(token, getKey, {
       issuer: url,
       audience: url,
       algorithms: [SIGNING_ALGORITHM],
+      lifetimeSecondsMax: LIMITS.accessTokenSeconds,
       clock,
     });
+    // Without it, the token could not be revoked.
+    if (typeof read.claims.jti !== 'string') throw invalidToken('The access token is malformed.');
+    return read as ReadToken<OwnClaims>;
+  };
+}
+
+/** Tokens that this service issued, on any node. */
+export function createOwnVerify(readOwnToken: ReadOwnToken, clients: ClientDirectory): Verify {
+  return async (token) => {
+    const { claims, kid, expiresAtMs } = await readOwnToken(token);
     const client = await clients.find(claims.client_id);
     if (client === undefined || client.disabled) throw disabledClient();
+    if (client.revoked.has(claims.jti)) throw invalidToken('The access token was revoked.');
     const caller: Caller = {
       customerId: client.customerId,
       clientId: client.id,
-      scopes: scopesOf(claims),
+      scopes: scopesOf(claims, client),
       integration: client.integration,
     };
-    return { caller, expiresAtMs: claims.exp * 1_000, kid: kid! };
+    return { caller, expiresAtMs, kid: kid!, client };
   };
 }

@@ -5,6 +5,7 @@ import { NotAdmitted } from '../database/admission.ts';
 import { EmbeddedError } from '../database/embedded/server.ts';
 import { MigrationError } from '../database/migrate.ts';
 import { OpenError } from '../database/reach.ts';
+import { WrongWrappingKey } from '../sealing/data-keys.ts';
 import { VERSION } from '../version.ts';
 import { CommandError, type CommandLine, UsageError } from './command-line.ts';
 import { COMMANDS, variables } from './commands.ts';
@@ -45,7 +46,7 @@ function helpFor(command: CommandLine): string {
 function findCommand(
   words: readonly string[],
 ): { command: CommandLine; rest: readonly string[] } | undefined {
-  for (const length of [2, 1]) {
+  for (const length of [3, 2, 1]) {
     const name = words.slice(0, length).join(' ');
     const command = COMMANDS.find((one) => one.name === name);
     if (command !== undefined) return { command, rest: words.slice(length) };
@@ -83,11 +84,19 @@ function parse(command: CommandLine, rest: readonly string[]) {
   }
 }
 
+/** The longest beginning that commands have in common with the words: `client` or `client secret`. */
+function findGroup(words: readonly string[]): { name: string; rest: readonly string[] } | undefined {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    const isGroup = COMMANDS.some((command) => command.name.startsWith(`${name} `));
+    if (isGroup) return { name, rest: words.slice(length) };
+  }
+  return undefined;
+}
+
 /** The most specific help: of the command, of its group, or the overview. */
 function helpNear(words: readonly string[]): string {
-  const [first = ''] = words;
-  const group = COMMANDS.some((command) => command.name.startsWith(`${first} `)) ? first : undefined;
-  const name = findCommand(words)?.command.name ?? group;
+  const name = findCommand(words)?.command.name ?? findGroup(words)?.name;
   return name === undefined ? 'ferry --help' : `ferry ${name} --help`;
 }
 
@@ -103,12 +112,14 @@ async function run(words: readonly string[]): Promise<number> {
   }
   const found = findCommand(words);
   if (found === undefined) {
-    const group = COMMANDS.filter((command) => command.name.startsWith(`${first} `));
-    if (group.length > 0 && (words[1] === undefined || words[1].startsWith('-'))) {
-      process.stdout.write(group.map(helpFor).join('\n'));
-      return words[1] === undefined ? 2 : 0;
+    const group = findGroup(words);
+    const [next] = group?.rest ?? [];
+    if (group !== undefined && (next === undefined || next.startsWith('-'))) {
+      const commands = COMMANDS.filter((command) => command.name.startsWith(`${group.name} `));
+      process.stdout.write(commands.map(helpFor).join('\n'));
+      return next === undefined ? 2 : 0;
     }
-    throw new UsageError(`Unknown command "${words.slice(0, 2).join(' ')}".`);
+    throw new UsageError(`Unknown command "${[group?.name, next ?? first].filter(Boolean).join(' ')}".`);
   }
   const { values, positionals } = parse(found.command, found.rest);
   if (values.help === true) {
@@ -138,6 +149,7 @@ try {
     OpenError,
     NotAdmitted,
     AdministrationError,
+    WrongWrappingKey,
   ].some((kind) => error instanceof kind);
   const message = expected ? (error as Error).message : error;
   console.error(error instanceof UsageError ? `${error.message} Try: ${helpNear(words)}` : message);

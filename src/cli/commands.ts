@@ -17,6 +17,7 @@ import {
   show,
   withDatabase,
 } from './command-line.ts';
+import { CREDENTIAL_COMMANDS } from './credentials.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
@@ -153,5 +154,6 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
+  ...CREDENTIAL_COMMANDS,
   ...STATUS_COMMANDS,
 ];

@@ -4,13 +4,16 @@ import {
   disableClient,
   listClients,
   listCustomers,
+  registerClient,
   rotateKey,
 } from '../auth/administration.ts';
 import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
 import { formatInstant } from '../kernel/instant.ts';
+import { vaultOf } from '../vault.ts';
 import {
   CommandError,
   type CommandLine,
+  type Invocation,
   noArguments,
   show,
   table,
@@ -19,8 +22,42 @@ import {
   withDatabase,
 } from './command-line.ts';
 
-function scopesIn(production: boolean, scopes: readonly string[]): string[] {
+export function scopesIn(production: boolean, scopes: readonly string[]): string[] {
   return scopes.filter((scope) => !(production && isSimulation(scope)));
+}
+
+/** Those that the command names. */
+export function scopesOf(invocation: Invocation): readonly string[] | undefined {
+  const scopes = invocation.options.scope as string[] | undefined;
+  const isProduction = invocation.config.mode === 'production';
+  const simulated = scopes?.find((scope) => isProduction && isSimulation(scope));
+  if (simulated !== undefined) throw new CommandError(`The scope "${simulated}" exists in the sandbox only.`);
+  return scopes;
+}
+
+/** With the id of a client of an external issuer, which needs no secret here; otherwise with a new id and secret. */
+async function addClient(invocation: Invocation): Promise<number> {
+  noArguments(invocation);
+  const { config, options } = invocation;
+  const scopes = scopesOf(invocation) ?? scopesIn(config.mode === 'production', CUSTOMER_SCOPES);
+  const request = { customer: text(invocation, 'customer'), name: text(invocation, 'name'), scopes };
+  return withDatabase(invocation, async (database) => {
+    if (options.id !== undefined) {
+      const clientId = text(invocation, 'id');
+      await registerClient(database, { ...request, clientId });
+      show(invocation, { client_id: clientId, scopes }, `Registered ${clientId}.`);
+      return 0;
+    }
+    const made = await createClient(database, await vaultOf(config, database), request);
+    const data = { client_id: made.clientId, client_secret: made.clientSecret, scopes };
+    const lines = [
+      `client_id      ${made.clientId}`,
+      `client_secret  ${made.clientSecret}`,
+      'Store the secret now: it is not shown again.',
+    ];
+    show(invocation, data, lines.join('\n'));
+    return 0;
+  });
 }
 
 /** Customers, their API clients, and the key that signs access tokens. */
@@ -74,7 +111,8 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
   {
     name: 'client create',
     summary: 'create an API client for a customer and print its secret once',
-    usage: 'client create --customer <id or name> --name <name> [--scope <scope> …] [--json]',
+    usage:
+      'client create --customer <id or name> --name <name> [--scope <scope> …] [--id <client_id>] [--json]',
     details: (production) =>
       [
         'Without --scope the client gets every scope except operator:review, which covers all customers. Scopes:',
@@ -84,30 +122,10 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       customer: { value: 'id or name', help: 'the customer that the client belongs to' },
       name: { value: 'name', help: 'label of the client' },
       scope: { value: 'scope', multiple: true, help: 'a scope that the client may request; can be repeated' },
+      id: { value: 'client_id', help: 'register a client of your external issuer; it gets no secret' },
     },
     json: true,
-    async run(invocation) {
-      noArguments(invocation);
-      const production = invocation.config.mode === 'production';
-      const offered = scopesIn(production, CUSTOMER_SCOPES);
-      const scopes = (invocation.options.scope as string[] | undefined) ?? offered;
-      const simulated = scopes.find((scope) => production && isSimulation(scope));
-      if (simulated !== undefined) {
-        throw new CommandError(`The scope "${simulated}" exists in the sandbox only.`);
-      }
-      const [customer, name] = [text(invocation, 'customer'), text(invocation, 'name')];
-      return withDatabase(invocation, async (database) => {
-        const made = await createClient(database, { customer, name, scopes });
-        const data = { client_id: made.clientId, client_secret: made.clientSecret, scopes };
-        const lines = [
-          `client_id      ${made.clientId}`,
-          `client_secret  ${made.clientSecret}`,
-          'Store the secret now: it is not shown again.',
-        ];
-        show(invocation, data, lines.join('\n'));
-        return 0;
-      });
-    },
+    run: addClient,
   },
   {
     name: 'client list',
@@ -125,6 +143,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
           customer_id: client.customerId,
           name: client.name,
           scopes: client.scopes,
+          allowed_addresses: client.allowedAddresses,
           created_at: formatInstant(client.createdAtNs),
           disabled_at: client.disabledAtNs === null ? null : formatInstant(client.disabledAtNs),
         }));

@@ -151,6 +151,24 @@ describe('FERRY_MODE', () => {
   });
 });
 
+describe('FERRY_TRUSTED_PROXIES', () => {
+  it.each([
+    ['', []],
+    ['10.0.0.0/8', ['10.0.0.0/8']],
+    ['127.0.0.1, 2001:db8::/32', ['127.0.0.1', '2001:db8::/32']],
+    [' 127.0.0.1  10.0.0.0/8,', ['127.0.0.1', '10.0.0.0/8']],
+  ])('"%s" is the list %j', (text, expected) => {
+    expect(readConfig({ FERRY_TRUSTED_PROXIES: text }).trustedProxies).toEqual(expected);
+    expect(readConfig({}).trustedProxies).toEqual([]);
+  });
+
+  it.each(['localhost', '10.0.0.0/33', '10.1.2.3/8', '10.0.0.0/8;127.0.0.1', '*'])('is not "%s"', (text) => {
+    expect(refusal({ FERRY_TRUSTED_PROXIES: `127.0.0.1,${text}` })).toBe(
+      `FERRY_TRUSTED_PROXIES must be a list of addresses and ranges such as 10.0.0.0/8, not "${text}".`,
+    );
+  });
+});
+
 describe('LOG_LEVEL', () => {
   it.each(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])(
     'may be %s, in both modes',

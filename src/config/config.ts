@@ -6,6 +6,7 @@ import { defaultDataDir } from '../database/embedded/server.ts';
 import { createPriceTable, type PriceSource, SANDBOX_PRICES } from '../fees/prices.ts';
 import { createFeeSchedule, type FeeSchedule } from '../fees/schedule.ts';
 import { type Assets, createAssets } from '../kernel/asset.ts';
+import { isAddressRange } from '../kernel/source-address.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
@@ -23,6 +24,8 @@ export type Config = {
   readonly logLevel: LogLevel;
   /** Encrypts the secrets of webhook endpoints. Absent: the sandbox creates one, production has no webhooks. */
   readonly secretKey: Buffer | undefined;
+  /** Address ranges of proxies that may say where a request comes from. */
+  readonly trustedProxies: readonly string[];
   /** The register of networks that the rest was read with. */
   readonly networks: Networks;
   readonly assets: Assets;
@@ -57,6 +60,8 @@ export const VARIABLES = {
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
   FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
   FERRY_SECRET_KEY: '32 bytes in base64 that encrypt webhook secrets; production has no webhooks without it',
+  FERRY_TRUSTED_PROXIES:
+    'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
 } as const satisfies Record<string, string>;
 
@@ -163,6 +168,17 @@ function readSecretKey(env: Environment): Buffer | undefined {
   return key;
 }
 
+function readTrustedProxies({ FERRY_TRUSTED_PROXIES: text = '' }: Environment): string[] {
+  const ranges = text.split(/[\s,]+/).filter((range) => range !== '');
+  const wrong = ranges.find((range) => !isAddressRange(range));
+  if (wrong !== undefined) {
+    throw new ConfigError(
+      `FERRY_TRUSTED_PROXIES must be a list of addresses and ranges such as 10.0.0.0/8, not "${wrong}".`,
+    );
+  }
+  return ranges;
+}
+
 /** The content of the file that FERRY_CONFIG names; without a file, an empty object. */
 function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
@@ -229,6 +245,7 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     // The sandbox prints a welcome instead of its log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
     secretKey: readSecretKey(env),
+    trustedProxies: readTrustedProxies(env),
     networks,
     assets,
     fees: fromFile(() => createFeeSchedule(networks, assets, file.fees)),

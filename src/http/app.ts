@@ -13,7 +13,7 @@ import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
-import { type Operation, registerRoute } from './routes.ts';
+import { type Authentication, type Operation, registerRoute } from './routes.ts';
 import { compilersFactory } from './schemas.ts';
 
 declare module 'fastify' {
@@ -31,9 +31,9 @@ export type AppOptions = {
   /** Base of every absolute URL; final only once the server listens. */
   publicUrl(): string;
   /** The caller, from the Authorization header. Throws a problem. */
-  authenticate(authorization: string | undefined, connection?: object): Promise<Caller>;
+  authenticate: Authentication['authenticate'];
   /** The same, synchronously, if the last request of the connection had the same header. */
-  recall?(authorization: string | undefined, connection: object): Caller | undefined;
+  recall?: NonNullable<Authentication['recall']>;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
   /** Why operations cannot be executed now, as a sentence; undefined if they can. */

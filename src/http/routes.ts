@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
+import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { refuseUnstorable } from './json.ts';
 
@@ -90,9 +91,17 @@ function admit(clientId: string, reply: FastifyReply): void {
   reply.raw.on('close', inFlight.leave);
 }
 
-type Authentication = {
-  authenticate(authorization: string | undefined, connection?: object): Promise<Caller>;
-  recall?(authorization: string | undefined, connection: object): Caller | undefined;
+export type Authentication = {
+  authenticate(
+    authorization: string | undefined,
+    connection?: Connection,
+    forwardedFor?: ForwardedFor,
+  ): Promise<Caller>;
+  recall?(
+    authorization: string | undefined,
+    connection: Connection,
+    forwardedFor?: ForwardedFor,
+  ): Caller | undefined;
 };
 
 /** Aborted when the connection closes. */
@@ -113,7 +122,8 @@ function sendStream(
 ): FastifyReply {
   const { disconnected, authenticate } = options;
   const timer = setInterval(() => {
-    authenticate(request.headers.authorization).catch(() => disconnected.abort());
+    const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
+    authenticate(authorization, request.raw.socket, forwardedFor).catch(() => disconnected.abort());
   }, LIMITS.streamAuthenticateMs);
   timer.unref();
   disconnected.signal.addEventListener('abort', () => clearInterval(timer));
@@ -180,12 +190,12 @@ export function registerRoute(app: FastifyInstance, route: Route, authentication
     },
     onRequest(request, reply, done) {
       request.operation = operation;
-      const { authorization } = request.headers;
+      const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
       const { socket } = request.raw;
-      const known = authentication.recall?.(authorization, socket);
+      const known = authentication.recall?.(authorization, socket, forwardedFor);
       if (known === undefined) {
         return authentication
-          .authenticate(authorization, socket)
+          .authenticate(authorization, socket, forwardedFor)
           .then((caller) => enter(request, reply, caller));
       }
       enter(request, reply, known);

@@ -7,6 +7,7 @@ import { SCOPE_NAMES } from '../auth/scopes.ts';
 import type { Database } from '../database/database.ts';
 import { installationValue, keepInstallationValue } from '../database/installation.ts';
 import type { Assets } from '../kernel/asset.ts';
+import type { Vault } from '../sealing/vault.ts';
 import { whileSeeding } from './store.ts';
 
 /** The file with the demo data, which is created through the public API, as a user would do it. */
@@ -46,6 +47,8 @@ const CUSTOMERS = [
 type Owner = (typeof CUSTOMERS)[number]['owner'];
 
 type Resource = { id: string };
+
+type SeededService = { readonly app: FastifyInstance; readonly vault: Vault };
 
 /** Calls the API inside the process. Any error ends the seeding. */
 function clientOf(app: FastifyInstance, token: string) {
@@ -105,13 +108,13 @@ function fiatAccountOf(owner: Owner): object {
 
 async function seedCustomer(
   database: Database,
-  app: FastifyInstance,
+  { app, vault }: SeededService,
   { name, owner }: (typeof CUSTOMERS)[number],
 ): Promise<SandboxFile['customers'][number]> {
   const customer = await createCustomer(database, { name, integration: 'FIRST_PARTY' }, { mayExist: true });
   // A start that was killed may have created a client whose secret is lost: this creates another one.
   const request = { customer: customer.id, name: 'sandbox', scopes: SCOPE_NAMES };
-  const { clientId, clientSecret } = await createClient(database, request);
+  const { clientId, clientSecret } = await createClient(database, vault, request);
   const post = clientOf(app, await tokenFor(app, clientId, clientSecret));
   const identity = await post('/v2/identity/identities', {
     type: 'PERSON',
@@ -187,7 +190,7 @@ function refreshSandboxFile(dataDir: string, addresses: Addresses): void {
  * exists, and the mark is set last. Later starts only update the address in the file.
  */
 export async function seedSandbox(parts: {
-  service: { readonly app: FastifyInstance; url(): string };
+  service: SeededService & { url(): string };
   database: Database;
   dataDir: string;
 }): Promise<void> {
@@ -197,7 +200,7 @@ export async function seedSandbox(parts: {
   if (await isSeeded(database)) return refreshSandboxFile(dataDir, addresses);
   await whileSeeding(database, async () => {
     if (await isSeeded(database)) return;
-    const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service.app, one)));
+    const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service, one)));
     writeSandboxFile(dataDir, { ...addresses, customers });
     await keepInstallationValue(database, 'sandbox_seeded', 'yes');
   });

@@ -169,7 +169,7 @@ describe('the example answer', () => {
   });
 
   it('of the token endpoint and its metadata has the shape of a real answer', async () => {
-    const { clientId, clientSecret } = await createClient(service.database, {
+    const { clientId, clientSecret } = await createClient(service.database, service.vault, {
       customer: customer.id,
       name: 'example',
       scopes: SCOPE_NAMES,

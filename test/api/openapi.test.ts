@@ -54,8 +54,8 @@ describe('the document', () => {
   const ACCEPTED: readonly (readonly [rule: string, where: RegExp, why: string])[] = [
     [
       'operation-4xx-problem-details-rfc7807',
-      /^#\/paths\/~1oauth2~1token\//,
-      'errors of the token endpoint have the form of RFC 6749',
+      /^#\/paths\/~1oauth2~1/,
+      'errors of the OAuth endpoints have the form of RFC 6749',
     ],
     [
       'operation-4xx-response',
@@ -123,6 +123,7 @@ describe('the document', () => {
     expect(open.map((operation) => operation.name).sort()).toEqual([
       'GET /.well-known/jwks.json',
       'GET /.well-known/oauth-authorization-server',
+      'POST /oauth2/revoke',
       'POST /oauth2/token',
     ]);
   });
@@ -259,26 +260,30 @@ describe('examples', () => {
     },
   );
 
-  it('POST /oauth2/token: the example works with the credentials of a client', async () => {
-    const { clientId, clientSecret } = await createClient(service.database, {
+  it('POST /oauth2/token and /oauth2/revoke: the examples work with the credentials of a client', async () => {
+    const { clientId, clientSecret } = await createClient(service.database, service.vault, {
       customer: own.customer.id,
       name: 'example',
       scopes: SCOPE_NAMES,
     });
     const { example } = description.operation('createToken').body!;
-    const ask = async (secret: string, form: Record<string, string>) => {
-      const response = await fetch(`${service.url}/oauth2/token`, {
+    const ask = async (secret: string, form: Record<string, string>, path = '/oauth2/token') => {
+      const response = await fetch(service.url + path, {
         method: 'POST',
         headers: { authorization: `Basic ${btoa(`${clientId}:${secret}`)}` },
         body: new URLSearchParams(form),
       });
       const answer = { status: response.status, headers: response.headers, body: await response.json() };
-      description.check('POST', '/oauth2/token', answer);
+      description.check('POST', path, answer);
       return answer;
     };
     expect(await ask(clientSecret, example)).toMatchObject({ status: 200, body: { scope: example.scope } });
     expect((await ask(clientSecret, { ...example, scope: 'all' })).status).toBe(400);
     expect((await ask('wrong', example)).status).toBe(401);
+    const { example: token } = description.operation('revokeToken').body!;
+    expect(await ask(clientSecret, token, '/oauth2/revoke')).toMatchObject({ status: 200, body: {} });
+    expect((await ask(clientSecret, {}, '/oauth2/revoke')).status).toBe(400);
+    expect((await ask('wrong', token, '/oauth2/revoke')).status).toBe(401);
   });
 
   it('issuer and token endpoint are those of the document', async () => {

@@ -27,7 +27,7 @@ const alice = await createBelongings(service, await service.createCustomer(), ca
 const mallory = await createBelongings(service, await service.createCustomer(), carol);
 
 /** Public by design. */
-const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys'];
+const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys', 'revokeToken'];
 /** Across customers by design; no others are. */
 const ACROSS_CUSTOMERS = [
   'approveFiatAccount',

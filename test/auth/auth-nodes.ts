@@ -13,7 +13,9 @@ import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Problem } from '../../src/kernel/problem.ts';
 import { type Caller, route } from '../../src/kernel/route.ts';
+import { createSourceOf } from '../../src/kernel/source-address.ts';
 import { problemOf } from '../support/ledger.ts';
+import { sandboxVault } from '../support/vault.ts';
 
 export type AuthNode = {
   auth: Auth;
@@ -59,6 +61,7 @@ export async function startAuthNode(
     timing?: Partial<AuthTiming>;
     externalIssuer?: ExternalIssuer;
     clock?: Clock;
+    trustedProxies?: readonly string[];
   } = {},
 ): Promise<AuthNode> {
   const lines: string[] = [];
@@ -67,7 +70,17 @@ export async function startAuthNode(
   const publicUrl = (): string => options.publicUrl ?? url;
   const { timing = {}, externalIssuer } = options;
   const clock = options.clock ?? (await createServerClock(database, () => undefined));
-  const auth = createAuth({ database, clock, publicUrl, log: logger, timing, externalIssuer });
+  const [vault, sourceOf] = [await sandboxVault(database), createSourceOf(options.trustedProxies)];
+  const auth = createAuth({
+    database,
+    vault,
+    sourceOf,
+    clock,
+    publicUrl,
+    log: logger,
+    timing,
+    externalIssuer,
+  });
   const { authenticate, recall } = auth;
   const extensions = [(app: FastifyInstance) => auth.extension(app)];
   const routes = [whoAmI, echo];
@@ -95,7 +108,8 @@ export async function newTestClient(
   integration: Caller['integration'] = 'FIRST_PARTY',
 ): Promise<TestClient> {
   const customer = await createCustomer(database, { name: `Customer ${newId()}`, integration });
-  const made = await createClient(database, { customer: customer.id, name: 'test', scopes: READ_AND_WRITE });
+  const request = { customer: customer.id, name: 'test', scopes: READ_AND_WRITE };
+  const made = await createClient(database, await sandboxVault(database), request);
   return { customerId: customer.id, customerName: customer.name, ...made };
 }
 

@@ -9,6 +9,7 @@ import type { Clock } from '../../src/kernel/clock.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
+import { sandboxVault } from '../support/vault.ts';
 import {
   type AuthNode,
   counting,
@@ -197,7 +198,8 @@ describe('a token that was verified before', () => {
   it('costs no query', async () => {
     const counted = counting(test.database);
     const publicUrl = (): string => node.url;
-    const auth = createAuth({ database: counted.database, clock, publicUrl, log: node.app.log });
+    const [vault, { log }] = [await sandboxVault(test.database), node.app];
+    const auth = createAuth({ database: counted.database, vault, clock, publicUrl, log });
     await auth.authenticate(`Bearer ${token}`);
     const before = counted.queries();
     expect(before).toBeGreaterThan(0);
@@ -225,9 +227,9 @@ describe('a token that was verified before', () => {
   it('gets 503 if the node cannot find out whether its client is still enabled', async () => {
     const database = connectDatabase(test.address, 2);
     const publicUrl = (): string => node.url;
-    const { log } = node.app;
+    const [vault, { log }] = [await sandboxVault(test.database), node.app];
     const [fresh, stale] = [600_000, 1].map((staleMs) =>
-      createAuth({ database, clock, publicUrl, log, timing: { staleMs } }),
+      createAuth({ database, vault, clock, publicUrl, log, timing: { staleMs } }),
     );
     for (const auth of [fresh!, stale!]) await auth.authenticate(`Bearer ${token}`);
     await database.close();

@@ -2,6 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { disableClient, registerClient } from '../../src/auth/administration.ts';
+import { allowAddresses, changeScopes } from '../../src/auth/credentials.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
 import { rightNow, shiftWallClock } from '../support/wall-clock.ts';
@@ -58,6 +60,8 @@ function external(url: string) {
   return { issuer: url, jwksUrl: `${url}/keys`, customerClaim: 'tenant', audience: AUDIENCE };
 }
 
+const secondsAhead = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+
 function signed(claims: JWTPayload = {}, alg = 'ES256', typ = 'at+jwt'): Promise<string> {
   const issuedAt = Math.floor(Date.now() / 1000);
   const payload = {
@@ -66,6 +70,7 @@ function signed(claims: JWTPayload = {}, alg = 'ES256', typ = 'at+jwt'): Promise
     client_id: 'their-client',
     scope: 'transfer:read_transfer settlement:read_transaction',
     tenant: client.customerId,
+    iat: issuedAt,
     exp: issuedAt + 60,
     ...claims,
   };
@@ -100,6 +105,9 @@ describe('tokens of an external issuer', () => {
     ['their customer claim is not a string', () => signed({ tenant: [client.customerId] }), /tenant/],
     ['they are for another audience', () => signed({ aud: 'https://other.example' }), /aud/],
     ['they have expired', () => signed({ exp: Math.floor(Date.now() / 1000) - 1 }), /expired/],
+    ['they do not say when they were issued', () => signed({ iat: undefined as never }), /no iat claim/],
+    ['they are older than a day', () => signed({ iat: secondsAhead(-86_401) }), /older than 86400 seconds/],
+    ['they are from the future', () => signed({ iat: secondsAhead(400), exp: secondsAhead(900) }), /future/],
     ['they are ID tokens', () => signed({}, 'ES256', 'JWT'), /typ/],
     ['they are from another issuer', () => signed({ iss: 'https://other.example' }), /issuer/],
     ['their algorithm is not accepted', () => signed({}, 'RS256'), /algorithm/],
@@ -119,6 +127,7 @@ describe('tokens of an external issuer', () => {
         client_id: 'c',
         scope,
         tenant: client.customerId,
+        iat: Math.floor(Date.now() / 1000),
         exp: Math.floor(Date.now() / 1000) + 60,
       })
         .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: 'ES256' })
@@ -144,6 +153,7 @@ describe('tokens of an external issuer', () => {
         client_id: 'c',
         scope: 'a',
         tenant: client.customerId,
+        iat: Math.floor(rightNow() / 1000),
         exp: Math.floor(rightNow() / 1000) + 60,
       })
         .setProtectedHeader({ alg, typ: 'at+jwt', kid: alg })
@@ -162,6 +172,37 @@ describe('tokens of an external issuer', () => {
     other.server.close();
   });
 
+  it('count only as far as their client, if it is registered here, still has their scopes', async () => {
+    const own = await startAuthNode(test.database, {
+      externalIssuer: external(issuer.url),
+      timing: { pollMs: 50 },
+    });
+    const { database } = test;
+    const request = { customer: client.customerId, name: 'theirs', scopes: ['transfer:read_transfer'] };
+    await registerClient(database, { ...request, clientId: 'registered' });
+    const token = await signed({ client_id: 'registered' });
+    const scopes = async () => [...(await own.auth.authenticate(`Bearer ${token}`)).scopes];
+    expect(await scopes()).toEqual(['transfer:read_transfer']);
+    await changeScopes(database, 'registered', ['settlement:read_transaction', 'operator:review']);
+    await expect.poll(scopes, { timeout: 30_000 }).toEqual(['settlement:read_transaction']);
+
+    const stranger = await newTestClient(database);
+    const others = await signed({ client_id: 'registered', tenant: stranger.customerId });
+    expect((await problemOf(own.auth.authenticate(`Bearer ${others}`))).message).toMatch(/another customer/);
+
+    const call = async (): Promise<number> =>
+      (await fetch(`${own.url}/v2/who-am-i`, { headers: { authorization: `Bearer ${token}` } })).status;
+    await changeScopes(database, 'registered', ['transfer:read_transfer']);
+    await expect.poll(call, { timeout: 30_000 }).toBe(200);
+    await allowAddresses(database, 'registered', ['192.0.2.0/24']);
+    await expect.poll(call, { timeout: 30_000 }).toBe(401);
+    await allowAddresses(database, 'registered', null);
+    await expect.poll(call, { timeout: 30_000 }).toBe(200);
+    await disableClient(database, 'registered');
+    await expect.poll(call, { timeout: 30_000 }).toBe(401);
+    await own.stop();
+  });
+
   it('replace those of the service: it issues none, and accepts none of its own', async () => {
     const own = await startAuthNode(test.database);
     const token = await tokenFor(own, client);
@@ -170,6 +211,7 @@ describe('tokens of an external issuer', () => {
     await own.stop();
     const response = await postToken(node.url, { grant_type: 'client_credentials' });
     expect(response.status).toBe(404);
+    expect((await fetch(`${node.url}/oauth2/revoke`, { method: 'POST' })).status).toBe(404);
     expect(response.headers.get('content-type')).toContain('application/problem+json');
     expect(((await response.json()) as { detail: string }).detail).toContain(issuer.url);
     for (const path of ['jwks.json', 'oauth-authorization-server']) {

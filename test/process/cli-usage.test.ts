@@ -69,8 +69,14 @@ describe('help', () => {
   it('of a group of commands is the help of each command', async () => {
     const [asked, alone] = await Promise.all([ferry('client', '--help'), ferry('client')]);
     expect(asked.code).toBe(0);
-    for (const name of ['create', 'list', 'disable'])
+    for (const name of ['create', 'list', 'disable', 'secret add'])
       expect(asked.stdout).toContain(`Usage: ferry client ${name}`);
+    const inner = await ferry('client', 'secret', '--help');
+    expect([...inner.stdout.matchAll(/^Usage: ferry (\S+ \S+ \S+)/gm)].map((match) => match[1])).toEqual([
+      'client secret add',
+      'client secret list',
+      'client secret remove',
+    ]);
     expect(alone).toEqual({ ...asked, code: 2 });
   });
 });
@@ -112,6 +118,26 @@ describe('wrong usage', () => {
     [['client', 'create', '--name', 'x'], '--customer is required. Try: ferry client create --help'],
     [['client', 'disable'], 'Expected one client_id. Try: ferry client disable --help'],
     [['client', 'disable', 'one', 'two'], 'Expected one client_id. Try: ferry client disable --help'],
+    [['client', 'secret', 'frob'], 'Unknown command "client secret frob". Try: ferry client secret --help'],
+    [['client', 'secret', 'add'], 'Expected one client_id. Try: ferry client secret add --help'],
+    [
+      ['client', 'secret', 'add', 'x', '--expires', 'tomorrow'],
+      '--expires must be a date or an RFC 3339 time, such as 2027-01-31 or 2027-01-31T12:00:00Z, not "tomorrow". Try: ferry client secret add --help',
+    ],
+    [
+      ['client', 'secret', 'remove', 'x'],
+      'Expected a client_id and a secret_id. Try: ferry client secret remove --help',
+    ],
+    [['client', 'key', 'add', 'x'], 'Expected a client_id and a file. Try: ferry client key add --help'],
+    [
+      ['client', 'allow', 'x'],
+      'Expected a client_id, and either addresses or --clear. Try: ferry client allow --help',
+    ],
+    [
+      ['client', 'allow', 'x', '10.0.0.0/8', '--clear'],
+      'Expected a client_id, and either addresses or --clear. Try: ferry client allow --help',
+    ],
+    [['client', 'scopes', 'x'], '--scope is required. Try: ferry client scopes --help'],
     [['profile', 'disable'], 'Expected one profile_id. Try: ferry profile disable --help'],
     [['identity', 'enable', 'one', 'two'], 'Expected one identity_id. Try: ferry identity enable --help'],
   ])(

@@ -169,6 +169,7 @@ describe('with a running service', () => {
       customer_id: demo().customer_id,
       name: 'payouts',
       scopes: client.scopes,
+      allowed_addresses: null,
       created_at: expect.stringMatching(/Z$/),
       disabled_at: null,
     });

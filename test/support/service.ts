@@ -10,6 +10,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { audit } from '../../src/ledger/audit.ts';
 import { assemble } from '../../src/main.ts';
 import { NETWORKS, type Networks } from '../../src/networks/register.ts';
+import type { Vault } from '../../src/sealing/vault.ts';
 import { createTestDatabase } from './database.ts';
 import { fund } from './ledger.ts';
 import { type Description, readDescription } from './openapi.ts';
@@ -23,6 +24,7 @@ export type TestService = {
   readonly database: Database;
   readonly url: string;
   readonly app: FastifyInstance;
+  readonly vault: Vault;
   /** The document /openapi.json. `call` checks every answer against it. */
   readonly description: Description;
   /** Without a token. */
@@ -81,7 +83,11 @@ export async function startTestService(
   }
 
   async function tokenOf(customer: string, scopes: readonly string[]): Promise<string> {
-    const { clientId, clientSecret } = await createClient(database, { customer, name: 'test', scopes });
+    const { clientId, clientSecret } = await createClient(database, service.vault, {
+      customer,
+      name: 'test',
+      scopes,
+    });
     const response = await fetch(`${url}/oauth2/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
@@ -95,6 +101,7 @@ export async function startTestService(
     database,
     url,
     app: service.app,
+    vault: service.vault,
     description,
     anonymous: { call: (method, path, body, headers) => call(undefined, method, path, body, headers) },
     async createCustomer(options = {}) {

@@ -7,6 +7,7 @@ import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { assemble, type Service } from '../../src/main.ts';
+import { vaultOf } from '../../src/vault.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -29,7 +30,9 @@ beforeAll(async () => {
   target = await startReceiver();
   const customer = await createCustomer(test.database, { name: 'Keys', integration: 'FIRST_PARTY' });
   customerId = customer.id;
-  credentials = await createClient(test.database, { customer: customer.id, name: 'x', scopes: SCOPE_NAMES });
+  const vault = await vaultOf({ secretKey: Buffer.from(KEY, 'base64') }, test.database);
+  const request = { customer: customer.id, name: 'x', scopes: SCOPE_NAMES };
+  credentials = await createClient(test.database, vault, request);
 });
 afterAll(async () => {
   await target.close();

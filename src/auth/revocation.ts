@@ -1,0 +1,52 @@
+import type { Queryable } from '../database/database.ts';
+import { NS_PER_MS } from '../kernel/instant.ts';
+import { Problem } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
+import type { ClientDirectory } from './clients.ts';
+import { type Authenticable, revokeToken } from './credential-store.ts';
+import { type Form, invalidRequest, TokenError } from './token-request.ts';
+import type { ReadOwnToken } from './verify.ts';
+
+export type RevocationParts = {
+  readonly database: Queryable;
+  readonly clients: ClientDirectory;
+  readonly readOwnToken: ReadOwnToken;
+};
+
+/** Before the client is authenticated. */
+export function checkRevocation(form: Form): void {
+  if (form.get('token') === undefined) throw invalidRequest('The parameter token is missing.');
+}
+
+/** Undefined if the token is not valid anyway. */
+async function readIfValid({ readOwnToken }: RevocationParts, token: string) {
+  try {
+    return await readOwnToken(token);
+  } catch (error) {
+    if (error instanceof Problem && error.slug === 'unauthenticated') return undefined;
+    throw error;
+  }
+}
+
+/** RFC 7009. On this node the token is invalid when this resolves, on the others within seconds. */
+export async function answerRevocation(
+  parts: RevocationParts,
+  client: Authenticable,
+  form: Form,
+): Promise<object> {
+  const read = await readIfValid(parts, form.get('token')!);
+  // Section 2.2: an unknown or expired token is not an error, its client has what it wanted.
+  if (read === undefined) return {};
+  const { claims, expiresAtMs } = read;
+  if (claims.client_id !== client.id)
+    throw new TokenError('invalid_grant', 'The token was issued to another client.');
+  // A little longer than the token is valid, because the clocks of nodes differ by milliseconds.
+  const expiresAtNs = BigInt(expiresAtMs + LIMITS.signingKeyGraceMs) * NS_PER_MS;
+  const token = { clientId: client.id, jti: claims.jti, expiresAtNs };
+  if (!(await revokeToken(parts.database, token, LIMITS.revokedTokensMax))) {
+    const description = `The client has ${LIMITS.revokedTokensMax} revoked tokens that have not expired yet. Disable it to revoke all of its tokens.`;
+    throw new TokenError('temporarily_unavailable', description, 429, LIMITS.accessTokenSeconds);
+  }
+  await parts.clients.changed(client.id);
+  return {};
+}
