@@ -184,6 +184,8 @@ export const LIMITS = {
   /** The keys of an external issuer are fetched again after this, so a key that it revoked is accepted for this long. */
   externalKeysMs: 10 * 60_000,
   externalKeysTimeoutMs: 3_000,
+  /** Profiles that one profile accepts payments from, if it does not accept everybody. */
+  acceptedProfilesMax: 1_000,
   /** Members that one request adds, each with a lookup; the account itself may have any number. */
   accountMembersMax: 100,
   /** Names of profiles, persons and institutions: enough for any real one, short enough for one line of a list. */
