@@ -348,7 +348,7 @@ export const LIMITS = {
   webhookSecretOverlapMs: 24 * 3_600_000,
   /** Secrets that a start tries to open, about 5 µs each. A sample is enough: normally one key has sealed all of them. */
   webhookSecretsCheckedMax: 10_000,
-  /** Test events in flight on one node. */
+  /** Test events of one customer in flight on one node: each may wait for the receiver until it times out. */
   webhookTestsMax: 8,
   /** Deliveries that have ended are kept for a month. */
   webhookRetentionMs: 30 * 24 * 3_600_000,

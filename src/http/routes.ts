@@ -164,6 +164,7 @@ export type Operation = { readonly route: Route; readonly url: string };
 export function registerRoute(app: FastifyInstance, route: Route, authentication: Authentication): void {
   const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     requireScope(caller, route.scope);
+    if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
     admit(caller.clientId, reply);
     request.caller = caller;
   };
