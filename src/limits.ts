@@ -208,6 +208,8 @@ export const LIMITS = {
   /** The keys of an external issuer are fetched again after this, so a key that it revoked is accepted for this long. */
   externalKeysMs: 10 * 60_000,
   externalKeysTimeoutMs: 3_000,
+  /** Profiles that one profile accepts payments from, if it does not accept everybody. */
+  acceptedProfilesMax: 1_000,
   /** Members that one request adds, each with a lookup; the account itself may have any number. */
   accountMembersMax: 100,
   /** Names of profiles, persons and institutions: enough for any real one, short enough for one line of a list. */
@@ -370,7 +372,7 @@ export const LIMITS = {
   webhookSecretOverlapMs: 24 * 3_600_000,
   /** Secrets that a start tries to open, about 5 µs each. A sample is enough: normally one key has sealed all of them. */
   webhookSecretsCheckedMax: 10_000,
-  /** Test events in flight on one node. */
+  /** Test events of one customer in flight on one node: each may wait for the receiver until it times out. */
   webhookTestsMax: 8,
   /** Deliveries that have ended are kept for a month. */
   webhookRetentionMs: 30 * 24 * 3_600_000,

@@ -5,6 +5,7 @@ import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
+import { disabledProblem, type ProfileFacts } from '../kernel/profile-facts.ts';
 import {
   type Command,
   type Decision,
@@ -17,11 +18,9 @@ import {
 } from '../ledger/command.ts';
 import { CRYPTO_TRANSFER_TYPES } from '../networks/crypto.ts';
 import type { Networks, TransferType } from '../networks/register.ts';
-import type { ProfileFacts } from '../profiles/profile.ts';
 import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
 import { clearingAccount } from '../transfers/rails.ts';
-import { disabledProblem } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
 import type { DepositOwner } from './target.ts';

@@ -15,6 +15,7 @@ import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { type Authentication, type Operation, registerRoute } from './routes.ts';
 import { compilersFactory } from './schemas.ts';
+import { headersFault } from './strict-headers.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,12 +78,22 @@ function createFastify({ logger, publicUrl }: AppOptions): FastifyInstance {
   }) as unknown as FastifyInstance;
 }
 
+/** Answers are data, never pages: a browser must not guess their type, frame them or run anything in them. */
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+};
+
 function addHooks(app: FastifyInstance, options: AppOptions): void {
   app.decorateRequest('operation', undefined);
   app.decorateRequest('caller', undefined);
   // Hooks use callbacks instead of promises: each promise costs a request about half a microsecond.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
+    reply.headers(SECURITY_HEADERS);
+    const fault = headersFault(request.raw);
+    if (fault !== undefined) return done(fault);
     const refusal = options.refusal?.();
     // Health, metrics and the documentation are still answered.
     if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))

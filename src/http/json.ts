@@ -1,5 +1,6 @@
 import { invalidField, invalidRequest, pointerPart } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
+import { duplicateKey, hasDuplicateKeys, tooDeep } from './duplicate-keys.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -22,6 +23,10 @@ export function readJson(body: Buffer): unknown {
     // The parser's own message quotes the body, which may contain an account number.
     const position = / at position ([0-9]+)/.exec((error as Error).message)?.[1];
     throw invalidField('', `is not valid JSON${position === undefined ? '' : ` (position ${position})`}`);
+  }
+  if (hasDuplicateKeys(text, value)) {
+    const name = JSON.stringify(duplicateKey(text) ?? '').slice(0, LIMITS.metadataTextMax);
+    throw invalidField('', `must not have the field ${name} more than once`);
   }
   // Only an escape sequence can produce such characters, so most bodies need no check.
   const hasEscapes = text.includes('\\u');
@@ -55,8 +60,7 @@ function walk(
 ): void {
   if (typeof value === 'string') visit(value, pointer, false);
   if (value === null || typeof value !== 'object') return;
-  if (depth >= LIMITS.jsonDepthMax)
-    throw invalidField('', `must not be nested more than ${LIMITS.jsonDepthMax} deep`);
+  if (depth >= LIMITS.jsonDepthMax) throw tooDeep();
   for (const [key, inner] of Object.entries(value)) {
     visit(key, pointer, true);
     walk(inner, `${pointer}/${pointerPart(key)}`, visit, depth + 1);

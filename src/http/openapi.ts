@@ -166,18 +166,19 @@ function operationOf(
           },
         }
       : {};
+  const scopes = [route.scope, ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: [
       route.description,
-      `Scope: \`${route.scope}\`.`,
+      `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
       route.sandboxOnly ? 'Only in the sandbox.' : undefined,
     ]
       .filter((part) => part !== undefined)
       .join(' '),
-    security: [{ oauth2: [route.scope] }],
+    security: [{ oauth2: scopes }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, referTo) }),
     responses: {

@@ -5,6 +5,7 @@ import type { Caller, Route } from '../kernel/route.ts';
 import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { refuseUnstorable } from './json.ts';
+import { applyIdempotencyKey } from './strict-headers.ts';
 
 /** Problems that every operation can answer, in addition to its own. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -33,6 +34,7 @@ export function routerPath(path: string): string {
   return path.replaceAll(/\{([^}]+)\}/g, ':$1');
 }
 
+type BodySchema = { properties?: Record<string, unknown> };
 type QuerySchema = { properties?: Record<string, { type?: string }> };
 
 /**
@@ -127,11 +129,7 @@ function sendStream(
   }, LIMITS.streamAuthenticateMs);
   timer.unref();
   disconnected.signal.addEventListener('abort', () => clearInterval(timer));
-  return reply
-    .type(type)
-    .header('cache-control', 'no-store')
-    .header('x-accel-buffering', 'no')
-    .send(Readable.from(texts));
+  return reply.type(type).header('x-accel-buffering', 'no').send(Readable.from(texts));
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -174,10 +172,14 @@ export type Operation = { readonly route: Route; readonly url: string };
 export function registerRoute(app: FastifyInstance, route: Route, authentication: Authentication): void {
   const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
     requireScope(caller, route.scope);
+    if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
     admit(caller.clientId, reply);
     request.caller = caller;
+    // An answer belongs to whoever has the token: no cache may keep it.
+    reply.header('cache-control', 'no-store');
   };
   const { query } = route;
+  const hasRefId = 'ref_id' in ((route.body as BodySchema | undefined)?.properties ?? {});
   const operation: Operation = { route, url: routerPath(route.path) };
   app.route({
     method: route.method,
@@ -202,11 +204,13 @@ export function registerRoute(app: FastifyInstance, route: Route, authentication
       done();
       return undefined;
     },
-    ...(query === undefined
+    ...(query === undefined && !hasRefId
       ? {}
       : {
           preValidation(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
-            request.query = readQuery(request.query as Record<string, unknown>, query);
+            if (query !== undefined)
+              request.query = readQuery(request.query as Record<string, unknown>, query);
+            if (hasRefId) applyIdempotencyKey(request);
             done();
           },
         }),

@@ -47,6 +47,8 @@ export type Route<
   readonly summary: string;
   readonly description?: string;
   readonly scope: string;
+  /** A second scope that the caller needs: the operation also does what another scope protects. */
+  readonly alsoScope?: string;
   readonly body?: Body;
   readonly query?: Query;
   readonly params?: Params;

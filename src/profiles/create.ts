@@ -72,6 +72,7 @@ export function createProfileCommand(
         description: request.description ?? null,
         accountId: accountId ?? null,
         status: 'ACTIVE',
+        acceptedProfileIds: null,
         createdAtNs: view.recordedAt,
       };
       return {

@@ -1,20 +1,15 @@
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
+import type { ProfileFacts } from '../kernel/profile-facts.ts';
 
 /** Holds value, with one balance per asset. A customer can have any number of profiles. */
-export type Profile = {
-  readonly id: string;
-  readonly customerId: string;
+export type Profile = ProfileFacts & {
   readonly nickname: string;
   readonly type: 'DEFAULT' | 'NORMAL';
   readonly description: string | null;
   readonly accountId: string | null;
-  readonly status: 'ACTIVE' | 'DISABLED';
   readonly createdAtNs: bigint;
 };
-
-/** What rules need to know about a profile. */
-export type ProfileFacts = Pick<Profile, 'id' | 'customerId' | 'status'>;
 
 /** Nicknames are unique for each customer. */
 export function nicknameKey(customerId: string, nickname: string): string {
@@ -35,6 +30,7 @@ export function profileOfAccount(
     description: null,
     accountId: account.id,
     status: 'ACTIVE',
+    acceptedProfileIds: null,
     createdAtNs: now,
   };
 }
@@ -47,7 +43,14 @@ export function presentProfile(profile: Profile): Record<string, unknown> {
     type: profile.type,
     description: profile.description ?? undefined,
     account_id: profile.accountId ?? undefined,
+    ...(profile.acceptedProfileIds !== null && { incoming: presentIncoming(profile.acceptedProfileIds) }),
   };
+}
+
+export function presentIncoming(acceptedProfileIds: readonly string[] | null) {
+  return acceptedProfileIds === null
+    ? ({ accepts_from: 'ANYONE' } as const)
+    : ({ accepts_from: 'LISTED', profile_ids: [...acceptedProfileIds] } as const);
 }
 
 /** `trading` is the amount that open orders reserve; this service has no orders. */

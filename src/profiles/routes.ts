@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { ActorFacts } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
+import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import { parseInstant } from '../kernel/instant.ts';
 import { NOT_A_TIME, pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
@@ -12,18 +13,26 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { createProfileCommand } from './create.ts';
 import { BALANCE, PROFILE } from './examples.ts';
-import { type Profile, presentBalance, presentProfile } from './profile.ts';
+import { type Profile, presentBalance, presentIncoming, presentProfile } from './profile.ts';
 import {
   AtQuery,
   BalanceList,
   BalanceShape,
   CreateProfileRequest,
+  IncomingShape,
   ProfileAssetParams,
   ProfileList,
   ProfileShape,
   ProfilesQuery,
 } from './schema.ts';
-import { databaseNow, defaultProfiles, findProfile, listProfiles, newProfiles } from './store.ts';
+import {
+  databaseNow,
+  defaultProfiles,
+  findProfile,
+  listProfiles,
+  newProfiles,
+  setAcceptedProfiles,
+} from './store.ts';
 
 export type ProfileDependencies = {
   readonly database: Database;
@@ -33,7 +42,7 @@ export type ProfileDependencies = {
 };
 
 export function profileRoutes(dependencies: ProfileDependencies): Route[] {
-  return [...recordRoutes(dependencies), ...balanceRoutes(dependencies)];
+  return [...recordRoutes(dependencies), incomingRoute(dependencies), ...balanceRoutes(dependencies)];
 }
 
 async function profileOf(database: Database, customerId: string, id: string): Promise<Profile> {
@@ -98,6 +107,34 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       }),
     }),
   ];
+}
+
+function incomingRoute({ database }: ProfileDependencies): Route {
+  return route({
+    method: 'PUT',
+    tag: 'Profiles',
+    path: '/v2/profiles/{id}/incoming',
+    operationId: 'setProfileIncoming',
+    summary: 'Choose who may pay a profile',
+    description:
+      'By default every customer may pay the profile and propose settlements to it. `LISTED` limits this to `profile_ids`; with an empty list, to your own profiles. Others get the answer for a profile that does not exist. Deposits, and transactions that you affirmed before, are not affected.',
+    scope: 'funding:write_profile',
+    params: IdParams,
+    body: IncomingShape,
+    example: { accepts_from: 'LISTED', profile_ids: [EXAMPLE_IDS.otherProfile] },
+    response: IncomingShape,
+    problems: ['not-found'],
+    answer: { accepts_from: 'LISTED', profile_ids: [EXAMPLE_IDS.otherProfile] },
+    async handle({ caller, params, body }) {
+      const listed = body.accepts_from === 'LISTED';
+      if (!listed && body.profile_ids !== undefined)
+        throw invalidField('/profile_ids', 'must not be sent with accepts_from ANYONE');
+      const accepted = listed ? (body.profile_ids ?? []) : null;
+      const profile = await setAcceptedProfiles(database, caller.customerId, params.id, accepted);
+      if (profile === undefined) throw notFound('profile', params.id);
+      return { body: presentIncoming(profile.acceptedProfileIds) as never };
+    },
+  });
 }
 
 function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {

@@ -13,6 +13,23 @@ const Nickname = Type.String({
 
 const Description = Type.String({ maxLength: LIMITS.descriptionLengthMax, description: 'Free text' });
 
+const PROFILE_IDS = {
+  maxItems: LIMITS.acceptedProfilesMax,
+  uniqueItems: true,
+  description: 'Profiles of other customers; your own profiles are always accepted',
+} as const;
+
+export const IncomingShape = Type.Object(
+  {
+    accepts_from: Type.Enum(['ANYONE', 'LISTED'], {
+      description:
+        'Who may pay the profile and propose settlements to it: every customer, or only the listed profiles. To anybody else the profile does not exist',
+    }),
+    profile_ids: Type.Optional(Type.Array(Id('Profile identifier'), PROFILE_IDS)),
+  },
+  { ...closed, title: 'Incoming' },
+);
+
 export const ProfileShape = Type.Object(
   {
     id: Id('Profile identifier'),
@@ -20,6 +37,7 @@ export const ProfileShape = Type.Object(
     type: Type.Enum(['DEFAULT', 'NORMAL'], { description: 'DEFAULT for the first profile that you created' }),
     description: Type.Optional(Description),
     account_id: Type.Optional(Id('Account that the profile belongs to')),
+    incoming: Type.Optional(IncomingShape),
   },
   { ...closed, title: 'Profile' },
 );

@@ -8,27 +8,30 @@ import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Table } from '../ledger/command.ts';
-import { nicknameKey, type Profile, type ProfileFacts } from './profile.ts';
+import { nicknameKey, type Profile } from './profile.ts';
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
-  p.account_id as "accountId", p.status, p.created_at_ns as "createdAtNs"`;
+  p.account_id as "accountId", p.status, p.accepted_profile_ids as "acceptedProfileIds",
+  p.created_at_ns as "createdAtNs"`;
+const FACTS = 'id, customer_id as "customerId", status, accepted_profile_ids as "acceptedProfileIds"';
 
 /** Profiles by id, of all customers: rules decide who may use them. */
 export const profileTable: Table<ProfileFacts> = {
   name: 'profiles',
   async load(tx, ids) {
-    const rows = await tx.query<ProfileFacts>(
-      'select id, customer_id as "customerId", status from profiles where id = any ($1::uuid[])',
-      [binaryArray('uuid', ids)],
-    );
+    const rows = await tx.query<ProfileFacts>(`select ${FACTS} from profiles where id = any ($1::uuid[])`, [
+      binaryArray('uuid', ids),
+    ]);
     return new Map(rows.map((row) => [row.id, row]));
   },
-  // Only the status can change, and profiles are never deleted.
-  canCache: (profile) => profile.status === 'ACTIVE',
+  // Only these two can change, and profiles are never deleted. Hardly any profile lists whom it accepts.
+  canCache: (profile) => profile.status === 'ACTIVE' && profile.acceptedProfileIds === null,
   confirm: (tx, ids) =>
     tx.query(
-      `select confirm(not exists (select from profiles where id = any ($1::uuid[]) and status <> 'ACTIVE'), 'a profile')`,
+      `select confirm(not exists (select from profiles where id = any ($1::uuid[])
+         and (status <> 'ACTIVE' or accepted_profile_ids is not null)), 'a profile')`,
       [binaryArray('uuid', ids)],
     ),
 };
@@ -41,7 +44,7 @@ export const heldProfiles: Table<ProfileFacts> = {
   name: 'profiles (held)',
   async load(tx, ids) {
     const rows = await tx.query<ProfileFacts>(
-      `select id, customer_id as "customerId", status from profiles where id = any ($1::uuid[]) order by id for share`,
+      `select ${FACTS} from profiles where id = any ($1::uuid[]) order by id for share`,
       [plainArray(ids)],
     );
     return new Map(rows.map((row) => [row.id, row]));
@@ -140,6 +143,21 @@ export async function setProfileStatus(
     status,
   ]);
   return rows.length === 1;
+}
+
+/** Undefined if the customer has no such profile. Nodes that cached it as accepting anyone notice, as above. */
+export async function setAcceptedProfiles(
+  database: Queryable,
+  customerId: string,
+  id: string,
+  accepted: readonly string[] | null,
+): Promise<Profile | undefined> {
+  const [profile] = await database.query<Profile>(
+    `update profiles p set accepted_profile_ids = $3::uuid[] where p.id = $1 and p.customer_id = $2
+     returning ${COLUMNS}`,
+    [id, customerId, accepted === null ? null : plainArray(accepted)],
+  );
+  return profile;
 }
 
 const FILTERS = {

@@ -5,15 +5,15 @@ import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
+import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
-import type { ProfileFacts } from '../profiles/profile.ts';
 import { settlementEventType } from './event-types.ts';
 import { presentSettlement } from './present.ts';
 import {
   type AskedWindow,
   callerFault,
-  disabledFault,
+  disabledPartyFault,
   moved,
   moveFault,
   partiesFault,
@@ -171,12 +171,15 @@ export function moveSettlementCommand(
       const settlement = view.row(settlements, id);
       const notPermitted = callerFault(settlement, id, move, caller.customerId);
       if (notPermitted !== undefined) return refuse(notPermitted);
-      // A transaction of a disabled profile cannot be affirmed; the caller's own profile is named first. Cancelling is allowed.
+      // Cancelling is allowed, whatever the state of the profiles.
       const disabled =
         move === 'cancel'
           ? undefined
-          : (disabledFault(view.row(profiles, targetProfileId)!) ??
-            disabledFault(view.row(profiles, sourceProfileId)!));
+          : disabledPartyFault(
+              settlement!,
+              view.row(profiles, sourceProfileId)!,
+              view.row(profiles, targetProfileId)!,
+            );
       const fault = disabled ?? moveFault(settlement!, move, view.now);
       if (fault !== undefined) return refuse(fault);
       const next = moved(settlement!, move, view.recordedAt);

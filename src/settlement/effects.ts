@@ -34,20 +34,33 @@ export function effectsOf(
   );
 }
 
-/** Which side lacks how much of which asset. Undefined if the transaction can settle. */
+/**
+ * Which side lacks which asset, and how much if that side is the viewer's own: nobody learns another customer's balance.
+ * Undefined if the transaction can settle.
+ */
 export function awaitingFunds(
   settlement: Settlement,
   available: (key: string) => bigint,
   assets: Assets,
+  /** The customer who reads it. Without one, there are no figures at all: that is what records keep. */
+  viewer?: string,
 ): SecondaryStatus | undefined {
   const lacking: string[] = [];
   const full: string[] = [];
   for (const { key, profileId, asset, units } of effectsOf(settlement)) {
     const has = available(key);
-    const who = `The ${profileId === settlement.sourceProfileId ? 'source' : 'target'} profile ${profileId}`;
+    const [side, owner] =
+      profileId === settlement.sourceProfileId
+        ? ['source', settlement.customerId]
+        : ['target', settlement.targetCustomerId];
+    const who = `The ${side} profile ${profileId}`;
     if (has + units < 0n) {
       const [lacks, needs, owns] = [-units - has, -units, has].map((one) => assets.format(asset, one));
-      lacking.push(`${who} lacks ${lacks} ${asset}: it has ${owns} of ${needs} ${asset}.`);
+      lacking.push(
+        owner === viewer
+          ? `${who} lacks ${lacks} ${asset}: it has ${owns} of ${needs} ${asset}.`
+          : `${who} lacks ${asset}.`,
+      );
     } else if (has + units > UNITS_MAX)
       full.push(`${who} would have more ${asset} than the ledger can hold.`);
   }

@@ -6,7 +6,7 @@ import type { DisabledProfiles } from './engine/plan.ts';
 import { partiesOf, type Settlement } from './transaction.ts';
 
 /**
- * What waiting transactions lack, computed from the current balances and profiles. Their records keep what was found when
+ * What waiting transactions lack, computed from the current balances and profiles, for the customer who reads it. Their records keep what was found when
  * they were first tried: if a thousand transactions wait for one balance, recording each of its changes would take a
  * thousand updates.
  */
@@ -15,6 +15,7 @@ export async function explained(
   assets: Assets,
   disabledProfiles: DisabledProfiles,
   rows: readonly Settlement[],
+  viewer: string,
 ): Promise<Settlement[]> {
   const waits = (row: Settlement): boolean => row.status === 'AFFIRMED' && row.secondaryStatus !== null;
   const waiting = rows.filter(waits);
@@ -27,6 +28,6 @@ export async function explained(
   const why = (row: Settlement) =>
     partiesOf(row).some((id) => disabled.has(id))
       ? AWAITING_PARTY
-      : (awaitingFunds(row, available, assets) ?? COVERED);
+      : (awaitingFunds(row, available, assets, viewer) ?? COVERED);
   return rows.map((row) => (waits(row) ? { ...row, secondaryStatus: why(row) } : row));
 }

@@ -8,10 +8,10 @@ import {
   requestExampleOf,
   tooManyDecimals,
 } from '../kernel/problem-examples.ts';
+import { disabledProblem } from '../kernel/profile-facts.ts';
 import type { Route } from '../kernel/route.ts';
-import { disabledFault } from './rules.ts';
 
-const { profile, otherProfile, customer } = EXAMPLE_IDS;
+const { profile, otherProfile } = EXAMPLE_IDS;
 
 /** Affirming and cancelling; undefined for the operation that creates a transaction. */
 function moveOf({ operationId }: Route): 'affirm' | 'cancel' | undefined {
@@ -21,7 +21,7 @@ function moveOf({ operationId }: Route): 'affirm' | 'cancel' | undefined {
 
 function forbiddenExample(route: Route): Problem {
   const move = moveOf(route);
-  if (move === undefined) return disabledFault({ id: profile, customerId: customer, status: 'DISABLED' })!;
+  if (move === undefined) return disabledProblem({ id: profile, status: 'DISABLED' })!;
   const [side, owned] = move === 'affirm' ? ['target', otherProfile] : ['source', profile];
   return new Problem('forbidden', `Only the owner of the ${side} profile ${owned} may ${move}.`, {
     profile_id: owned,

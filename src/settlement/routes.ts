@@ -110,7 +110,10 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
       async handle({ caller, query }) {
         const page = readPage(query, 'settlement-transactions');
         const found = await listSettlements(database, caller.customerId, query, page);
-        const now = { ...found, rows: await explained(database, assets, disabledProfiles, found.rows) };
+        const now = {
+          ...found,
+          rows: await explained(database, assets, disabledProfiles, found.rows, caller.customerId),
+        };
         return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),
@@ -121,7 +124,7 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
       tag: TAG,
       summary: 'Get a settlement transaction',
       description:
-        '`secondary_status` says why the transaction has not settled: what it waits for, and which side lacks how much of which asset.',
+        '`secondary_status` says why the transaction has not settled: what it waits for, and which side lacks which asset, and how much if that side is yours.',
       scope: 'settlement:read_transaction',
       params: IdParams,
       response: SettlementTransactionShape,
@@ -130,7 +133,7 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
       async handle({ caller, params }) {
         const settlement = await findSettlement(database, caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
-        const [now] = await explained(database, assets, disabledProfiles, [settlement]);
+        const [now] = await explained(database, assets, disabledProfiles, [settlement], caller.customerId);
         return { body: presentSettlement(now!, assets) };
       },
     }),

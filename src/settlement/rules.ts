@@ -1,5 +1,6 @@
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
+import { disabledProblem, type ProfileFacts, recipientProblem } from '../kernel/profile-facts.ts';
 import { LIMITS } from '../limits.ts';
 import type { Settlement, SettlementStatus } from './transaction.ts';
 
@@ -58,27 +59,33 @@ export function windowFault(asked: AskedWindow, now: Instant): Problem | undefin
   return undefined;
 }
 
-/** What the rules need to know of a profile. */
-export type Party = {
-  readonly id: string;
-  readonly customerId: string;
-  readonly status: 'ACTIVE' | 'DISABLED';
-};
-
-export function disabledFault(party: Party): Problem | undefined {
-  if (party.status === 'ACTIVE') return undefined;
-  return new Problem('forbidden', `Profile ${party.id} is disabled.`, { profile_id: party.id });
-}
-
 /** Visibility is checked before permission: a profile that the caller may not see is reported as not found. */
 export function partiesFault(
   customerId: string,
-  source: { readonly id: string; readonly profile: Party | undefined },
-  target: { readonly id: string; readonly profile: Party | undefined },
+  source: { readonly id: string; readonly profile: ProfileFacts | undefined },
+  target: { readonly id: string; readonly profile: ProfileFacts | undefined },
 ): Problem | undefined {
   if (source.profile?.customerId !== customerId) return notFound('profile', source.id);
-  if (target.profile === undefined) return notFound('profile', target.id);
-  return disabledFault(source.profile) ?? disabledFault(target.profile);
+  return (
+    disabledProblem(source.profile) ??
+    recipientProblem(target.profile, target.id, { customerId, profileId: source.id })
+  );
+}
+
+/**
+ * A transaction of a disabled profile cannot be affirmed. The caller, who owns the target, learns that of its own profile; of
+ * the other party it learns only what `secondary_status` would say.
+ */
+export function disabledPartyFault(
+  settlement: Pick<Settlement, 'id' | 'status' | 'customerId' | 'targetCustomerId'>,
+  source: ProfileFacts,
+  target: ProfileFacts,
+): Problem | undefined {
+  const own = disabledProblem(target);
+  if (own !== undefined || source.status === 'ACTIVE') return own;
+  if (settlement.customerId === settlement.targetCustomerId) return disabledProblem(source);
+  const detail = `Settlement transaction ${settlement.id} cannot become AFFIRMED: a party to it cannot settle at the moment.`;
+  return new Problem('invalid-state', detail, { status: settlement.status });
 }
 
 function isParty(settlement: Settlement, customerId: string): boolean {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '../kernel/id.ts';
 import { parseInstant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
+import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import {
   callerFault,
   type Move,
@@ -156,8 +157,8 @@ describe('the parties', () => {
   });
 
   it('must exist, the source must belong to the caller, and both must be active', () => {
-    const mine = { id: newId(), customerId: newId(), status: 'ACTIVE' } as const;
-    const other = { id: newId(), customerId: newId(), status: 'ACTIVE' } as const;
+    const mine = { id: newId(), customerId: newId(), status: 'ACTIVE', acceptedProfileIds: null } as const;
+    const other = { id: newId(), customerId: newId(), status: 'ACTIVE', acceptedProfileIds: null } as const;
     const fault = (source: typeof mine | undefined, target: typeof other | undefined) =>
       partiesFault(mine.customerId, { id: mine.id, profile: source }, { id: other.id, profile: target });
     expect(fault(mine, other)).toBeUndefined();
@@ -166,9 +167,28 @@ describe('the parties', () => {
     expect(
       partiesFault(mine.customerId, { id: other.id, profile: other }, { id: mine.id, profile: mine }),
     ).toMatchObject({ slug: 'not-found', meta: { id: other.id } });
-    const disabled = { ...other, status: 'DISABLED' } as const;
-    expect(
-      partiesFault(mine.customerId, { id: mine.id, profile: mine }, { id: other.id, profile: disabled }),
-    ).toMatchObject({ slug: 'forbidden', meta: { profile_id: other.id } });
+  });
+
+  it('a target of another customer that is disabled, or does not accept the source, is answered like an unknown one', () => {
+    const mine = { id: newId(), customerId: newId(), status: 'ACTIVE', acceptedProfileIds: null } as const;
+    const other = { ...mine, id: newId(), customerId: newId() };
+    const fault = (change: Partial<ProfileFacts> | undefined) =>
+      partiesFault(
+        mine.customerId,
+        { id: mine.id, profile: mine },
+        { id: other.id, profile: change && { ...other, ...change } },
+      );
+    const unknown = fault(undefined);
+    expect(unknown).toMatchObject({ slug: 'not-found', meta: { id: other.id } });
+    for (const change of [
+      { status: 'DISABLED' },
+      { acceptedProfileIds: [] },
+      { acceptedProfileIds: [newId()] },
+    ] as const)
+      expect(fault(change)).toEqual(unknown);
+    expect(fault({ acceptedProfileIds: [newId(), mine.id] })).toBeUndefined();
+    // Own profiles are always accepted, and the owner learns that one is disabled.
+    expect(fault({ customerId: mine.customerId, acceptedProfileIds: [] })).toBeUndefined();
+    expect(fault({ customerId: mine.customerId, status: 'DISABLED' })).toMatchObject({ slug: 'forbidden' });
   });
 });

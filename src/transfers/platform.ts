@@ -3,16 +3,11 @@ import type { Assets } from '../kernel/asset.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
+import { disabledProblem, recipientProblem } from '../kernel/profile-facts.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, type IdempotencyKey, read, refuse, type View, write } from '../ledger/command.ts';
 import { transferEvent } from './event.ts';
-import {
-  actorProblem,
-  actorReads,
-  disabledProblem,
-  requireForThirdParty,
-  type TransferTables,
-} from './request.ts';
+import { actorProblem, actorReads, requireForThirdParty, type TransferTables } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
 import {
   newGroupId,
@@ -40,15 +35,13 @@ function insideFault(
   const from = view.row(tables.profiles, fromId);
   const to = view.row(tables.profiles, toId);
   if (from?.customerId !== caller.customerId) return notFound('profile', fromId);
-  // A platform transfer can pay a profile of any customer.
-  if (to === undefined || (kind === 'INTERNAL' && to.customerId !== caller.customerId)) {
-    return notFound('profile', toId);
-  }
+  // Only a platform transfer can pay a profile of another customer.
+  if (kind === 'INTERNAL' && to?.customerId !== caller.customerId) return notFound('profile', toId);
   return (
     disabledProblem(from) ??
-    disabledProblem(to) ??
+    recipientProblem(to, toId, { customerId: caller.customerId, profileId: fromId }) ??
     actorProblem(view, tables.actors, request, 'from_', caller.customerId) ??
-    actorProblem(view, tables.actors, request, 'to_', to.customerId)
+    actorProblem(view, tables.actors, request, 'to_', to!.customerId)
   );
 }
 

@@ -7,10 +7,10 @@ import {
   refIdTaken,
   totalNotAvailable,
 } from '../kernel/problem-examples.ts';
-import { disabledProblem } from './request.ts';
+import { disabledProblem } from '../kernel/profile-facts.ts';
 
 export function profileDisabled(): Problem {
-  return disabledProblem({ id: EXAMPLE_IDS.profile, customerId: EXAMPLE_IDS.customer, status: 'DISABLED' })!;
+  return disabledProblem({ id: EXAMPLE_IDS.profile, status: 'DISABLED' })!;
 }
 
 export const TRANSFER_PROBLEMS: ProblemExamples = {

@@ -2,10 +2,10 @@ import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/r
 import type { Assets } from '../kernel/asset.ts';
 import { canonicalRequest } from '../kernel/canonical.ts';
 import type { Fields } from '../kernel/fields.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
+import { notFound, type Problem } from '../kernel/problem.ts';
+import { disabledProblem, type ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type IdempotencyKey, type Read, read, type Table, type View } from '../ledger/command.ts';
-import type { ProfileFacts } from '../profiles/profile.ts';
 import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
 
 /** Tables that requests for transfers of every kind read and write. */
@@ -79,11 +79,6 @@ export function actorProblem(
   if (actor === undefined) return undefined;
   const pointers = { identity: `/${prefix}identity_id`, account: `/${prefix}account_id` };
   return actorFault(actor, view.row(actors, actorKey(actor)), customerId, pointers);
-}
-
-export function disabledProblem(profile: ProfileFacts): Problem | undefined {
-  if (profile.status === 'ACTIVE') return undefined;
-  return new Problem('forbidden', `Profile ${profile.id} is disabled.`, { profile_id: profile.id });
 }
 
 /** The profile must belong to the customer and be active; the profile of another customer is reported as not found. */

@@ -96,6 +96,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       description:
         'Creates a new delivery with the same `webhook-id`. It is tried at once, and retried like any other.',
       scope: 'events:write_webhook',
+      alsoScope: 'events:read_event',
       params: DeliveryParams,
       response: DeliveryShape,
       problems: ['not-found', 'invalid-state'],
@@ -119,6 +120,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       description:
         'Sends all events since that time again, in order, each with its own `webhook-id`, if the endpoint subscribes to their type; including events from before the endpoint was created.',
       scope: 'events:write_webhook',
+      alsoScope: 'events:read_event',
       params: IdParams,
       body: ReplayRequest,
       example: { since: '2026-01-01T00:00:00Z' },
@@ -139,7 +141,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
 
 function testRoute(dependencies: WebhookDependencies): Route {
   const { database, writePath, sender } = dependencies;
-  let inFlight = 0;
+  const inFlight = new Map<string, number>();
 
   /** Sent by the request itself, not through the queue of the endpoint, so that the answer contains the result. */
   async function sendTest(caller: Caller, known: Endpoint): Promise<DeliveryWithEvent> {
@@ -173,19 +175,23 @@ function testRoute(dependencies: WebhookDependencies): Route {
     answer: DELIVERY,
     async handle({ caller, params }) {
       const endpoint = await endpointOf(database, caller.customerId, params.id);
-      if (inFlight >= LIMITS.webhookTestsMax) {
+      const { customerId } = caller;
+      const others = inFlight.get(customerId) ?? 0;
+      if (others >= LIMITS.webhookTestsMax) {
         throw new Problem(
           'rate-limited',
-          `${inFlight} tests are already in progress on this node, which is the maximum.`,
-          {},
+          `${others} of your tests are already in progress, which is the maximum.`,
+          { in_flight: others },
           10,
         );
       }
-      inFlight += 1;
+      inFlight.set(customerId, others + 1);
       try {
         return { body: present(await sendTest(caller, endpoint)) };
       } finally {
-        inFlight -= 1;
+        const left = inFlight.get(customerId)! - 1;
+        if (left === 0) inFlight.delete(customerId);
+        else inFlight.set(customerId, left);
       }
     },
   });

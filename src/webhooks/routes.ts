@@ -109,8 +109,9 @@ function createRoute(dependencies: WebhookDependencies): Route {
     tag: TAG,
     summary: 'Create a webhook endpoint',
     description:
-      'Events from now on are sent to the URL, signed with the `secret` of the answer as the Standard Webhooks specification defines. The secret is not shown again, except when this request is repeated with the same `ref_id`.',
+      'Events from now on are sent to the URL, signed with the `secret` of the answer as the Standard Webhooks specification defines. The secret is shown once, in this answer: if the answer is lost, rotate the secret.',
     scope: 'events:write_webhook',
+    alsoScope: 'events:read_event',
     body: CreateWebhookRequest,
     example: {
       url: 'https://example.com/ferry',
@@ -124,7 +125,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
       const sealer = requireSealer(dependencies.sealer);
       await checkRequest(body, dependencies);
       let found: Endpoint | undefined;
-      const { body: shown, ...rest } = await createOnce(writePath, {
+      const { body: shown, replayed } = await createOnce(writePath, {
         command: createEndpointCommand(caller, body, sealer),
         load: (id) => findAnyEndpoint(database, caller.customerId, id),
         // Without the secret, which the answer to a different request with the same ref_id must not contain.
@@ -133,8 +134,9 @@ function createRoute(dependencies: WebhookDependencies): Route {
           return presentEndpoint(endpoint);
         },
       });
-      requireReadable(found!, sealer);
-      return { ...rest, body: { ...shown, ...presentSecret(found!, sealer) } };
+      return replayed === true
+        ? { body: shown, replayed }
+        : { body: { ...shown, ...presentSecret(found!, sealer) } };
     },
   });
 }
@@ -195,6 +197,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       method: 'PUT',
       path: '/v2/events/webhooks/{id}',
       operationId: 'updateWebhook',
+      alsoScope: 'events:read_event',
       summary: 'Change a webhook endpoint',
       description:
         'Omitted fields keep their values. A disabled endpoint keeps its place in the feed: when it is enabled again, all events since then are sent. Takes effect within two seconds on every node.',

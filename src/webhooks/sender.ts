@@ -35,10 +35,37 @@ export type Sender = {
   close(): void;
 };
 
+/** Without the address: what a name resolves to inside the operator's network is not for customers. */
 class ForbiddenAddress extends Error {
-  constructor(address: string, host?: string) {
-    const subject = host === undefined ? address : `${host} has the address ${address}, which`;
-    super(`${subject} is not a public address`);
+  constructor() {
+    super('the host does not have a public address');
+  }
+}
+
+/** Reasons by the code of the error. The messages of Node name addresses, ports and DNS answers. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTFOUND: 'the host name could not be resolved',
+  EAI_AGAIN: 'the host name could not be resolved',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was closed before an answer',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the host is unreachable',
+  ETIMEDOUT: 'the connection timed out',
+  EPROTO: 'the TLS handshake failed',
+};
+
+/** Why a request failed, as the owner of the endpoint may know it. */
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error instanceof ForbiddenAddress || error instanceof NoAnswer) return error.message;
+  const { code = '' } = error;
+  if (code.startsWith('HPE_')) return `the answer is not valid HTTP (${code})`;
+  if (/CERT|ALTNAME|SIGNATURE|ISSUER/.test(code)) return `the TLS certificate is not valid (${code})`;
+  return REASONS[code] ?? `the request failed${code === '' ? '' : ` (${code})`}`;
+}
+
+class NoAnswer extends Error {
+  constructor(timeoutMs: number) {
+    super(`no answer within ${timeoutMs} ms`);
   }
 }
 
@@ -102,8 +129,8 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
   async function allowedAddresses(host: string): Promise<Address[]> {
     const found = await resolveHost(host);
     const bad = found.find(({ address }) => !isAllowed(address));
-    if (bad !== undefined) throw new ForbiddenAddress(bad.address, host);
-    if (found.length === 0) throw new Error(`${host} has no address`);
+    if (bad !== undefined) throw new ForbiddenAddress();
+    if (found.length === 0) throw new ForbiddenAddress();
     return found;
   }
   return {
@@ -121,7 +148,7 @@ function createGuard(resolveHost: ResolveHost, isAllowed: (address: string) => b
       request.on('socket', (socket) => {
         const check = (): void => {
           const address = socket.remoteAddress;
-          if (address !== undefined && !isAllowed(address)) request.destroy(new ForbiddenAddress(address));
+          if (address !== undefined && !isAllowed(address)) request.destroy(new ForbiddenAddress());
         };
         if (socket.connecting) socket.once('connect', check);
         else check();
@@ -168,7 +195,7 @@ function send(message: Message, client: Client, isSecond = false): Promise<SendR
   const { timeoutMs } = client;
   return new Promise((resolve) => {
     const request = openRequest(message, client);
-    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => request.destroy(new NoAnswer(timeoutMs)), timeoutMs);
     const end = (part: Partial<SendResult>): void => {
       clearTimeout(timer);
       const durationMs = Math.round(performance.now() - message.startedMs);
@@ -184,7 +211,7 @@ function send(message: Message, client: Client, isSecond = false): Promise<SendR
         clearTimeout(timer);
         return resolve(send(message, client, true));
       }
-      end({ error: (error.message || String(error.code)).slice(0, 300) });
+      end({ error: reasonOf(error) });
     });
     request.on('response', (response) => {
       hasAnswered = true;

@@ -39,9 +39,10 @@ const ACROSS_CUSTOMERS = [
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
 const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];
-/** Named like ids, but not ids of Ferry. */
+/** Named like ids, but not ids of Ferry, or a list of profiles of any customer. */
 const NOT_OUR_IDS = [
   'createFiatAccount /fiat_network_instructions/cubix/account_id',
+  'setProfileIncoming /profile_ids',
   'simulateFiatDeposit /memo_id',
   'updateFiatAccount /fiat_network_instructions/cubix/account_id',
 ];

@@ -213,8 +213,8 @@ describe('a settlement transaction whose profile was disabled later', () => {
     for (const node of nodes) {
       const refused = await affirm(node, offered);
       expect(refused).toMatchObject({
-        status: 403,
-        body: { type: expect.stringMatching(/forbidden$/), meta: { profile_id: own() } },
+        status: 409,
+        body: { type: expect.stringMatching(/invalid-state$/), meta: { status: 'PENDING' } },
       });
     }
     await test.database.query(

@@ -55,11 +55,13 @@ describe.each(['source', 'target'] as const)('while the %s profile is disabled',
     const one = await world.propose(...profiles, [DELIVER]);
     await world.setProfile(choose(profiles), 'disabled');
     const problem = await problemOf(world.affirm(one));
-    expect([problem.status, problem.slug, problem.meta]).toEqual([
-      403,
-      'forbidden',
-      { profile_id: choose(profiles) },
-    ]);
+    // The owner of the target affirms: it is told about its own profile only.
+    expect([problem.status, problem.slug, problem.meta]).toEqual(
+      side === 'target'
+        ? [403, 'forbidden', { profile_id: choose(profiles) }]
+        : [409, 'invalid-state', { status: 'PENDING' }],
+    );
+    if (side === 'source') expect(problem.message).not.toMatch(choose(profiles));
     expect(await world.statuses([one])).toEqual(['PENDING']);
     expect(await world.eventsOf(one)).toEqual(['pending', 'pending']);
     await world.setProfile(choose(profiles), 'enabled');

@@ -65,9 +65,20 @@ describe('settling', () => {
       name: 'AWAITING_FUNDS',
       detail:
         `The source profile ${source} lacks 6 USD: it has 4 of 10 USD. ` +
-        `The target profile ${target} lacks 0.5 BTC: it has 0 of 0.5 BTC. ` +
+        `The target profile ${target} lacks BTC. ` +
         `The source profile ${source} lacks 1 ETH: it has 0 of 1 ETH.`,
     });
+    // The other party reads its own figures, and none of this one.
+    expect((await world.secondary(one, one.targetCustomerId))!.detail).toBe(
+      `The source profile ${source} lacks USD. ` +
+        `The target profile ${target} lacks 0.5 BTC: it has 0 of 0.5 BTC. ` +
+        `The source profile ${source} lacks ETH.`,
+    );
+    const [stored] = await world.database.query<{ detail: string }>(
+      `select secondary_status ->> 'detail' as detail from settlement_transactions where id = $1`,
+      [one.id],
+    );
+    expect(stored!.detail).not.toMatch(/ has /);
     await world.fund(source, 'USD', 600n);
     await world.fund(target, 'BTC', 50_000_000n);
     await world.quiet();

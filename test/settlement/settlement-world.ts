@@ -111,7 +111,8 @@ export type World = {
   setProfile(profileId: string, status: 'enabled' | 'disabled'): Promise<void>;
   statuses(many: readonly { id: string }[]): Promise<string[]>;
   /** As a party sees it now. */
-  secondary(settlement: Settlement): Promise<{ name: string; detail: string } | undefined>;
+  /** As the customer of the source reads it, or another one. */
+  secondary(settlement: Settlement, viewer?: string): Promise<{ name: string; detail: string } | undefined>;
   eventsOf(settlement: { id: string }): Promise<string[]>;
   /** Waits until each has its status. */
   until(status: string, many: readonly { id: string }[]): Promise<void>;
@@ -230,9 +231,9 @@ export async function createWorld({ leaderless = false } = {}): Promise<World> {
       const byId = new Map(rows.map((row) => [row.id, row.status]));
       return many.map(({ id }) => byId.get(id)!);
     },
-    async secondary({ id, customerId }) {
-      const found = await findSettlement(database, customerId, id);
-      const [now] = await explained(database, assets, disabledProfiles, [found!]);
+    async secondary({ id, customerId }, viewer = customerId) {
+      const found = await findSettlement(database, viewer, id);
+      const [now] = await explained(database, assets, disabledProfiles, [found!], viewer);
       return presentSettlement(now!, assets).secondary_status;
     },
     async eventsOf({ id }) {

@@ -205,7 +205,7 @@ describe('ownership', () => {
     expect(meta).toEqual({ resource: 'profile', id });
   });
 
-  it('requires both profiles to be active', async () => {
+  it('requires both profiles to be active, and does not tell a stranger that one is disabled', async () => {
     const own = await service.createProfile(alice, { USD: '500' });
     const theirs = await service.createProfile(bob);
     await disableProfile(service, own);
@@ -213,7 +213,9 @@ describe('ownership', () => {
     const fromDisabled = await refused({ from_profile_id: own });
     expect(expectProblem(fromDisabled, 403, 'forbidden')).toEqual({ profile_id: own });
     const toDisabled = await refused({ to_profile_id: theirs });
-    expect(expectProblem(toDisabled, 403, 'forbidden')).toEqual({ profile_id: theirs });
+    expect(expectProblem(toDisabled, 404, 'not-found')).toEqual({ resource: 'profile', id: theirs });
+    const toOwn = await refused({ to_profile_id: own });
+    expect(expectProblem(toOwn, 403, 'forbidden')).toEqual({ profile_id: own });
   });
 
   it('checks both end users: each must belong to the owner of its side', async () => {

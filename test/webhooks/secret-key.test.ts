@@ -121,12 +121,9 @@ describe('a FERRY_SECRET_KEY that did not seal the secrets of the database', () 
     });
   });
 
-  it('makes tests of the endpoint and retries of its creation fail with a problem that names the remedy', async () => {
+  it('makes tests of the endpoint fail with a problem that names the remedy', async () => {
     await withKey(OTHER_KEY, async ({ call }) => {
-      for (const answer of [
-        await call('POST', `${WEBHOOKS}/${id}/test`),
-        await call('POST', WEBHOOKS, { ...ENDPOINT, url: target.url }),
-      ]) {
+      for (const answer of [await call('POST', `${WEBHOOKS}/${id}/test`)]) {
         expect(answer.status).toBe(409);
         expect(answer.body).toMatchObject({
           type: expect.stringMatching(/\/invalid-state$/),

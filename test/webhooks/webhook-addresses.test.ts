@@ -190,10 +190,13 @@ describe('the address that is connected to', () => {
       ca: CERTIFICATE,
       timeoutMs: 60_000,
     });
-    expect(await sender.hostFault(url())).toMatch(/is not a public address/);
+    expect(await sender.hostFault(url())).toMatch(/^the host does not have a public address$/);
     const before = connections;
     const result = await sender.post(url(), {}, '{}');
-    expect(result).toMatchObject({ status: undefined, error: expect.stringMatching(/not a public address/) });
+    expect(result).toMatchObject({
+      status: undefined,
+      error: expect.stringMatching(/^the host does not have a public address$/),
+    });
     expect(connections).toBe(before);
     sender.close();
   });
@@ -203,7 +206,7 @@ describe('the address that is connected to', () => {
     const sender = createSender({ reach: 'public', resolveHost, ca: CERTIFICATE, timeoutMs: 60_000 });
     expect(await sender.hostFault(url())).toBeUndefined();
     const before = connections;
-    expect((await sender.post(url(), {}, '{}')).error).toMatch(/not a public address/);
+    expect((await sender.post(url(), {}, '{}')).error).toMatch(/^the host does not have a public address$/);
     expect(connections).toBe(before);
     sender.close();
   });
@@ -238,7 +241,7 @@ describe('the address that is connected to', () => {
         return calls === 1;
       },
     });
-    expect((await sender.post(url(), {}, '{}')).error).toMatch(/not a public address/);
+    expect((await sender.post(url(), {}, '{}')).error).toMatch(/^the host does not have a public address$/);
     expect(calls).toBe(2);
     sender.close();
   });
@@ -247,10 +250,14 @@ describe('the address that is connected to', () => {
     const isAllowed = (): boolean => true;
     const resolveHost = answers(['127.0.0.1']);
     const untrusting = createSender({ reach: 'public', resolveHost, isAllowed });
-    expect((await untrusting.post(url(), {}, '{}')).error).toMatch(/self-signed/);
+    expect((await untrusting.post(url(), {}, '{}')).error).toMatch(
+      /^the TLS certificate is not valid \(DEPTH_ZERO_SELF_SIGNED_CERT\)$/,
+    );
     const trusting = createSender({ reach: 'public', resolveHost, isAllowed, ca: CERTIFICATE });
     const wrong = `https://other.example.com:${port}/`;
-    expect((await trusting.post(wrong, {}, '{}')).error).toMatch(/altnames|does not match/i);
+    expect((await trusting.post(wrong, {}, '{}')).error).toMatch(
+      /^the TLS certificate is not valid \(ERR_TLS_CERT_ALTNAME_INVALID\)$/,
+    );
     untrusting.close();
     trusting.close();
   });
@@ -277,7 +284,8 @@ describe('the address that is connected to', () => {
     const refused = create!.handle({ caller: {}, body: { url: 'https://intern.example.com/' } } as never);
     const problem = await refused.catch((error: unknown) => error as Problem);
     expect(problem).toBeInstanceOf(Problem);
-    expect((problem as Problem).message).toContain('192.168.0.7');
+    // What a name resolves to inside the operator's network is not for customers.
+    expect((problem as Problem).message).not.toContain('192.168.0.7');
     expect((problem as Problem).meta.errors).toMatchObject([{ pointer: '/url' }]);
   });
 });

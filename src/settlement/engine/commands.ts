@@ -1,4 +1,5 @@
 import type { Assets } from '../../kernel/asset.ts';
+import type { ProfileFacts } from '../../kernel/profile-facts.ts';
 import { balanceKeyText } from '../../ledger/book.ts';
 import {
   type Command,
@@ -9,7 +10,6 @@ import {
   type View,
   write,
 } from '../../ledger/command.ts';
-import type { ProfileFacts } from '../../profiles/profile.ts';
 import { settlementEvents } from '../commands.ts';
 import { AWAITING_PARTY, awaitingFunds, effectsOf } from '../effects.ts';
 import type { Wait } from '../engine-store.ts';
