@@ -10,6 +10,7 @@ import { isAddressRange } from '../kernel/source-address.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
+import { INSECURE, type Insecure, insecureFault } from './hardening.ts';
 
 /** Read from the environment, here and nowhere else. An invalid value is refused with a sentence that names the variable. */
 export type Config = {
@@ -62,6 +63,8 @@ export const VARIABLES = {
   FERRY_SECRET_KEY: '32 bytes in base64 that encrypt webhook secrets; production has no webhooks without it',
   FERRY_TRUSTED_PROXIES:
     'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
+  FERRY_ALLOW_INSECURE:
+    'what production accepts without TLS: public_url, external_issuer, database (default none)',
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
 } as const satisfies Record<string, string>;
 
@@ -150,6 +153,15 @@ function readUrl(env: Environment, name: string, protocols: readonly string[]): 
   return text.replace(/\/+$/, '');
 }
 
+function readInsecure(env: Environment): Insecure[] {
+  const names = (env.FERRY_ALLOW_INSECURE ?? '').split(',').filter((name) => name !== '');
+  const unknown = names.find((name) => !(INSECURE as readonly string[]).includes(name));
+  if (unknown !== undefined) {
+    throw new ConfigError(`FERRY_ALLOW_INSECURE must be a list of ${INSECURE.join(', ')}, not "${unknown}".`);
+  }
+  return names as Insecure[];
+}
+
 /** The rent of ten token accounts. A destination that costs more per day closes the accounts and keeps the rent. */
 const RENT_LAMPORTS_PER_DAY_MAX = 20_392_800n;
 
@@ -235,6 +247,9 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
   const content = readJson(env);
   const file = fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
+  const { externalIssuer } = file;
+  const insecure = insecureFault({ mode, publicUrl, databaseUrl, externalIssuer }, readInsecure(env));
+  if (insecure !== undefined) throw new ConfigError(insecure);
   return {
     mode,
     host: readHost(env),
@@ -253,7 +268,7 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer: file.externalIssuer,
+    externalIssuer,
     startedByNpm: isStartedByNpm(env),
   };
 }

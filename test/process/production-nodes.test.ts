@@ -308,7 +308,11 @@ describe('a start script of the operator', () => {
 describe('a DATABASE_URL', () => {
   it.each([
     ['to a port where nothing listens', 'postgres://ferry:geheim@127.0.0.1:1/ferry', 'ECONNREFUSED'],
-    ['to a host that does not exist', 'postgres://ferry:geheim@nowhere.invalid/ferry', 'nowhere.invalid'],
+    [
+      'to a host that does not exist',
+      'postgres://ferry:geheim@nowhere.invalid/ferry?sslmode=require',
+      'nowhere.invalid',
+    ],
     ['to a socket that does not exist', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],
   ])('%s ends a command with one sentence that does not show the password', async (_title, url, named) => {
     const { code, stdout, stderr } = await runFerry(['customer', 'list'], {

@@ -9,7 +9,7 @@ export type Environment = Parameters<typeof readConfig>[0];
 /** What production needs besides its own settings. */
 export const PRODUCTION = {
   FERRY_MODE: 'production',
-  DATABASE_URL: 'postgres://ferry:geheim@db.example/ferry',
+  DATABASE_URL: 'postgres://ferry:geheim@db.example/ferry?sslmode=verify-full',
   FERRY_PUBLIC_URL: 'https://pay.example',
 };
 

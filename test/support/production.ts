@@ -1,6 +1,6 @@
 /** The environment of a service in production. Tests provide its database, so the URL is not used. */
 export const PRODUCTION = {
   FERRY_MODE: 'production',
-  DATABASE_URL: 'postgres://unused',
+  DATABASE_URL: 'postgres://localhost/unused',
   FERRY_PUBLIC_URL: 'https://ferry.example',
 };

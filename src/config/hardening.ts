@@ -1,0 +1,54 @@
+import type { Config } from './config.ts';
+
+/** What FERRY_ALLOW_INSECURE can name: production then accepts that one without encryption. */
+export const INSECURE = ['public_url', 'external_issuer', 'database'] as const;
+export type Insecure = (typeof INSECURE)[number];
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function isPlainHttp(url: string | undefined): boolean {
+  // The name of an issuer need not be a URL.
+  if (url === undefined || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && !isLoopback(hostname);
+}
+
+/** A unix socket or this machine. `host` as a parameter of the query is how a URL names a socket. */
+function isLocalDatabase(url: URL): boolean {
+  const hosts = [url.searchParams.get('host') ?? decodeURIComponent(url.hostname)].flatMap((one) =>
+    one.split(','),
+  );
+  return hosts.every((host) => host === '' || host.startsWith('/') || host === '::1' || isLoopback(host));
+}
+
+/** Modes in which the driver refuses a server without TLS. */
+const ENCRYPTED = ['require', 'verify-ca', 'verify-full'];
+
+function isPlainDatabase(text: string | undefined): boolean {
+  if (text === undefined) return false;
+  const url = new URL(text);
+  return !isLocalDatabase(url) && !ENCRYPTED.includes(url.searchParams.get('sslmode') ?? '');
+}
+
+/** Why production must not start with this configuration, as a sentence; undefined if it may. */
+export function insecureFault(
+  config: Pick<Config, 'mode' | 'publicUrl' | 'databaseUrl' | 'externalIssuer'>,
+  allowed: readonly Insecure[],
+): string | undefined {
+  if (config.mode !== 'production') return undefined;
+  const { externalIssuer } = config;
+  const exception = (name: Insecure): string => `or set FERRY_ALLOW_INSECURE to ${name} if you accept that`;
+  if (!allowed.includes('public_url') && isPlainHttp(config.publicUrl)) {
+    return `FERRY_PUBLIC_URL must start with https:// in production, because clients send secrets and tokens to it: put TLS in front of the service, ${exception('public_url')}.`;
+  }
+  const urls = [externalIssuer?.issuer, externalIssuer?.jwksUrl];
+  if (!allowed.includes('external_issuer') && urls.some(isPlainHttp)) {
+    return `FERRY_CONFIG: external_issuer must have https:// addresses in production, because whoever changes its keys on the way can issue tokens: use https://, ${exception('external_issuer')}.`;
+  }
+  if (!allowed.includes('database') && isPlainDatabase(config.databaseUrl)) {
+    return `DATABASE_URL must have sslmode=require, verify-ca or verify-full in production, unless the server is on this machine: add it, ${exception('database')}.`;
+  }
+  return undefined;
+}
