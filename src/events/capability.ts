@@ -4,7 +4,9 @@ import type { Capability } from '../kernel/capability.ts';
 import type { EventFamily } from '../kernel/event-types.ts';
 import { answeredNotFound } from '../kernel/problem-examples.ts';
 import type { Signal } from '../kernel/signal.ts';
+import type { Vault } from '../sealing/vault.ts';
 import { feedBacklog } from './backlog-store.ts';
+import { createCursors } from './cursor.ts';
 import { createNews } from './news.ts';
 import { type EventDependencies, eventRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
@@ -13,6 +15,7 @@ import { createEventCatalogue } from './types.ts';
 type Dependencies = Pick<EventDependencies, 'batchesOf' | 'example'> & {
   readonly database: Database;
   readonly log: Pick<Logger, 'warn'>;
+  readonly vault: Vault;
   /** The event types of all capabilities. */
   readonly eventTypes: readonly EventFamily[];
   /** Something was committed on this node. */
@@ -31,7 +34,7 @@ export function createEvents(dependencies: Dependencies): Capability {
   const catalogue = createEventCatalogue(dependencies.eventTypes);
   return {
     name: 'events',
-    routes: eventRoutes({ ...dependencies, news, catalogue }),
+    routes: eventRoutes({ ...dependencies, news, catalogue, cursors: createCursors(dependencies.vault) }),
     tags: { Events: 'Every change of state, as an ordered feed.' },
     problemExamples: { 'not-found': (route) => answeredNotFound(route, 'event') },
     workers: [

@@ -22,5 +22,5 @@ export function eventExample({ type, resource }: EventExample): Shown {
 }
 
 export function eventPageExample(event: Shown): Static<typeof EventPage> {
-  return { items: [event], next_page_cursor: 'ZmVlZCAzNyAx', has_more: false };
+  return { items: [event], next_page_cursor: 'p2bW3x5uQn0Yk8sT1vLhGg', has_more: false };
 }

@@ -5,7 +5,7 @@ import { invalidField, invalidRequest, notFound, Problem } from '../kernel/probl
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { readCursor, writeCursor } from './cursor.ts';
+import type { Cursors } from './cursor.ts';
 import { eventText, FEED_START, type FeedPlace, LINE_MAX } from './event.ts';
 import { type EventExample, eventExample, eventPageExample } from './examples.ts';
 import { feedHead, findEvent } from './feed-store.ts';
@@ -19,6 +19,7 @@ export type EventDependencies = {
   readonly database: Database;
   readonly news: News;
   readonly catalogue: EventCatalogue;
+  readonly cursors: Cursors;
   /** See `FeedFilter`. */
   readonly batchesOf: NonNullable<FeedFilter['batchesOf']>;
   readonly example: EventExample;
@@ -34,9 +35,9 @@ function readFilter(query: Query, { catalogue, batchesOf }: EventDependencies): 
   return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, batchesOf, ranges };
 }
 
-function placeOf(cursor: string, pointer: string): FeedPlace {
-  const place = readCursor(cursor);
-  if (place === undefined) throw invalidField(pointer, 'is not a cursor of the event feed');
+function placeOf(cursors: Cursors, cursor: string, pointer: string): FeedPlace {
+  const place = cursors.read(cursor);
+  if (place === undefined) throw invalidField(pointer, 'must be a next_page_cursor of the event feed');
   return place;
 }
 
@@ -50,7 +51,7 @@ function tooMany(what: string, max: number): Problem {
 }
 
 export function eventRoutes(dependencies: EventDependencies): Route[] {
-  const { database, news } = dependencies;
+  const { database, news, cursors } = dependencies;
   const example = eventExample(dependencies.example);
   return [
     route({
@@ -70,14 +71,16 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
         const { customerId } = caller;
         const filter = readFilter(query, dependencies);
         const start =
-          query.page_cursor === undefined ? FEED_START : placeOf(query.page_cursor, '/query/page_cursor');
+          query.page_cursor === undefined
+            ? FEED_START
+            : placeOf(cursors, query.page_cursor, '/query/page_cursor');
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
         if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
           throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
         const reading = { database, news, customerId, filter, signal: signal() };
         const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
         const items = page.events.map(eventText).join(',');
-        const cursor = writeCursor(page.next);
+        const cursor = cursors.write(page.next);
         return { body: `{"items":[${items}],"next_page_cursor":"${cursor}","has_more":${page.hasMore}}` };
       },
     }),
@@ -103,7 +106,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
 }
 
 function streamRoute(dependencies: EventDependencies): Route {
-  const { database, news, heartbeatMs } = dependencies;
+  const { database, news, cursors, heartbeatMs } = dependencies;
   const open = new Map<string, number>();
 
   /** After the last event that the client received, which it names by its place or by its id. */
@@ -112,8 +115,8 @@ function streamRoute(dependencies: EventDependencies): Route {
       const event = await findEvent(database, customerId, last);
       if (event !== undefined) return { position: event.position, line: event.line };
     }
-    if (last !== undefined && last !== '') return placeOf(last, '/header/Last-Event-ID');
-    if (query.page_cursor !== undefined) return placeOf(query.page_cursor, '/query/page_cursor');
+    if (last !== undefined && last !== '') return placeOf(cursors, last, '/header/Last-Event-ID');
+    if (query.page_cursor !== undefined) return placeOf(cursors, query.page_cursor, '/query/page_cursor');
     return { position: (await feedHead(database)).position, line: LINE_MAX };
   }
 
@@ -148,7 +151,7 @@ function streamRoute(dependencies: EventDependencies): Route {
       const start = await startOf(customerId, query, header('last-event-id'));
       occupy(customerId, signal());
       const reading = { database, news, customerId, filter, signal: signal() };
-      return { body: streamEvents(reading, start, heartbeatMs) as never };
+      return { body: streamEvents(reading, cursors, start, heartbeatMs) as never };
     },
   });
 }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
-import { writeCursor } from './cursor.ts';
+import type { Cursors } from './cursor.ts';
 import { eventText, type FeedPlace } from './event.ts';
 import { type FeedPage, readFeed } from './feed-store.ts';
 import type { FeedFilter } from './filter.ts';
@@ -53,19 +53,20 @@ const RETRY_MS = 2_000;
 /** Server-sent events. The id of each is its place in the feed, which the client sends back as Last-Event-ID. */
 export async function* streamEvents(
   reading: FeedReading,
+  cursors: Cursors,
   start: FeedPlace,
   heartbeatMs: number = LIMITS.eventHeartbeatMs,
 ): AsyncGenerator<string> {
   const { news, signal } = reading;
   let after = start;
-  yield `retry: ${RETRY_MS}\nid: ${writeCursor(after)}\n\n`;
+  yield `retry: ${RETRY_MS}\nid: ${cursors.write(after)}\n\n`;
   while (!signal.aborted && !news.isClosed()) {
     const page = await readOrWait(reading, after, LIMITS.eventStreamPageMax, heartbeatMs);
     after = page.next;
     for (const event of page.events) {
-      yield `id: ${writeCursor(event)}\ndata: ${eventText(event)}\n\n`;
+      yield `id: ${cursors.write(event)}\ndata: ${eventText(event)}\n\n`;
     }
     // Clients ignore a message without data, but keep its id: a client that reconnects starts from there.
-    if (page.events.length === 0) yield `: still here\nid: ${writeCursor(after)}\n\n`;
+    if (page.events.length === 0) yield `: still here\nid: ${cursors.write(after)}\n\n`;
   }
 }

@@ -11,8 +11,15 @@ export type Vault = {
   open(sealed: string, place: string): string;
   /** A digest function with a key of its own, in base64url. Equal texts have equal digests; nobody can guess a text by trying. */
   digester(purpose: string): (text: string) => string;
-  /** A vault for values that are not stored by this one but by its clients, such as cursors: one key per purpose. */
-  derived(purpose: string): Vault;
+  /** Encrypts blocks of a fixed size with a key of its own, always to the same result. Hides numbers; does not detect changes. */
+  blocks(purpose: string): BlockCipher;
+};
+
+export type BlockCipher = {
+  /** The size of a block. */
+  readonly bytes: number;
+  encrypt(block: Buffer): Buffer;
+  decrypt(block: Buffer): Buffer;
 };
 
 export class UnreadableSecret extends Error {
@@ -64,6 +71,21 @@ function derive(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), `ferry ${purpose}`, KEY_BYTES));
 }
 
+/** One block of AES, without chaining: equal blocks are meant to be equal. */
+function createBlockCipher(key: Buffer): BlockCipher {
+  return {
+    bytes: 16,
+    encrypt(block) {
+      const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+      return Buffer.concat([cipher.update(block), cipher.final()]);
+    },
+    decrypt(block) {
+      const decipher = createDecipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+      return Buffer.concat([decipher.update(block), decipher.final()]);
+    },
+  };
+}
+
 /** The last key seals; all of them open. Digests use the first one, so that they never change. */
 export function createVault(keys: readonly DataKey[]): Vault {
   const newest = keys.at(-1);
@@ -86,6 +108,6 @@ export function createVault(keys: readonly DataKey[]): Vault {
       const key = derive(oldest.key, `digest ${purpose}`);
       return (text) => createHmac('sha256', key).update(text).digest('base64url');
     },
-    derived: (purpose) => createVault(keys.map(({ id, key }) => ({ id, key: derive(key, purpose) }))),
+    blocks: (purpose) => createBlockCipher(derive(oldest.key, `blocks ${purpose}`)),
   };
 }
