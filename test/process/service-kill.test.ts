@@ -11,13 +11,14 @@ import {
   startFerry,
   tokenFrom,
 } from '../support/process.ts';
+import { rounds } from '../support/rounds.ts';
 
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
 
-const ROUNDS = 20;
+const ROUNDS = rounds(8, 20);
 
-it('loses and doubles nothing when it is killed under load, twenty times', async () => {
+it('loses and doubles nothing when it is killed in the middle of a load, again and again', async () => {
   const acknowledged = new Set<string>();
   const sent = new Set<string>();
   for (let round = 0; round < ROUNDS; round += 1) {

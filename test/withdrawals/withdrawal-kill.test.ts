@@ -10,6 +10,7 @@ import {
   startFerry,
   tokenFrom,
 } from '../support/process.ts';
+import { rounds } from '../support/rounds.ts';
 
 /** Three service processes on one database, ended with kill -9 at random. */
 let test: TestDatabase;
@@ -38,7 +39,7 @@ function start(): Promise<FerryProcess> {
   });
 }
 
-const WITHDRAWALS = 400;
+const WITHDRAWALS = rounds(160, 400);
 const MEMOS = ['', '', '', 'sandbox:refuse', 'sandbox:fail', 'sandbox:twice', 'sandbox:down', 'sandbox:lost'];
 
 it('the rail’s record and the ledger agree after processes were killed in the middle of withdrawals', async () => {
