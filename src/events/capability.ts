@@ -6,6 +6,7 @@ import { answeredNotFound } from '../kernel/problem-examples.ts';
 import type { Signal } from '../kernel/signal.ts';
 import { feedBacklog } from './backlog-store.ts';
 import { createNews } from './news.ts';
+import { olderEvents } from './older-events-store.ts';
 import { type EventDependencies, eventRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { createEventCatalogue } from './types.ts';
@@ -20,6 +21,10 @@ type Dependencies = Pick<EventDependencies, 'batchesOf' | 'example'> & {
   /** Sent when the feeds of these customers have grown. */
   readonly feedGrown: Signal<readonly string[]>;
 };
+
+function sealedTypes(families: readonly EventFamily[]): string[] {
+  return families.filter(({ isSealed }) => isSealed).flatMap(({ types }) => Object.values(types));
+}
 
 /** The event feed: its order, its pages and its stream. */
 export function createEvents(dependencies: Dependencies): Capability {
@@ -40,5 +45,6 @@ export function createEvents(dependencies: Dependencies): Capability {
       { name: 'event readers', stage: 'edge', start: () => undefined, stop: news.close },
     ],
     backlogs: [feedBacklog(database)],
+    olderRows: [olderEvents(database, sealedTypes(dependencies.eventTypes))],
   };
 }

@@ -16,8 +16,10 @@ export function event(
    * that row instead of `event_resources`, which saves an index entry for each of them.
    */
   isOnly = false,
+  /** The resource has personal data, see `EventFamily`. */
+  isSealed = false,
 ): Write {
   const text = typeof resource === 'string' ? resource : JSON.stringify(resource);
-  const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly };
+  const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly, isSealed };
   return write(events, resourceId, row);
 }

@@ -3,6 +3,7 @@ import { reviewBacklog } from './backlog-store.ts';
 import { FIAT_ACCOUNT_EVENTS } from './event-types.ts';
 import { FIAT_ACCOUNT_PROBLEMS } from './problem-examples.ts';
 import { type FiatAccountDependencies, fiatAccountRoutes } from './routes.ts';
+import { olderFiatAccounts } from './store.ts';
 
 /** Bank accounts that withdrawals are paid to: registration and review. */
 export function createFiatAccounts(dependencies: FiatAccountDependencies): Capability {
@@ -16,5 +17,6 @@ export function createFiatAccounts(dependencies: FiatAccountDependencies): Capab
     problemExamples: FIAT_ACCOUNT_PROBLEMS,
     eventTypes: [FIAT_ACCOUNT_EVENTS],
     backlogs: [reviewBacklog(dependencies.database)],
+    olderRows: [olderFiatAccounts(dependencies.database)],
   };
 }

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
 import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { lowerCase } from '../kernel/event-types.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -52,6 +51,8 @@ function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAc
     account.id,
     account.updatedAtNs,
     reason === undefined ? resource : { ...resource, reason },
+    false,
+    FIAT_ACCOUNT_EVENTS.isSealed,
   );
 }
 
@@ -131,10 +132,7 @@ export function createFiatAccountCommand(
   const acts = actor.identityId !== undefined || actor.accountId !== undefined;
   const resourceKey = { customerId, space: FIAT_ACCOUNT_SPACE, resourceId: id };
   return {
-    key:
-      request.ref_id === undefined
-        ? undefined
-        : { ...resourceKey, refId: request.ref_id, request: canonicalRequest(request) },
+    key: request.ref_id === undefined ? undefined : { ...resourceKey, refId: request.ref_id, request },
     balances: [],
     reads: acts ? [read(tables.actors, actorKey(actor))] : [],
     decide(view) {

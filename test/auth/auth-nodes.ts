@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { type Auth, type AuthTiming, createAuth } from '../../src/auth/auth.ts';
 import type { ExternalIssuer } from '../../src/auth/external-issuer.ts';
+import { trustedKeys } from '../../src/auth/store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -148,12 +149,10 @@ export async function signedByUs(
   claims: JWTPayload,
   header: { typ?: string; kid?: string } = {},
 ): Promise<string> {
-  const [key] = await database.query<{ id: string; jwk: object }>(
-    'select id, private_jwk as jwk from signing_keys where retired_at_ns is null',
-  );
+  const key = (await trustedKeys(database, 0n)).find(({ retiredAtNs }) => retiredAtNs === null);
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key!.id, ...header })
-    .sign(await importJWK(key!.jwk, 'EdDSA'));
+    .sign(await importJWK(key!.privateJwk, 'EdDSA'));
 }
 
 /** Resolves as soon as the condition holds. The limit is far above what any machine needs. */

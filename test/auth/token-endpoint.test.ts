@@ -2,8 +2,8 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCustomer, seedClient } from '../../src/auth/administration.ts';
-import { connectDatabase } from '../../src/database/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { connectUnlocked } from '../support/vault.ts';
 import {
   type AuthNode,
   basic,
@@ -282,7 +282,7 @@ describe('the token endpoint', () => {
   });
 
   it('answers 503 while the database is unavailable', async () => {
-    const database = connectDatabase(test.address, 2);
+    const database = connectUnlocked(test.address, 2);
     const unavailable = await startAuthNode(database);
     await database.close();
     const response = await postToken(unavailable.url, inBody());

@@ -6,7 +6,6 @@ import { newId } from '../../src/kernel/id.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
 import { createEndpointCommand, disableEndpointCommand } from '../../src/webhooks/commands.ts';
 import { createDispatcher, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type Sender } from '../../src/webhooks/sender.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
@@ -15,7 +14,6 @@ import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
 
 export const HOUR = 3_600_000;
-const sealer = createSealer(Buffer.alloc(32, 7));
 const quiet = { warn: () => undefined, info: () => undefined } as never;
 
 export type Node = { writePath: WritePath; dispatcher: Dispatcher; stop(): Promise<void> };
@@ -97,7 +95,6 @@ export function useDeliveries() {
       const writePath = createWritePath({ database, assets, observer });
       dispatcher = createDispatcher({
         database,
-        sealer,
         sender: createTestSender(options.impatient),
         log: options.log ?? quiet,
         async disable({ id, customerId: owner }, reason) {
@@ -130,7 +127,7 @@ export function useDeliveries() {
         scopes: new Set<string>(),
         integration: 'FIRST_PARTY',
       } as const;
-      const outcome = await node.writePath.submit(createEndpointCommand(caller, { url }, sealer));
+      const outcome = await node.writePath.submit(createEndpointCommand(caller, { url }));
       if (outcome.replayed) throw new Error('replayed');
       return outcome.answer.id;
     },

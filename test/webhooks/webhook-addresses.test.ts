@@ -5,7 +5,6 @@ import { createEventCatalogue } from '../../src/events/types.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { isPublicAddress } from '../../src/webhooks/addresses.ts';
 import { webhookRoutes } from '../../src/webhooks/routes.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type ResolveHost } from '../../src/webhooks/sender.ts';
 import {
   expectInvalid,
@@ -268,7 +267,6 @@ describe('the address that is connected to', () => {
       database: undefined as never,
       writePath: undefined as never,
       catalogue: createEventCatalogue([]),
-      sealer: createSealer(Buffer.alloc(32)),
       sender,
       reach: 'public',
       clock: undefined as never,

@@ -1,0 +1,19 @@
+/**
+ * Seals secrets and personal data for the database (AES-256-GCM), and makes keyed digests of what only has to be compared. A
+ * copy of the database without the wrapping key reveals neither. Synchronous: the keys are in memory, see `src/sealing/`.
+ */
+export type Vault = {
+  /** `place` names the row and the column. A sealed value that is copied to another place cannot be opened there. */
+  seal(text: string, place: string): string;
+  /** Throws UnreadableSecret if another key sealed it, or if it was sealed for another place. */
+  open(sealed: string, place: string): string;
+  /** A digest function with a key of its own, in base64url. Equal texts have equal digests; nobody can guess a text by trying. */
+  digester(purpose: string): (text: string) => string;
+  /**
+   * The same with 96 bits, for the hot path: one call of SHA-256 with the key before the text takes 0.6 µs, an HMAC 17. Nobody
+   * can continue such a hash for a longer text, because the rest of it is cut off.
+   */
+  shortDigester(purpose: string): (text: string) => string;
+  /** A vault for values that are not stored by this one but by its clients, such as cursors: one key per purpose. */
+  derived(purpose: string): Vault;
+};

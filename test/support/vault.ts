@@ -1,0 +1,15 @@
+import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import { createVault } from '../../src/sealing/vault.ts';
+
+/** The vault of tests that use stores or a write path without a service. All nodes of a test have the same key. */
+export const testVault = createVault([{ id: 1, key: Buffer.alloc(32, 7) }]);
+
+export function unlocked(database: Database): Database {
+  database.unlock(testVault);
+  return database;
+}
+
+/** A database as a node has it: connected and unlocked. */
+export function connectUnlocked(address: DatabaseAddress, connectionsMax?: number): Database {
+  return unlocked(connectDatabase(address, connectionsMax));
+}
