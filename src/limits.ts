@@ -344,6 +344,8 @@ export const LIMITS = {
   webhookGiveUpMs: 72 * 3_600_000,
   /** After a rotation both secrets sign for a day. */
   webhookSecretOverlapMs: 24 * 3_600_000,
+  /** How often a node looks for events in which personal data is to be erased: deletions are rare, and seconds do not matter. */
+  eventEraseIntervalMs: 5_000,
   /** Rows from before sealing that are looked at in one transaction: 5 ms of computing, if all of them have to be sealed. */
   sealRowsMax: 500,
   /** How often a node looks whether the one that seals such rows has ended. */

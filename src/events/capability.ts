@@ -3,8 +3,11 @@ import type { Database } from '../database/database.ts';
 import type { Capability } from '../kernel/capability.ts';
 import type { EventFamily } from '../kernel/event-types.ts';
 import { answeredNotFound } from '../kernel/problem-examples.ts';
+import { repeat } from '../kernel/repeat.ts';
 import type { Signal } from '../kernel/signal.ts';
+import { LIMITS } from '../limits.ts';
 import { feedBacklog } from './backlog-store.ts';
+import { eraseNext } from './erasure-store.ts';
 import { createNews } from './news.ts';
 import { olderEvents } from './older-events-store.ts';
 import { type EventDependencies, eventRoutes } from './routes.ts';
@@ -33,6 +36,11 @@ export function createEvents(dependencies: Dependencies): Capability {
   const sequencer = createSequencer({ database, log, grown: feedGrown.send });
   committed.listen(() => sequencer.wake());
   feedGrown.listen(news.tell);
+  const eraser = repeat(
+    LIMITS.eventEraseIntervalMs,
+    async () => ((await eraseNext(database)) ? 'again' : 'wait'),
+    (error) => log.warn({ err: error }, 'could not erase personal data in events'),
+  );
   const catalogue = createEventCatalogue(dependencies.eventTypes);
   return {
     name: 'events',
@@ -41,6 +49,7 @@ export function createEvents(dependencies: Dependencies): Capability {
     problemExamples: { 'not-found': (route) => answeredNotFound(route, 'event') },
     workers: [
       { name: 'event order', stage: 'core', start: sequencer.start, stop: sequencer.stop },
+      { name: 'erasure in events', stage: 'background', ...eraser },
       // Ends requests that wait for events: they would keep their connections open.
       { name: 'event readers', stage: 'edge', start: () => undefined, stop: news.close },
     ],

@@ -2,6 +2,7 @@ import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
+import { type EventErasure, eventErasures } from '../events/erasure-store.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
@@ -13,6 +14,8 @@ export const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f
   f.fiat_network_instructions as "fiatNetworkInstructions", f.ref_id as "refId", f.identity_id as "identityId",
   f.account_id as "accountId", f.metadata, f.created_at_ns as "createdAtNs", f.updated_at_ns as "updatedAtNs",
   f.deleted_at_ns as "deletedAtNs", f.updated_at_ns as "versionNs"`;
+
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
 type Row = Pick<FiatAccount, 'id' | 'fiatAccountOwner' | 'fiatNetworkInstructions'>;
 
@@ -40,6 +43,37 @@ export const olderFiatAccounts = (database: Database): OlderRows =>
     key: { name: 'id', type: 'uuid' },
     columns: ['fiat_account_owner', 'fiat_network_instructions'],
   });
+
+/** Accounts that were deleted before that erased them: erased now, as `deleteFiatAccountCommand` does. */
+export function deletedFiatAccounts(
+  database: Database,
+  erase: (account: FiatAccount) => { readonly account: FiatAccount; readonly erasure: EventErasure },
+): OlderRows {
+  return {
+    table: 'deleted fiat_accounts',
+    async sealNext(after, rowsMax) {
+      const rows = await database.query<FiatAccount>(
+        `select ${COLUMNS} from fiat_accounts f where f.deleted_at_ns is not null and f.id > $1::uuid
+         order by f.id limit $2`,
+        [after === '' ? NIL_ID : after, rowsMax],
+      );
+      if (rows.length === 0) return undefined;
+      const erased = rows.map((row) => erase(opened(database.vault(), row)));
+      await database.transaction(async (tx) => {
+        await update(
+          tx,
+          erased.map(({ account }) => account),
+        );
+        await eventErasures.write!(
+          tx,
+          erased.map(({ erasure }) => erasure),
+          '',
+        );
+      });
+      return rows.at(-1)!.id;
+    },
+  };
+}
 
 async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<void> {
   await tx.query(

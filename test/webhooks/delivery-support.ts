@@ -4,6 +4,7 @@ import { createServerClock, type ServerClock } from '../../src/database/server-c
 import { createSequencer } from '../../src/events/sequencer.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
+import { openJson } from '../../src/sealing/columns.ts';
 import { createEndpointCommand, disableEndpointCommand } from '../../src/webhooks/commands.ts';
 import { createDispatcher, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
 import { createSender, type Sender } from '../../src/webhooks/sender.ts';
@@ -12,6 +13,7 @@ import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
+import { testVault } from '../support/vault.ts';
 
 export const HOUR = 3_600_000;
 const quiet = { warn: () => undefined, info: () => undefined } as never;
@@ -67,11 +69,13 @@ export function useDeliveries() {
   });
 
   async function rows(endpointId: string): Promise<Row[]> {
-    return test.database.query<Row>(
+    const found = await test.database.query<Row>(
       `select id, status, attempts, error, response from webhook_deliveries
        where endpoint_id = $1 order by position, line, created_at_ns`,
       [endpointId],
     );
+    const place = (id: string): string => `webhook_deliveries.response:${id}`;
+    return found.map((row) => ({ ...row, response: openJson(testVault, row.response, place(row.id)) }));
   }
 
   return {
