@@ -348,7 +348,9 @@ export const LIMITS = {
   eventEraseIntervalMs: 5_000,
   /** Rows from before sealing that are looked at in one transaction: 5 ms of computing, if all of them have to be sealed. */
   sealRowsMax: 500,
-  /** How often a node looks whether the one that seals such rows has ended. */
+  /** How long a node has for them before another one takes over. */
+  sealLeaseMs: 30_000,
+  /** How often a node looks whether another one that seals such rows has left some. */
   sealLookMs: 5_000,
   /** Sealing that takes longer is worth a line in the log, at this interval. */
   sealReportMs: 2_000,

@@ -16,8 +16,6 @@ export const ADVISORY_LOCKS = {
   signingKeys: 7_177_004,
   /** Nodes that start together on a new database create one data key; rewrapping goes one after the other. */
   dataKeys: 7_177_008,
-  /** One node at a time seals rows from before sealing. */
-  olderRows: 7_177_009,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */

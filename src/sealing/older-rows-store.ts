@@ -1,34 +1,45 @@
-import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { textArray } from '../database/array.ts';
-import type { Database, Queryable, Transaction } from '../database/database.ts';
+import { CLOCK_NS } from '../database/clock.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import { sealJson } from './columns.ts';
 
-/** False if another node is sealing. The lock ends with the transaction. */
-export async function lockOlderRows(tx: Transaction): Promise<boolean> {
-  const [row] = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [
-    ADVISORY_LOCKS.olderRows,
-  ]);
-  return row!.locked;
-}
-
 export type Progress = { readonly name: string; readonly afterKey: string };
 
-/** The tables that are not finished. */
-export function openProgress(tx: Queryable): Promise<Progress[]> {
-  return tx.query<Progress>(
-    'select name, after_key as "afterKey" from sealing_progress where not finished order by name',
+/** A table that no other node is sealing, for the time of the lease; undefined if there is none. */
+export async function claimTable(
+  database: Queryable,
+  names: readonly string[],
+  leaseMs: number,
+): Promise<Progress | undefined> {
+  const [progress] = await database.query<Progress>(
+    `update sealing_progress set leased_until_ns = ${CLOCK_NS} + $2::bigint * 1000000
+     where name = (select name from sealing_progress
+                   where not finished and name = any ($1::text[]) and leased_until_ns < ${CLOCK_NS}
+                   order by name limit 1 for update skip locked)
+     returning name, after_key as "afterKey"`,
+    [textArray(names), leaseMs],
   );
+  return progress;
 }
 
-/** Without a key, the table is finished. */
+export async function isAllSealed(database: Queryable, names: readonly string[]): Promise<boolean> {
+  const open = await database.query(
+    'select from sealing_progress where not finished and name = any ($1::text[]) limit 1',
+    [textArray(names)],
+  );
+  return open.length === 0;
+}
+
+/** Ends the lease. Without a key, the table is finished. */
 export async function recordProgress(
-  tx: Transaction,
+  database: Queryable,
   name: string,
   lastKey: string | undefined,
 ): Promise<void> {
-  await tx.query(
-    'update sealing_progress set after_key = coalesce($2, after_key), finished = $2 is null where name = $1',
+  await database.query(
+    `update sealing_progress set after_key = coalesce($2, after_key), finished = $2 is null, leased_until_ns = 0
+     where name = $1`,
     [name, lastKey ?? null],
   );
 }

@@ -4,7 +4,7 @@ import type { OlderRows } from '../kernel/capability.ts';
 import { createLoop } from '../kernel/loop.ts';
 import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
-import { lockOlderRows, openProgress, recordProgress } from './older-rows-store.ts';
+import { claimTable, isAllSealed, recordProgress } from './older-rows-store.ts';
 
 /**
  * Seals the rows that releases before sealing have left, table by table and a bounded number at a time, while the service
@@ -17,19 +17,14 @@ type Turn =
   | { readonly kind: 'busy' };
 
 async function sealBatch(database: Database, tables: readonly OlderRows[]): Promise<Turn> {
-  // Most of the time nothing is left, and a transaction would cost three round trips.
-  if ((await openProgress(database)).length === 0) return { kind: 'finished' };
-  return database.transaction(async (tx) => {
-    if (!(await lockOlderRows(tx))) return { kind: 'busy' };
-    const open = await openProgress(tx);
-    // In the order of the capabilities. A table of the sandbox has no owner in production.
-    const next = tables.find(({ table }) => open.some(({ name }) => name === table));
-    if (next === undefined) return { kind: 'finished' };
-    const { afterKey } = open.find(({ name }) => name === next.table)!;
-    const lastKey = await next.sealNext(afterKey, LIMITS.sealRowsMax);
-    await recordProgress(tx, next.table, lastKey);
-    return { kind: 'sealed', table: next.table };
-  });
+  const names = tables.map(({ table }) => table);
+  const progress = await claimTable(database, names, LIMITS.sealLeaseMs);
+  if (progress === undefined) return { kind: (await isAllSealed(database, names)) ? 'finished' : 'busy' };
+  const { sealNext, table } = tables.find((one) => one.table === progress.name)!;
+  // A node that takes longer than its lease only repeats, or lets another one repeat, what has no effect.
+  const lastKey = await sealNext(progress.afterKey, LIMITS.sealRowsMax);
+  await recordProgress(database, table, lastKey);
+  return { kind: 'sealed', table };
 }
 
 export function olderRowsWorker(

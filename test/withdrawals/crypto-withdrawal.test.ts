@@ -106,10 +106,8 @@ describe('an accepted request', () => {
       { customer_id: alice.id, type: 'transfer.crypto_withdrawal.pending', resource: answer.body },
     ]);
     const { id } = answer.body;
-    const [kept] = await service.database.query<{ sealed: string }>(
-      'select beneficiary as sealed from transfers where id = $1',
-      [id],
-    );
+    const select = 'select beneficiary as sealed from transfers where id = $1';
+    const [kept] = await service.database.query<{ sealed: string }>(select, [id]);
     const opened = service.database.vault().open(kept!.sealed, `transfers.beneficiary:${id}`);
     expect(JSON.parse(opened)).toEqual(beneficiary);
   });
