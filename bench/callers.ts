@@ -26,7 +26,7 @@ function transfer(debtors: number): Command<string> {
       space: 'transfers',
       refId: newId(),
       resourceId: id,
-      request: `{"amount":"0.01","asset":"${ASSET}","destination":"${to}","source":"${from}"}`,
+      request: { amount: '0.01', asset: ASSET, destination: to, source: from },
     },
     balances: [
       { profileId: from, asset: ASSET },

@@ -19,6 +19,7 @@ import { connectDatabase, connectWritePath, type Database } from '../src/databas
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { audit } from '../src/ledger/audit.ts';
+import { unlocked } from '../test/support/vault.ts';
 import { createCallers } from './callers.ts';
 import {
   type Figures,
@@ -75,7 +76,8 @@ type Sides = { readonly ferry: Database; readonly naive: Database };
 
 async function prepare(server: EmbeddedServer): Promise<Sides> {
   const { socketDir, port, user } = server;
-  const connect = (database: string): Database => connectWritePath({ socketDir, port, user, database });
+  const connect = (database: string): Database =>
+    unlocked(connectWritePath({ socketDir, port, user, database }));
   const administration = connectDatabase({ socketDir, port, user, database: 'postgres' }, 1);
   await administration.query('create database bench_template');
   const template = connect('bench_template');

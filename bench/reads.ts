@@ -9,7 +9,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Connection, connectDatabase, type Queryable } from '../src/database/database.ts';
+import type { Connection, Queryable } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import type { Page } from '../src/kernel/paging.ts';
@@ -19,6 +19,7 @@ import { listTransfers, type TransferFilters } from '../src/transfers/list-store
 import { BIG, COMMON, historyId, loadHistory, RARE, START_NS, STEP_NS } from '../test/support/history.ts';
 import { blocksRead, explaining, rowsRead } from '../test/support/plans.ts';
 import { transferReads } from '../test/support/transfer-reads.ts';
+import { connectUnlocked } from '../test/support/vault.ts';
 import { integer, median } from './figures.ts';
 
 const ROWS_DEFAULT = 10_000_000;
@@ -102,7 +103,7 @@ async function main(rows: number): Promise<void> {
     const settings = { fsync: 'off', full_page_writes: 'off', maintenance_work_mem: '512MB' };
     server = await startEmbedded({ dataDir: directory, log: () => undefined, settings });
     const { socketDir, port, user } = server;
-    const database = connectDatabase({ socketDir, port, user, database: 'postgres' });
+    const database = connectUnlocked({ socketDir, port, user, database: 'postgres' });
     await migrate(database);
     await loadHistory(database, { transfers: rows, others });
     const connection = await database.reserve();

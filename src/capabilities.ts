@@ -11,12 +11,12 @@ import type { Capability } from './kernel/capability.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Signal } from './kernel/signal.ts';
 import type { SourceOf } from './kernel/source-address.ts';
+import type { Vault } from './kernel/vault.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
 import { createRails, type Rails } from './rails/rail.ts';
-import { createSandbox, createSimulation, sandboxSecretKey } from './sandbox/capability.ts';
-import type { Vault } from './sealing/vault.ts';
+import { createSandbox, createSimulation } from './sandbox/capability.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
 import { createTransfers } from './transfers/capability.ts';
@@ -30,12 +30,13 @@ export type Node = {
   readonly assets: Config['assets'];
   readonly networks: Config['networks'];
   readonly database: Database;
+  /** Seals what must not be readable in a copy of the database. Stores reach it through the database. */
+  readonly vault: Vault;
   readonly logger: Logger;
   /** For background work: reports an outage of the database once, however many workers notice it. */
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** The database's clock. */
   readonly clock: Clock;
-  readonly vault: Vault;
   /** The address that a request comes from. */
   readonly sourceOf: SourceOf;
   /** Sent after every commit on this node, with the balances that it changed. */
@@ -46,11 +47,7 @@ export type Node = {
 };
 
 /** Everything that the service can do, in the order of the API reference. */
-export async function createCapabilities(
-  node: Node,
-  writePath: WritePath,
-  ownRails?: Rails,
-): Promise<Capability[]> {
+export function createCapabilities(node: Node, writePath: WritePath, ownRails?: Rails): Capability[] {
   const { config, database, metrics } = node;
   const isSandbox = config.mode === 'sandbox';
   const { prices, rentLamportsPerDayMax } = config;
@@ -89,7 +86,6 @@ export async function createCapabilities(
   const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
   const webhooks = createWebhooks({
     ...shared,
-    secretKey: config.secretKey ?? (isSandbox ? await sandboxSecretKey(database) : undefined),
     reach: isSandbox ? 'anywhere' : 'public',
     eventTypes,
     attempted: metrics.webhookAttempted,

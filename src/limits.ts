@@ -370,8 +370,16 @@ export const LIMITS = {
   webhookGiveUpMs: 72 * 3_600_000,
   /** After a rotation both secrets sign for a day. */
   webhookSecretOverlapMs: 24 * 3_600_000,
-  /** Secrets that a start tries to open, about 5 µs each. A sample is enough: normally one key has sealed all of them. */
-  webhookSecretsCheckedMax: 10_000,
+  /** How often a node looks for events in which personal data is to be erased: deletions are rare, and seconds do not matter. */
+  eventEraseIntervalMs: 5_000,
+  /** Rows from before sealing that are looked at in one transaction: 5 ms of computing, if all of them have to be sealed. */
+  sealRowsMax: 500,
+  /** How long a node has for them before another one takes over. */
+  sealLeaseMs: 30_000,
+  /** How often a node looks whether another one that seals such rows has left some. */
+  sealLookMs: 5_000,
+  /** Sealing that takes longer is worth a line in the log, at this interval. */
+  sealReportMs: 2_000,
   /** Test events of one customer in flight on one node: each may wait for the receiver until it times out. */
   webhookTestsMax: 8,
   /** Deliveries that have ended are kept for a month. */

@@ -12,15 +12,17 @@ import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import type { Capability } from './kernel/capability.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
+import type { Vault } from './kernel/vault.ts';
 import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import type { Rails } from './rails/rail.ts';
-import type { Vault } from './sealing/vault.ts';
-import { vaultOf } from './vault.ts';
+import { olderRowsWorker } from './sealing/older-rows.ts';
+import { vaultOf, type WrappingKeys } from './vault.ts';
 import { VERSION } from './version.ts';
 
 /** The composition root: everything is created here, once, and handed to whatever depends on it. */
@@ -45,9 +47,15 @@ export type Parts = {
   readonly logger: Logger;
   /** The operator's own. Without them the sandbox has simulated ones, and production none. */
   readonly rails?: Rails;
+  /** The operator's own, of a key management service: instead of FERRY_SECRET_KEY. */
+  readonly wrappingKeys?: WrappingKeys;
 };
 
-async function createNode({ config, database, logger }: Parts) {
+type Node = Awaited<ReturnType<typeof createNode>>;
+
+async function createNode({ config, database, writeDatabase, logger, wrappingKeys }: Parts) {
+  const vault = await vaultOf(config, database, wrappingKeys);
+  writeDatabase?.unlock(vault);
   const log = createOutageLog(database, logger);
   const clock = await createServerClock(database, (error) =>
     log.warn({ err: error }, 'could not read the clock of the database'),
@@ -57,10 +65,10 @@ async function createNode({ config, database, logger }: Parts) {
     assets: config.assets,
     networks: config.networks,
     database,
+    vault,
     logger,
     log,
     clock,
-    vault: await vaultOf(config, database),
     sourceOf: createSourceOf(config.trustedProxies),
     committed: createSignal<readonly BalanceKey[]>(),
     feedGrown: createSignal<readonly string[]>(),
@@ -68,10 +76,25 @@ async function createNode({ config, database, logger }: Parts) {
   };
 }
 
+function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
+  const ofClock: Worker = {
+    name: 'server clock',
+    stage: 'core',
+    start: () => clock.start(),
+    stop: clock.stop,
+  };
+  const olderRows = capabilities.flatMap((one) => one.olderRows ?? []);
+  return [
+    ofClock,
+    ...capabilities.flatMap((one) => one.workers ?? []),
+    olderRowsWorker(database, olderRows, log),
+  ];
+}
+
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
   const { config, database, writeDatabase = database, logger } = parts;
-  const { clock, log, metrics } = node;
+  const { log, metrics } = node;
   const server = createHttpServer(config);
   const publicUrl = (): string => config.publicUrl ?? server.url();
   const ledger = createLedger({ ...node, writeDatabase });
@@ -81,7 +104,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     externalIssuer: config.externalIssuer,
     simulates: config.mode === 'sandbox',
   });
-  const capabilities = [ledger, auth, ...(await createCapabilities(node, ledger.writePath, parts.rails))];
+  const capabilities = [ledger, auth, ...createCapabilities(node, ledger.writePath, parts.rails)];
 
   let isReady = false;
   const app = await createApp({
@@ -110,13 +133,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     log.warn({ err: error }, 'could not read a backlog'),
   );
 
-  const ofClock: Worker = {
-    name: 'server clock',
-    stage: 'core',
-    start: () => clock.start(),
-    stop: clock.stop,
-  };
-  const workers = [ofClock, ...capabilities.flatMap((one) => one.workers ?? []), server];
+  const workers = [...workersOf(node, capabilities), server];
   return {
     app,
     writePath: ledger.writePath,

@@ -8,6 +8,7 @@ import { assemble } from './main.ts';
 import type { Rails } from './rails/rail.ts';
 import { demoFault, isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
+import { checkSecretKey, type WrappingKeys } from './vault.ts';
 
 /** Checked before anything is started: a port in use is the most common reason why a start fails. */
 async function checkPort({ host, port }: Config): Promise<void> {
@@ -39,28 +40,37 @@ function lackingIn(config: Config, rails: Rails | undefined): string[] {
     ...(rails === undefined || rails.list.length === 0
       ? ['no rails are configured: withdrawals and deposit addresses are rejected; see docs/operations.md']
       : []),
-    ...(config.secretKey === undefined
-      ? ['FERRY_SECRET_KEY is not set: webhooks are switched off; see docs/operations.md']
-      : []),
   ];
 }
 
 /**
- * Runs the service until a signal ends it. Resolves when everything is closed. An operator with rails calls this function
- * from a start script of their own; without rails the sandbox simulates them, and production has none.
+ * Runs the service until a signal ends it. Resolves when everything is closed. An operator with rails, or with a key
+ * management service, calls this function from a start script of their own. Without rails the sandbox simulates them, and
+ * production has none; without wrapping keys FERRY_SECRET_KEY is the one.
  */
-export async function serve(config: Config, print: (text: string) => void, rails?: Rails): Promise<void> {
+export async function serve(
+  config: Config,
+  print: (text: string) => void,
+  rails?: Rails,
+  wrappingKeys?: WrappingKeys,
+): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
   const unfit = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
   if (unfit !== undefined) throw new ConfigError(unfit);
   if (config.mode === 'sandbox') checkDataDir(config.dataDir);
+  checkSecretKey(config, wrappingKeys);
   await checkPort(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopping = stopSignal(config, logger);
   try {
     const opened = await openForService(config, { log: logger, signal: stopping.signal });
     try {
-      await run(config, opened, { logger, print, ...(rails && { rails }) }, stopping.signalled);
+      await run(
+        config,
+        opened,
+        { logger, print, ...(rails && { rails }), ...(wrappingKeys && { wrappingKeys }) },
+        stopping.signalled,
+      );
     } finally {
       stopping.endInTime();
       await opened.close();
@@ -123,12 +133,17 @@ function onceOrphaned(orphaned: () => void): void {
   timer.unref();
 }
 
-type Parts = { readonly logger: Logger; readonly print: (text: string) => void; readonly rails?: Rails };
+type Parts = {
+  readonly logger: Logger;
+  readonly print: (text: string) => void;
+  readonly rails?: Rails;
+  readonly wrappingKeys?: WrappingKeys;
+};
 
 async function run(
   config: Config,
   { database, writeDatabase }: OpenDatabase,
-  { logger, print, rails }: Parts,
+  { logger, print, ...own }: Parts,
   signalled: Promise<string>,
 ): Promise<void> {
   const fault = await installationFault(database, config.mode, config.assets);
@@ -138,11 +153,11 @@ async function run(
       "FERRY_CONFIG: creating the demo data requires the sandbox's own tokens: start the sandbox once without external_issuer.",
     );
   }
-  const service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });
+  const service = await assemble({ config, database, writeDatabase, logger, ...own });
   try {
     await service.start();
     if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });
-    for (const warning of lackingIn(config, rails)) logger.warn(warning);
+    for (const warning of lackingIn(config, own.rails)) logger.warn(warning);
     service.setReady();
     print(welcome(config, service.url()));
     logger.info({ signal: await signalled }, 'stopping');

@@ -1,10 +1,11 @@
 // Where everything is measured: one embedded server, the service's database on it, and whatever is compared with it.
 import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectDatabase, type Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded/server.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
 import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom } from '../../test/support/process.ts';
+import { connectUnlocked } from '../../test/support/vault.ts';
 import { PROFILES } from '../figures.ts';
 import { requireDurability, scratchDirectory } from '../machine.ts';
 import { assets, fund, profileIds } from '../profiles.ts';
@@ -34,7 +35,7 @@ export async function openStage(settings: Readonly<Record<string, string>>): Pro
   const directory = await scratchDirectory();
   const server = await startEmbedded({ dataDir: directory, log: () => undefined, settings });
   const { socketDir, port, user } = server;
-  const connect = (database: string): Database => connectDatabase({ socketDir, port, user, database }, 2);
+  const connect = (database: string): Database => connectUnlocked({ socketDir, port, user, database }, 2);
   const using = async <T>(name: string, work: (database: Database) => Promise<T>): Promise<T> => {
     const database = connect(name);
     try {

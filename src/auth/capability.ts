@@ -2,6 +2,7 @@ import type { Capability } from '../kernel/capability.ts';
 import { type Auth, type AuthOptions, createAuth } from './auth.ts';
 import { authenticationPaths } from './openapi.ts';
 import { SCOPES } from './scopes.ts';
+import { olderSigningKeys } from './store.ts';
 
 export type Authentication = Capability &
   Pick<Auth, 'authenticate' | 'recall' | 'extension'> & {
@@ -18,6 +19,7 @@ export function createAuthentication(options: AuthOptions): Authentication {
     name: 'authentication',
     tags: { Authentication: 'OAuth 2 client credentials.' },
     workers: [{ name: 'signing keys and clients', stage: 'core', start: auth.start, stop: auth.stop }],
+    olderRows: [olderSigningKeys(options.database)],
     authenticate: auth.authenticate,
     recall: auth.recall,
     extension: auth.extension,

@@ -2,9 +2,12 @@ import type { JWK } from 'jose';
 import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
-import type { Queryable, Transaction } from '../database/database.ts';
+import type { Database, Queryable, Transaction } from '../database/database.ts';
+import type { OlderRows } from '../kernel/capability.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 
 export type Integration = Caller['integration'];
 
@@ -154,15 +157,29 @@ export function clientRows(tx: Queryable, ids: readonly string[]): Promise<Clien
   );
 }
 
+/** Whoever can read the private key can issue tokens of every client, so it is sealed. */
+const privateKeyPlace = (id: string): string => `signing_keys.private_jwk:${id}`;
+
+export const olderSigningKeys = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'signing_keys',
+    key: { name: 'id', type: 'text' },
+    columns: ['private_jwk'],
+  });
+
 /** The key that is not retired signs. Retired keys still verify for `retiredNs`. */
-export function trustedKeys(tx: Queryable, retiredNs: bigint): Promise<SigningKeyRow[]> {
-  return tx.query<SigningKeyRow>(
+export async function trustedKeys(tx: Queryable, retiredNs: bigint): Promise<SigningKeyRow[]> {
+  const rows = await tx.query<SigningKeyRow>(
     `select id, private_jwk as "privateJwk", public_jwk as "publicJwk", created_at_ns as "createdAtNs",
             retired_at_ns as "retiredAtNs"
      from signing_keys where retired_at_ns is null or retired_at_ns >= ${CLOCK_NS} - $1::bigint
      order by created_at_ns desc, id desc`,
     [retiredNs],
   );
+  return rows.map((row) => ({
+    ...row,
+    privateJwk: openJson(tx.vault(), row.privateJwk, privateKeyPlace(row.id)),
+  }));
 }
 
 /** Serializes changes of the signing key across all nodes. */
@@ -188,6 +205,6 @@ export async function insertKey(tx: Transaction, key: NewSigningKey): Promise<vo
   await tx.query(
     `insert into signing_keys (id, private_jwk, public_jwk, created_at_ns)
      values ($1, $2::jsonb, $3::jsonb, ${CLOCK_NS})`,
-    [key.id, JSON.stringify(key.privateJwk), JSON.stringify(key.publicJwk)],
+    [key.id, sealJson(tx.vault(), key.privateJwk, privateKeyPlace(key.id)), JSON.stringify(key.publicJwk)],
   );
 }

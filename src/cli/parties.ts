@@ -9,10 +9,11 @@ import {
 } from '../auth/administration.ts';
 import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
 import { formatInstant } from '../kernel/instant.ts';
-import { vaultOf } from '../vault.ts';
+import { rewrap, vaultOf } from '../vault.ts';
 import {
   CommandError,
   type CommandLine,
+  counted,
   type Invocation,
   noArguments,
   show,
@@ -186,9 +187,30 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
     async run(invocation) {
       noArguments(invocation);
       return withDatabase(invocation, async (database) => {
+        await vaultOf(invocation.config, database);
         const distrustOld = invocation.options['distrust-old'] === true;
         const { kid } = await rotateKey(database, { distrustOld });
         show(invocation, { kid }, `New tokens are signed with the key ${kid}.`);
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'key rewrap',
+    summary:
+      'seal the data keys with FERRY_SECRET_KEY, so that FERRY_SECRET_KEY_PREVIOUS is no longer needed',
+    usage: 'key rewrap [--json]',
+    details: [
+      'To replace the key without a stop: start every node with the new key as FERRY_SECRET_KEY and the old one as',
+      'FERRY_SECRET_KEY_PREVIOUS, run this command with both, then start the nodes without FERRY_SECRET_KEY_PREVIOUS.',
+      'Only the data keys are rewritten, whatever the size of the database.',
+    ].join('\n'),
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      return withDatabase(invocation, async (database) => {
+        const count = await rewrap(invocation.config, database);
+        show(invocation, { rewrapped: count }, `Rewrapped ${counted(count, 'data key')}.`);
         return 0;
       });
     },

@@ -23,10 +23,12 @@ export type Config = {
   /** Absent: the address that the service listens on. */
   readonly publicUrl: string | undefined;
   readonly logLevel: LogLevel;
-  /** Encrypts the secrets of webhook endpoints. Absent: the sandbox creates one, production has no webhooks. */
+  /** Wraps the keys that seal secrets and personal data. Absent: the sandbox creates one, production does not start. */
   readonly secretKey: Buffer | undefined;
   /** Address ranges of proxies that may say where a request comes from. */
   readonly trustedProxies: readonly string[];
+  /** The key before it, accepted until `ferry key rewrap` has replaced it. */
+  readonly previousSecretKey: Buffer | undefined;
   /** The register of networks that the rest was read with. */
   readonly networks: Networks;
   readonly assets: Assets;
@@ -60,7 +62,8 @@ export const VARIABLES = {
   FERRY_CONFIG: 'JSON file with assets, fees, prices and an external token issuer',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
   FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
-  FERRY_SECRET_KEY: '32 bytes in base64 that encrypt webhook secrets; production has no webhooks without it',
+  FERRY_SECRET_KEY: '32 bytes in base64 that seal secrets and personal data; required in production',
+  FERRY_SECRET_KEY_PREVIOUS: 'the key before it, while it is being replaced: see ferry key rewrap',
   FERRY_TRUSTED_PROXIES:
     'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
   FERRY_ALLOW_INSECURE:
@@ -167,14 +170,14 @@ const RENT_LAMPORTS_PER_DAY_MAX = 20_392_800n;
 
 const SECRET_KEY_BYTES = 32;
 
-function readSecretKey(env: Environment): Buffer | undefined {
-  const text = env.FERRY_SECRET_KEY;
+function readSecretKey(env: Environment, name: string): Buffer | undefined {
+  const text = env[name];
   if (text === undefined || text === '') return undefined;
   const key = Buffer.from(text, 'base64');
   // The decoder ignores invalid characters, so compare. The message does not repeat the value, which is secret.
   if (key.length !== SECRET_KEY_BYTES || key.toString('base64') !== text) {
     throw new ConfigError(
-      `FERRY_SECRET_KEY must be ${SECRET_KEY_BYTES} bytes in base64, as printed by "openssl rand -base64 32".`,
+      `${name} must be ${SECRET_KEY_BYTES} bytes in base64, as printed by "openssl rand -base64 32".`,
     );
   }
   return key;
@@ -259,7 +262,8 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     publicUrl,
     // The sandbox prints a welcome instead of its log.
     logLevel: oneOf(env, 'LOG_LEVEL', LOG_LEVELS, mode === 'sandbox' ? 'warn' : 'info'),
-    secretKey: readSecretKey(env),
+    secretKey: readSecretKey(env, 'FERRY_SECRET_KEY'),
+    previousSecretKey: readSecretKey(env, 'FERRY_SECRET_KEY_PREVIOUS'),
     trustedProxies: readTrustedProxies(env),
     networks,
     assets,

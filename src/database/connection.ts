@@ -1,4 +1,5 @@
 import pg from 'pg';
+import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
 import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
@@ -35,6 +36,7 @@ export type Lender = {
   isTrusted(client: pg.PoolClient): boolean;
   /** Called when a connection did not answer in time. */
   silent(): void;
+  vault(): Vault;
 };
 
 /** A statement text keeps its name for the life of the process. Texts are few, because values are parameters. */
@@ -88,7 +90,7 @@ function preparedOf(client: pg.PoolClient): Prepared {
 }
 
 /** Statements that are issued in the same turn of the event loop are sent as one pipeline. */
-function queryableOn(client: pg.PoolClient, timeoutMs: number, silent: () => void): Transaction {
+function queryableOn(client: pg.PoolClient, timeoutMs: number, { silent, vault }: Lender): Transaction {
   const prepared = preparedOf(client);
   let waiting: Part[] = [];
   function send(): void {
@@ -109,6 +111,7 @@ function queryableOn(client: pg.PoolClient, timeoutMs: number, silent: () => voi
     async copy(copy) {
       await add(copy.statement, [], copy);
     },
+    vault,
   };
 }
 
@@ -130,7 +133,7 @@ function isInTransaction(client: pg.PoolClient): boolean {
 export function connectionOn(client: pg.PoolClient, patient: boolean, lender: Lender): Connection {
   const timeoutMs = patient ? LIMITS.patientStatementTimeoutMs : LIMITS.answerTimeoutMs;
   return {
-    ...queryableOn(client, timeoutMs, lender.silent),
+    ...queryableOn(client, timeoutMs, lender),
     session: client,
     isOpen: () => !lost.has(client),
     async script(text) {

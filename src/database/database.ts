@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
 import {
@@ -24,6 +25,8 @@ export type Database = Queryable & {
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** `patient` connections have no time limits: migrations, audits. */
   reserve(options?: { patient?: boolean }): Promise<Connection>;
+  /** From now on sealed columns can be read and written, on all connections. */
+  unlock(vault: Vault): void;
   /** Why the database may not be used now, as a sentence for users; undefined if it may. */
   refusal(): string | undefined;
   /** Closes every connection: idle ones now, the others when they are released, at the latest after a time limit. */
@@ -42,7 +45,7 @@ type Loans = Lender & {
   close(): Promise<void>;
 };
 
-function createLoans(pool: pg.Pool): Loans {
+function createLoans(pool: pg.Pool, vault: () => Vault): Loans {
   const inUse = new Set<pg.PoolClient>();
   /**
    * If one connection does not answer, the idle ones may be dead as well, and each would be found out only by another
@@ -64,7 +67,7 @@ function createLoans(pool: pg.Pool): Loans {
     for (const client of inUse) if (isConcerned(client)) takeBack(client, how);
   }
 
-  const lender: Lender = { takeBack, isTrusted, silent };
+  const lender: Lender = { takeBack, isTrusted, silent, vault };
   return {
     ...lender,
     async connect() {
@@ -132,7 +135,15 @@ export function connectDatabase(
     admission = ANY_CONNECTION,
   }: PoolOptions = {},
 ): Database {
-  const loans = createLoans(createPool(address, connectionsMax, { planner, idleInTransactionMs, admission }));
+  let opened: Vault | undefined;
+  function vault(): Vault {
+    if (opened === undefined) throw new Error('the database is locked: its data keys were not unwrapped');
+    return opened;
+  }
+  const loans = createLoans(
+    createPool(address, connectionsMax, { planner, idleInTransactionMs, admission }),
+    vault,
+  );
 
   async function reserve({ patient = false } = {}): Promise<Connection> {
     const refusal = admission.refusal();
@@ -152,6 +163,10 @@ export function connectDatabase(
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
     snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),
     reserve,
+    vault,
+    unlock(given) {
+      opened = given;
+    },
     refusal: () => admission.refusal()?.message,
     dropConnections: () => loans.drop(),
     async tryConnection() {

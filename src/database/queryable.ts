@@ -1,9 +1,13 @@
+import type { Vault } from '../kernel/vault.ts';
+
 /** A parameter of a statement. Arrays are text literals (`columns.ts`) or, where speed counts, binary (`binary.ts`). */
 export type Parameter = string | number | bigint | boolean | Buffer | null;
 
 export type Queryable = {
   /** Prepared, with positional parameters. Rows have int8 and numeric as bigint, JSON parsed, and times as text. */
   query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
+  /** Seals what stores write into sealed columns, and opens what they read from them. Throws until the database is unlocked. */
+  vault(): Vault;
 };
 
 /** A COPY statement, and its rows and end marker in the wire format. */

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, write } from '../ledger/command.ts';
@@ -44,9 +43,8 @@ function targetCommand<Row extends DepositTarget>(
   fields.check();
   const { id, space, table } = kind;
   const { ref_id: refId } = request;
-  const canonical = canonicalRequest(request);
   return {
-    key: refId === undefined ? undefined : { customerId, space, refId, resourceId: id, request: canonical },
+    key: refId === undefined ? undefined : { customerId, space, refId, resourceId: id, request },
     balances: [],
     reads: [read(tables.profiles, request.profile_id), ...actorReads(tables.actors, request, '')],
     decide(view) {

@@ -3,11 +3,15 @@ import type { Database } from '../database/database.ts';
 import type { Capability } from '../kernel/capability.ts';
 import type { EventFamily } from '../kernel/event-types.ts';
 import { answeredNotFound } from '../kernel/problem-examples.ts';
+import { repeat } from '../kernel/repeat.ts';
 import type { Signal } from '../kernel/signal.ts';
-import type { Vault } from '../sealing/vault.ts';
+import type { Vault } from '../kernel/vault.ts';
+import { LIMITS } from '../limits.ts';
 import { feedBacklog } from './backlog-store.ts';
 import { createCursors } from './cursor.ts';
+import { eraseNext } from './erasure-store.ts';
 import { createNews } from './news.ts';
+import { olderEvents } from './older-events-store.ts';
 import { type EventDependencies, eventRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { createEventCatalogue } from './types.ts';
@@ -24,6 +28,10 @@ type Dependencies = Pick<EventDependencies, 'batchesOf' | 'example'> & {
   readonly feedGrown: Signal<readonly string[]>;
 };
 
+function sealedTypes(families: readonly EventFamily[]): string[] {
+  return families.filter(({ isSealed }) => isSealed).flatMap(({ types }) => Object.values(types));
+}
+
 /** The event feed: its order, its pages and its stream. */
 export function createEvents(dependencies: Dependencies): Capability {
   const { database, log, committed, feedGrown } = dependencies;
@@ -31,6 +39,11 @@ export function createEvents(dependencies: Dependencies): Capability {
   const sequencer = createSequencer({ database, log, grown: feedGrown.send });
   committed.listen(() => sequencer.wake());
   feedGrown.listen(news.tell);
+  const eraser = repeat(
+    LIMITS.eventEraseIntervalMs,
+    async () => ((await eraseNext(database)) ? 'again' : 'wait'),
+    (error) => log.warn({ err: error }, 'could not erase personal data in events'),
+  );
   const catalogue = createEventCatalogue(dependencies.eventTypes);
   return {
     name: 'events',
@@ -39,9 +52,11 @@ export function createEvents(dependencies: Dependencies): Capability {
     problemExamples: { 'not-found': (route) => answeredNotFound(route, 'event') },
     workers: [
       { name: 'event order', stage: 'core', start: sequencer.start, stop: sequencer.stop },
+      { name: 'erasure in events', stage: 'background', ...eraser },
       // Ends requests that wait for events: they would keep their connections open.
       { name: 'event readers', stage: 'edge', start: () => undefined, stop: news.close },
     ],
     backlogs: [feedBacklog(database)],
+    olderRows: [olderEvents(database, sealedTypes(dependencies.eventTypes))],
   };
 }

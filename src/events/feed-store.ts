@@ -126,7 +126,7 @@ async function searchFeed(
       if (packed !== null) {
         for (const one of unpackEvents(packed, (line) => line.line > from && fits(line))) {
           if (events.length === limit) return { events, next: placeOf(events.at(-1)!), hasMore: true };
-          events.push({ ...named(batchId, one), position });
+          events.push({ ...named(database, batchId, one), position });
         }
       }
       after = { position, line: lastLine };

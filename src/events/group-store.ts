@@ -6,6 +6,7 @@ import { LIMITS } from '../limits.ts';
 import { batchOf, eventId, type FeedPlace, lineOf, type StoredEvent } from './event.ts';
 import { type FeedFilter, lowerBounds } from './filter.ts';
 import { type PackedEvent, unpackEvents } from './pack.ts';
+import { openResource } from './sealed.ts';
 import { likePattern } from './types.ts';
 
 /** Limits of one statement: the number of groups, and the number of lines up to which packed events are returned. */
@@ -114,8 +115,14 @@ async function* groupsOf(
 /** An event, and its position if it has one already. */
 export type FoundEvent = StoredEvent & { readonly position: bigint | null; readonly line: number };
 
-export function named(batchId: string, { line, ...event }: PackedEvent): StoredEvent & { line: number } {
-  return { id: eventId(batchId, line), line, ...event };
+/** A packed event with its id, and with its resource opened. */
+export function named(
+  { vault }: Queryable,
+  batchId: string,
+  { line, resource, ...event }: PackedEvent,
+): StoredEvent & { line: number } {
+  const id = eventId(batchId, line);
+  return { id, line, ...event, resource: openResource(vault, id, resource) };
 }
 
 /** Events of a customer by their ids; those of other customers are left out. */
@@ -135,7 +142,7 @@ export async function findEvents(
   for await (const { batchId, position, events } of groupsOf(database, customerId, [...wanted.keys()])) {
     const lines = wanted.get(batchId)!;
     for (const packed of unpackEvents(events, ({ line }) => lines.has(line))) {
-      const event = named(batchId, packed);
+      const event = named(database, batchId, packed);
       found.set(event.id, { ...event, position });
     }
   }
@@ -152,7 +159,7 @@ export async function findWritten(
   for await (const { events } of groupsOf(database, customerId, [batchId])) {
     const isIt = (one: { resourceId: string; atNs: Instant }): boolean =>
       one.resourceId === resourceId && one.atNs === atNs;
-    for (const packed of unpackEvents(events, isIt)) return named(batchId, packed);
+    for (const packed of unpackEvents(events, isIt)) return named(database, batchId, packed);
   }
   throw new Error(`the batch ${batchId} has no event of ${resourceId}`);
 }

@@ -1,6 +1,7 @@
 import type { EventType } from '../kernel/event-types.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
+import { eventErasures } from './erasure-store.ts';
 import { events } from './store.ts';
 
 /** An event to append in the transaction that changes the resource. */
@@ -16,8 +17,15 @@ export function event(
    * that row instead of `event_resources`, which saves an index entry for each of them.
    */
   isOnly = false,
+  /** The resource has personal data, see `EventFamily`. */
+  isSealed = false,
 ): Write {
   const text = typeof resource === 'string' ? resource : JSON.stringify(resource);
-  const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly };
+  const row = { customerId, type, resourceId, atNs: at, resource: text, isOnly, isSealed };
   return write(events, resourceId, row);
+}
+
+/** Erases personal data in the earlier events of a resource, soon after the commit: these fields replace what they show. */
+export function erasure(resourceId: string, fields: object): Write {
+  return write(eventErasures, resourceId, { resourceId, fields });
 }

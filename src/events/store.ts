@@ -1,8 +1,11 @@
 import { appendTo } from '../database/binary.ts';
 import type { Instant } from '../kernel/instant.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
+import { eventId } from './event.ts';
 import { packLine, packText } from './pack.ts';
+import { sealResource } from './sealed.ts';
 
 /** A change of state, appended in the transaction that makes it. Contains the resource as users see it after the change. */
 export type EventRow = {
@@ -14,6 +17,8 @@ export type EventRow = {
   readonly resource: string;
   /** The resource never has another event, and its own row names the batch. */
   readonly isOnly: boolean;
+  /** The resource has personal data, and is sealed. */
+  readonly isSealed: boolean;
 };
 
 /** All events of a batch for one customer. */
@@ -45,13 +50,13 @@ const insertResources = appendTo<ResourceRow>('event_resources', [
 ]);
 
 /** One group per customer, with lines in the order in which the events were decided, counted through the batch. */
-function groupEvents(rows: readonly EventRow[], batchId: string): Group[] {
+function groupEvents(rows: readonly EventRow[], batchId: string, vault: () => Vault): Group[] {
   const groups = new Map<string, Group>();
   let line = 0;
   // The events of one command have the same instant: it is formatted once.
   let lastAtNs: Instant | undefined;
   let atText = '';
-  for (const { customerId, type, resourceId, atNs, resource } of rows) {
+  for (const { customerId, type, resourceId, atNs, resource, isSealed } of rows) {
     let group = groups.get(customerId);
     if (group === undefined) {
       group = { batchId, customerId, atNs, lines: 0, lastLine: 0, types: [], text: '' };
@@ -66,7 +71,8 @@ function groupEvents(rows: readonly EventRow[], batchId: string): Group[] {
     group.lines += 1;
     group.lastLine = line;
     if (!group.types.includes(type)) group.types.push(type);
-    group.text += packLine(line, type, resourceId, atText, resource);
+    const text = isSealed ? sealResource(vault(), eventId(batchId, line), resource) : resource;
+    group.text += packLine(line, type, resourceId, atText, text);
   }
   return [...groups.values()];
 }
@@ -90,7 +96,7 @@ export const events: Table<EventRow> = {
     }
     const resources = resourcesOf(rows, batchId);
     return Promise.all([
-      insertGroups(tx, groupEvents(rows, batchId)),
+      insertGroups(tx, groupEvents(rows, batchId, tx.vault)),
       resources.length > 0 ? insertResources(tx, resources) : undefined,
     ]);
   },

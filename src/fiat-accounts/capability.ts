@@ -1,8 +1,10 @@
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import { reviewBacklog } from './backlog-store.ts';
 import { FIAT_ACCOUNT_EVENTS } from './event-types.ts';
+import { erasedAccount, erasedFields } from './fiat-account.ts';
 import { FIAT_ACCOUNT_PROBLEMS } from './problem-examples.ts';
 import { type FiatAccountDependencies, fiatAccountRoutes } from './routes.ts';
+import { deletedFiatAccounts, olderFiatAccounts } from './store.ts';
 
 /** Bank accounts that withdrawals are paid to: registration and review. */
 export function createFiatAccounts(dependencies: FiatAccountDependencies): Capability {
@@ -16,5 +18,13 @@ export function createFiatAccounts(dependencies: FiatAccountDependencies): Capab
     problemExamples: FIAT_ACCOUNT_PROBLEMS,
     eventTypes: [FIAT_ACCOUNT_EVENTS],
     backlogs: [reviewBacklog(dependencies.database)],
+    olderRows: [
+      olderFiatAccounts(dependencies.database),
+      deletedFiatAccounts(dependencies.database, (account) => {
+        const left = erasedAccount(account, dependencies.networks);
+        const erasure = { resourceId: account.id, fields: erasedFields(left) };
+        return { account: { ...account, ...left }, erasure };
+      }),
+    ],
   };
 }

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
-import { event } from '../events/outbox.ts';
+import { erasure, event } from '../events/outbox.ts';
 import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { lowerCase } from '../kernel/event-types.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -19,7 +18,13 @@ import {
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
 import { FIAT_ACCOUNT_EVENTS, type FiatAccountEvent } from './event-types.ts';
-import { FIAT_ACCOUNT_SPACE, type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import {
+  erasedAccount,
+  erasedFields,
+  FIAT_ACCOUNT_SPACE,
+  type FiatAccount,
+  presentFiatAccount,
+} from './fiat-account.ts';
 import {
   automaticReview,
   instructionsFaults,
@@ -52,6 +57,8 @@ function fiatAccountEvent(networks: Networks, account: FiatAccount, name: FiatAc
     account.id,
     account.updatedAtNs,
     reason === undefined ? resource : { ...resource, reason },
+    false,
+    FIAT_ACCOUNT_EVENTS.isSealed,
   );
 }
 
@@ -131,10 +138,7 @@ export function createFiatAccountCommand(
   const acts = actor.identityId !== undefined || actor.accountId !== undefined;
   const resourceKey = { customerId, space: FIAT_ACCOUNT_SPACE, resourceId: id };
   return {
-    key:
-      request.ref_id === undefined
-        ? undefined
-        : { ...resourceKey, refId: request.ref_id, request: canonicalRequest(request) },
+    key: request.ref_id === undefined ? undefined : { ...resourceKey, refId: request.ref_id, request },
     balances: [],
     reads: acts ? [read(tables.actors, actorKey(actor))] : [],
     decide(view) {
@@ -230,14 +234,18 @@ export function updateFiatAccountCommand(
   });
 }
 
+/** Erases the number, the names and the address, in the account and in its events. Payments that are under way keep their copy. */
 export function deleteFiatAccountCommand(
   caller: Caller,
   id: string,
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
-  return onAccount(tables, id, caller.customerId, (account, at) =>
-    withWake(tables, accept(tables, { ...account, updatedAtNs: at, deletedAtNs: at }, 'deleted')),
-  );
+  return onAccount(tables, id, caller.customerId, (account, at) => {
+    const left = erasedAccount(account, tables.networks);
+    const deleted = { ...account, ...left, updatedAtNs: at, deletedAtNs: at };
+    const accepted = withWake(tables, accept(tables, deleted, 'deleted'));
+    return { ...accepted, writes: [...accepted.writes, erasure(id, erasedFields(left))] };
+  });
 }
 
 export type ReviewScope = {

@@ -36,6 +36,14 @@ export const UPDATED_ACCOUNT: FiatAccount = {
 
 export const DELETED_ACCOUNT: FiatAccount = {
   ...FIAT_ACCOUNT,
+  fiat_account_owner: { person_details: { first_name: '****', last_name: '****' } },
+  fiat_network_instructions: {
+    wire: {
+      account_number: '****6789',
+      routing_details: routing,
+      fiat_account_owner_address: { country: 'US' },
+    },
+  },
   updated_at: EXAMPLE_LATER,
   deleted_at: EXAMPLE_LATER,
 };

@@ -61,6 +61,37 @@ function maskedInstructions(
   return Object.fromEntries(entries) as FiatNetworkInstructions;
 }
 
+function erasedOwner({ person_details: person }: FiatAccountOwner): FiatAccountOwner {
+  return person === undefined
+    ? { institution_details: { name: MASK } }
+    : { person_details: { first_name: MASK, last_name: MASK } };
+}
+
+/** The part of a deleted account that is kept: its bank, the country of its owner, and the last four characters of its number. */
+export function erasedAccount(
+  account: Pick<FiatAccount, 'fiatAccountOwner' | 'fiatNetworkInstructions'>,
+  networks: Networks,
+): Pick<FiatAccount, 'fiatAccountOwner' | 'fiatNetworkInstructions'> {
+  const instructions = maskedInstructions(account.fiatNetworkInstructions, networks);
+  const kept = Object.entries(instructions).map(([kind, fields]) => {
+    const { fiat_account_owner_address: address } = fields as { fiat_account_owner_address?: Address };
+    const rest = address && { fiat_account_owner_address: { country: address.country } };
+    return [kind, { ...fields, ...rest }];
+  });
+  return {
+    fiatAccountOwner: erasedOwner(account.fiatAccountOwner),
+    fiatNetworkInstructions: Object.fromEntries(kept) as FiatNetworkInstructions,
+  };
+}
+
+/** What replaces the same fields in earlier events of a deleted account. */
+export function erasedFields({
+  fiatAccountOwner,
+  fiatNetworkInstructions,
+}: ReturnType<typeof erasedAccount>) {
+  return { fiat_account_owner: fiatAccountOwner, fiat_network_instructions: fiatNetworkInstructions };
+}
+
 /**
  * As every answer shows it. The answer to the create request is masked as well: a replay has the same answer, and a client
  * that repeats a `ref_id`, or gets a 409 with `existing`, need not be the one that entered the number.

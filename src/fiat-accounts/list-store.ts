@@ -4,7 +4,7 @@ import { createParameters, selectPage } from '../database/select.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { FIAT_ACCOUNT_SPACE, FIAT_ACCOUNT_STATUSES, type FiatAccount } from './fiat-account.ts';
-import { COLUMNS } from './store.ts';
+import { COLUMNS, opened } from './store.ts';
 
 const FILTERS = {
   ids: { column: 'f.id', type: 'uuid', few: true },
@@ -19,6 +19,14 @@ type FilterName = keyof typeof FILTERS;
 const SOURCE = { table: 'fiat_accounts', alias: 'f', columns: COLUMNS, filters: FILTERS } as const;
 const NOT_DELETED = 'f.deleted_at_ns is null';
 
+async function openedPage(
+  database: Queryable,
+  found: Promise<Found<FiatAccount>>,
+): Promise<Found<FiatAccount>> {
+  const page = await found;
+  return { ...page, rows: page.rows.map((row) => opened(database.vault(), row)) };
+}
+
 /** One page of that customer's accounts, without deleted ones. */
 export async function listFiatAccounts(
   database: Queryable,
@@ -28,7 +36,7 @@ export async function listFiatAccounts(
 ): Promise<Found<FiatAccount>> {
   const { ref_ids: refIds } = filters;
   const parameters = createParameters();
-  return selectList<FiatAccount, FilterName>(database, page, {
+  const list = {
     ...SOURCE,
     parameters,
     own: `f.customer_id = ${parameters.add(customerId)} and ${NOT_DELETED}`,
@@ -36,7 +44,8 @@ export async function listFiatAccounts(
       ...filters,
       ref_ids: refIds && (await resourcesByRefId(database, customerId, FIAT_ACCOUNT_SPACE, refIds)),
     },
-  });
+  };
+  return openedPage(database, selectList<FiatAccount, FilterName>(database, page, list));
 }
 
 /** One page of the accounts of all customers, for operators. */
@@ -49,11 +58,12 @@ export function listForReview(
   const parameters = createParameters();
   if (filters.ids !== undefined || customerIds === undefined) {
     const list = { ...SOURCE, parameters, own: NOT_DELETED, wanted: filters };
-    return selectList<FiatAccount, FilterName>(database, page, list);
+    return openedPage(database, selectList<FiatAccount, FilterName>(database, page, list));
   }
   const branches = [...new Set(statuses)].map((status) => ({
     where: `f.customer_id = one.value and f.status = ${parameters.add(status)} and ${NOT_DELETED}`,
     each: { type: 'uuid', values: customerIds } as const,
   }));
-  return selectPage<FiatAccount>(database, page, { ...SOURCE, parameters, branches, filters: [] });
+  const list = { ...SOURCE, parameters, branches, filters: [] };
+  return openedPage(database, selectPage<FiatAccount>(database, page, list));
 }

@@ -79,7 +79,8 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       operationId: 'deleteFiatAccount',
       tag: TAG,
       summary: 'Delete a fiat account',
-      description: 'Returns the account with deleted_at. It can no longer be read, listed or paid to.',
+      description:
+        'The account can no longer be read, listed or paid to. Its number, its names and the address of its owner are erased, within seconds also in its earlier events. The answer, with deleted_at, shows what is left.',
       scope: WRITE,
       params: IdParams,
       response,

@@ -1,14 +1,79 @@
 import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable, Transaction } from '../database/database.ts';
+import type { Database, Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
+import { type EventErasure, eventErasures } from '../events/erasure-store.ts';
+import type { OlderRows } from '../kernel/capability.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 import type { FiatAccount } from './fiat-account.ts';
 
 export const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f.fiat_account_owner as "fiatAccountOwner",
   f.fiat_network_instructions as "fiatNetworkInstructions", f.ref_id as "refId", f.identity_id as "identityId",
   f.account_id as "accountId", f.metadata, f.created_at_ns as "createdAtNs", f.updated_at_ns as "updatedAtNs",
   f.deleted_at_ns as "deletedAtNs", f.updated_at_ns as "versionNs"`;
+
+const NIL_ID = '00000000-0000-0000-0000-000000000000';
+
+type Row = Pick<FiatAccount, 'id' | 'fiatAccountOwner' | 'fiatNetworkInstructions'>;
+
+const ownerPlace = ({ id }: { id: string }): string => `fiat_accounts.fiat_account_owner:${id}`;
+const instructionsPlace = ({ id }: { id: string }): string => `fiat_accounts.fiat_network_instructions:${id}`;
+
+/** The columns with names and account numbers, sealed. */
+const sealedColumns = (vault: Vault) => ({
+  fiatAccountOwner: (row: Row) => sealJson(vault, row.fiatAccountOwner, ownerPlace(row)),
+  fiatNetworkInstructions: (row: Row) => sealJson(vault, row.fiatNetworkInstructions, instructionsPlace(row)),
+});
+
+/** An account as it was read, with its sealed columns opened. */
+export function opened<Account extends Row>(vault: Vault, row: Account): Account {
+  return {
+    ...row,
+    fiatAccountOwner: openJson(vault, row.fiatAccountOwner, ownerPlace(row)),
+    fiatNetworkInstructions: openJson(vault, row.fiatNetworkInstructions, instructionsPlace(row)),
+  };
+}
+
+export const olderFiatAccounts = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'fiat_accounts',
+    key: { name: 'id', type: 'uuid' },
+    columns: ['fiat_account_owner', 'fiat_network_instructions'],
+  });
+
+/** Accounts that were deleted before that erased them: erased now, as `deleteFiatAccountCommand` does. */
+export function deletedFiatAccounts(
+  database: Database,
+  erase: (account: FiatAccount) => { readonly account: FiatAccount; readonly erasure: EventErasure },
+): OlderRows {
+  return {
+    table: 'deleted fiat_accounts',
+    async sealNext(after, rowsMax) {
+      const rows = await database.query<FiatAccount>(
+        `select ${COLUMNS} from fiat_accounts f where f.deleted_at_ns is not null and f.id > $1::uuid
+         order by f.id limit $2`,
+        [after === '' ? NIL_ID : after, rowsMax],
+      );
+      if (rows.length === 0) return undefined;
+      const erased = rows.map((row) => erase(opened(database.vault(), row)));
+      await database.transaction(async (tx) => {
+        await update(
+          tx,
+          erased.map(({ account }) => account),
+        );
+        await eventErasures.write!(
+          tx,
+          erased.map(({ erasure }) => erasure),
+          '',
+        );
+      });
+      return rows.at(-1)!.id;
+    },
+  };
+}
 
 async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<void> {
   await tx.query(
@@ -25,8 +90,7 @@ async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
       customerId: 'uuid',
       status: 'text',
       kind: 'text',
-      fiatAccountOwner: 'json',
-      fiatNetworkInstructions: 'json',
+      ...sealedColumns(tx.vault()),
       refId: 'text',
       identityId: 'uuid',
       accountId: 'uuid',
@@ -53,8 +117,7 @@ async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
       id: 'uuid',
       status: 'text',
       kind: 'text',
-      fiatAccountOwner: 'json',
-      fiatNetworkInstructions: 'json',
+      ...sealedColumns(tx.vault()),
       metadata: 'json',
       updatedAtNs: 'bigint',
       deletedAtNs: 'bigint',
@@ -72,7 +135,7 @@ export const fiatAccountTable: Table<FiatAccount> = {
       `select ${COLUMNS} from fiat_accounts f where f.id = any ($1::uuid[])`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.id, row]));
+    return new Map(rows.map((row) => [row.id, opened(tx.vault(), row)]));
   },
   async write(tx, rows) {
     const fresh = rows.filter((row) => row.versionNs === null);
@@ -94,5 +157,5 @@ export async function findFiatAccount(
     `select ${COLUMNS} from fiat_accounts f where f.id = $1 and f.customer_id = $2`,
     [id, customerId],
   );
-  return account;
+  return account && opened(database.vault(), account);
 }

@@ -2,6 +2,7 @@ import type { Capability } from '../kernel/capability.ts';
 import { MEMBER_EVENTS } from './event-types.ts';
 import { IDENTITY_PROBLEMS } from './problem-examples.ts';
 import { type IdentityDependencies, identityRoutes } from './routes.ts';
+import { olderIdentities } from './store.ts';
 
 /** Identities, their accounts, and the members of accounts. */
 export function createIdentities(dependencies: IdentityDependencies): Capability {
@@ -14,5 +15,6 @@ export function createIdentities(dependencies: IdentityDependencies): Capability
     },
     problemExamples: IDENTITY_PROBLEMS,
     eventTypes: [MEMBER_EVENTS],
+    olderRows: [olderIdentities(dependencies.database)],
   };
 }

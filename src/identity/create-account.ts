@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -38,7 +37,7 @@ export function createAccountCommand(
             refId: wanted.ref_id,
             resourceId: ids.account,
             // Flat, so that a conflict names the individual fields that differ.
-            request: canonicalRequest({ ...wanted, create_profile: createProfile }),
+            request: { ...wanted, create_profile: createProfile },
           },
     balances: [],
     reads: [read(identities, wanted.identity_id)],

@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
 import { type FieldError, invalidRequest } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -47,7 +46,7 @@ export function createIdentityCommand(
             space: 'identities',
             refId: request.ref_id,
             resourceId: id,
-            request: canonicalRequest({ ...request, type }),
+            request: { ...request, type },
           },
     balances: [],
     decide(view) {

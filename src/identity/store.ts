@@ -1,18 +1,48 @@
 import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import type { OlderRows } from '../kernel/capability.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 import type { Account, AccountWithMembers } from './account.ts';
 import type { Identity } from './identity.ts';
 
 const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_details as "personDetails",
   i.institution_details as "institutionDetails", i.status, i.ref_id as "refId", i.metadata,
   i.created_at_ns as "createdAtNs", i.updated_at_ns as "updatedAtNs"`;
+
+type Details = Pick<Identity, 'id' | 'personDetails' | 'institutionDetails'>;
+
+const personPlace = ({ id }: { id: string }): string => `identities.person_details:${id}`;
+const institutionPlace = ({ id }: { id: string }): string => `identities.institution_details:${id}`;
+
+/** The columns with names, sealed. */
+const sealedDetails = (vault: Vault) => ({
+  personDetails: (row: Details) => sealJson(vault, row.personDetails, personPlace(row)),
+  institutionDetails: (row: Details) => sealJson(vault, row.institutionDetails, institutionPlace(row)),
+});
+
+function opened(vault: Vault, row: Identity): Identity {
+  return {
+    ...row,
+    personDetails: openJson(vault, row.personDetails, personPlace(row)),
+    institutionDetails: openJson(vault, row.institutionDetails, institutionPlace(row)),
+  };
+}
+
+export const olderIdentities = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'identities',
+    key: { name: 'id', type: 'uuid' },
+    columns: ['person_details', 'institution_details'],
+  });
 
 /** Identities by id, of all customers. Commands write only new ones. */
 export const identityTable: Table<Identity> = {
@@ -22,7 +52,7 @@ export const identityTable: Table<Identity> = {
       `select ${IDENTITY_COLUMNS} from identities i where i.id = any ($1::uuid[])`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.id, row]));
+    return new Map(rows.map((row) => [row.id, opened(tx.vault(), row)]));
   },
   write: (tx, identities) =>
     tx.query(
@@ -38,8 +68,7 @@ export const identityTable: Table<Identity> = {
         id: 'uuid',
         customerId: 'uuid',
         type: 'text',
-        personDetails: 'json',
-        institutionDetails: 'json',
+        ...sealedDetails(tx.vault()),
         status: 'text',
         refId: 'text',
         metadata: 'json',
@@ -108,7 +137,7 @@ export async function findIdentity(
     `select ${IDENTITY_COLUMNS} from identities i where i.id = $1 and i.customer_id = $2`,
     [id, customerId],
   );
-  return identity;
+  return identity && opened(database.vault(), identity);
 }
 
 /** Setting the same status again is not an update. False if there is no such identity. */
@@ -140,7 +169,7 @@ export async function listIdentities(
   const refIds =
     filters.ref_ids && (await resourcesByRefId(database, customerId, 'identities', filters.ref_ids));
   const parameters = createParameters();
-  return selectList<Identity, keyof typeof IDENTITY_FILTERS>(database, page, {
+  const found = await selectList<Identity, keyof typeof IDENTITY_FILTERS>(database, page, {
     table: 'identities',
     alias: 'i',
     columns: IDENTITY_COLUMNS,
@@ -149,6 +178,7 @@ export async function listIdentities(
     filters: IDENTITY_FILTERS,
     wanted: { ...filters, ref_ids: refIds },
   });
+  return { ...found, rows: found.rows.map((row) => opened(database.vault(), row)) };
 }
 
 export async function findAccount(

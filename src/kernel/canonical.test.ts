@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalRequest } from './canonical.ts';
+import { canonicalText } from './canonical.ts';
 
 type Json = Record<string, unknown>;
 
@@ -33,14 +33,14 @@ function reversed(one: unknown): unknown {
   );
 }
 
-describe('the canonical text of a request', () => {
-  it('has the content of the request, independent of the order of its fields', () => {
+describe('the canonical text of a value', () => {
+  it('has the content of the value, independent of the order of its fields', () => {
     fc.assert(
-      fc.property(value, (request) => {
-        const text = canonicalRequest(request);
-        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(request)));
-        expect(canonicalRequest(reversed(request) as Json)).toBe(text);
-        expect(canonicalRequest(JSON.parse(text) as Json)).toBe(text);
+      fc.property(value, (content) => {
+        const text = canonicalText(content);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(content)));
+        expect(canonicalText(reversed(content))).toBe(text);
+        expect(canonicalText(JSON.parse(text))).toBe(text);
       }),
       { numRuns: 2_000 },
     );
@@ -48,9 +48,9 @@ describe('the canonical text of a request', () => {
 
   it('is sorted at every level, and leaves absent fields out', () => {
     const text = '{"a":"1","b":{"c":"2","d":[{"e":"3","f":"4"}]}}';
-    expect(canonicalRequest({ b: { d: [{ f: '4', e: '3' }], c: '2' }, z: undefined, a: '1' })).toBe(text);
-    expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ e: '3', f: '4' }] }, z: undefined })).toBe(text);
+    expect(canonicalText({ b: { d: [{ f: '4', e: '3' }], c: '2' }, z: undefined, a: '1' })).toBe(text);
+    expect(canonicalText({ a: '1', b: { c: '2', d: [{ e: '3', f: '4' }] }, z: undefined })).toBe(text);
     // Only the innermost object is out of order.
-    expect(canonicalRequest({ a: '1', b: { c: '2', d: [{ f: '4', e: '3' }] } })).toBe(text);
+    expect(canonicalText({ a: '1', b: { c: '2', d: [{ f: '4', e: '3' }] } })).toBe(text);
   });
 });

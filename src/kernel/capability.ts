@@ -13,6 +13,16 @@ export type Backlog = {
   read(): Promise<readonly Readonly<Record<string, unknown>>[]>;
 };
 
+/** Rows of a table that were written before its columns were sealed; see `src/sealing/older-rows.ts`. */
+export type OlderRows = {
+  readonly table: string;
+  /**
+   * Seals the next rows in the order of their keys, after a key; '' is before all of them. Rows that are sealed already stay as
+   * they are. Returns the last key that it has looked at; undefined if there are no more.
+   */
+  sealNext(after: string, rowsMax: number): Promise<string | undefined>;
+};
+
 /**
  * One thing that the service can do, as a value. `createX` in `<folder>/capability.ts` creates it from its dependencies,
  * and `capabilities.ts` lists all of them: the HTTP layer, the metrics and the process only loop over that list. A
@@ -28,6 +38,7 @@ export type Capability = {
   readonly eventTypes?: readonly EventFamily[];
   readonly workers?: readonly Worker[];
   readonly backlogs?: readonly Backlog[];
+  readonly olderRows?: readonly OlderRows[];
 };
 
 /** A group that has operations of several capabilities. */

@@ -12,14 +12,17 @@ export type EventFamily<Name extends string = string> = {
   readonly family: string;
   /** The full type, by what follows the first word. */
   readonly types: Readonly<Record<Name, EventType>>;
+  /** Their resources have personal data, and are sealed in the database. */
+  readonly isSealed: boolean;
 };
 
 export function eventFamily<const Name extends string>(
   family: string,
   names: readonly Name[],
+  isSealed = false,
 ): EventFamily<Name> {
   const types = Object.fromEntries(names.map((name) => [name, `${family}.${name}`]));
-  return { family, types: types as Record<string, string> as Record<Name, EventType> };
+  return { family, types: types as Record<string, string> as Record<Name, EventType>, isSealed };
 }
 
 /** Statuses are upper case in resources and lower case in event types. */

@@ -9,6 +9,7 @@ import { LIMITS } from '../limits.ts';
 import { type AuditReport, auditUnlessRunning } from './audit.ts';
 import { rollUpSystemBalances } from './balances.ts';
 import type { BalanceKey } from './command.ts';
+import { olderRequests } from './older-keys-store.ts';
 import type { Trouble, WritePathObserver } from './write-path/observer.ts';
 import { createWritePath, type WritePath } from './write-path.ts';
 
@@ -52,6 +53,7 @@ export function createLedger(dependencies: Dependencies): Capability & { readonl
   return {
     name: 'ledger',
     workers: [stopping, rollUpWorker(dependencies), auditWorker(dependencies)],
+    olderRows: [olderRequests(dependencies.database)],
     writePath,
   };
 }

@@ -82,10 +82,11 @@ export type IdempotencyKey = {
   readonly refId: string;
   /** The resource that the command creates, and that replays return. */
   readonly resourceId: string;
-  /** The request in canonical form: equivalent requests have equal texts. */
-  readonly request: string;
-  /** The identifying parts as one text, computed when it is first needed. */
+  /** The fields of the request. Amounts are normalized: "1.0" equals "1". Only digests of them are stored. */
+  readonly request: Readonly<Record<string, unknown>>;
+  /** The identifying parts as one text, and the digests of the fields, computed when they are first needed. */
   text?: string;
+  digests?: string;
 };
 
 export type Command<Answer> = {
@@ -104,7 +105,8 @@ export type Command<Answer> = {
 
 export type Outcome<Answer> =
   | { readonly replayed: false; readonly answer: Answer }
-  | { readonly replayed: true; readonly resourceId: string; readonly request: string };
+  /** `differs` names the fields in which the request is another one than that which created the resource. */
+  | { readonly replayed: true; readonly resourceId: string; readonly differs: readonly string[] };
 
 /** A write of a table, with the type of the row checked. */
 export function write<Row>(table: Table<Row>, key: string, row: Row): Write {

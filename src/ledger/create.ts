@@ -1,4 +1,3 @@
-import { differingFields } from '../kernel/canonical.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Command } from './command.ts';
 import type { WritePath } from './write-path.ts';
@@ -23,14 +22,13 @@ export async function createOnce<Row, Body>(
   if (!outcome.replayed) return { body: present(outcome.answer) };
   const row = await load(outcome.resourceId);
   if (row === undefined) throw new Error(`the record ${outcome.resourceId} of a replayed request is missing`);
-  const key = command.key!;
-  if (outcome.request === key.request) return { body: present(row), replayed: true };
+  const { differs } = outcome;
+  if (differs.length === 0) return { body: present(row), replayed: true };
   const shown = present(row);
   const existing: unknown = typeof shown === 'string' ? JSON.parse(shown) : shown;
-  const differs = differingFields(outcome.request, key.request);
   throw new Problem(
     'already-exists',
-    `The ref_id "${key.refId}" was used for a different request; they differ in ${differs.join(', ')}.`,
+    `The ref_id "${command.key!.refId}" was used for a different request; they differ in ${differs.join(', ')}.`,
     { existing, differs },
   );
 }

@@ -4,12 +4,14 @@ import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Book } from './book.ts';
 import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
-import { keyText, type UsedKey } from './store.ts';
+import type { RequestDigests } from './digests.ts';
+import { keyText } from './keys.ts';
+import type { UsedKey } from './store.ts';
 
 /** The outcome of one command of a batch. */
 export type Verdict =
   | { readonly kind: 'done'; readonly answer: unknown }
-  | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
+  | { readonly kind: 'replay'; readonly resourceId: string; readonly differs: readonly string[] }
   | { readonly kind: 'refused'; readonly problem: Problem }
   /** `decide` threw: a bug, which fails this command alone. */
   | { readonly kind: 'bug'; readonly error: unknown };
@@ -29,6 +31,7 @@ export type Ground = {
   /** A row as it was before the batch. Throws for a table of which no command named a row. */
   row(table: Table<unknown>, key: string): unknown;
   usedKey(keyText: string): UsedKey | undefined;
+  readonly digests: RequestDigests;
 };
 
 /** What the accepted commands write. */
@@ -72,7 +75,7 @@ function tooFarAhead(instant: Instant, nowNs: Instant): Problem | undefined {
 }
 
 export function createDecider(ground: Ground, after: Instant): Decider {
-  const { book, nowNs } = ground;
+  const { book, nowNs, digests } = ground;
   const batchId = newBatchId();
   const writes: Rows = new Map();
   const logs = new Map<Table<unknown>, unknown[]>();
@@ -95,12 +98,20 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     else staged.set(key, written);
   }
 
+  function replayOf(key: IdempotencyKey, text: string): Verdict | undefined {
+    const inBatch = acceptedKeys.get(text);
+    const first = inBatch === undefined ? ground.usedKey(text) : { ...inBatch, request: digests.of(inBatch) };
+    if (first === undefined) return undefined;
+    const differs = digests.differing(first.request, key);
+    return { kind: 'replay', resourceId: first.resourceId, differs };
+  }
+
   function decideOne(command: Command<unknown>): Verdict {
-    const text = command.key === undefined ? undefined : keyText(command.key);
+    const { key } = command;
+    const text = key === undefined ? undefined : keyText(key);
     if (text !== undefined) {
-      const first = acceptedKeys.get(text) ?? ground.usedKey(text);
-      if (first !== undefined)
-        return { kind: 'replay', resourceId: first.resourceId, request: first.request };
+      const replay = replayOf(key!, text);
+      if (replay !== undefined) return replay;
     }
     // The cursor does not follow a balance whose last entry is ahead of the clock: only commands on that balance are ahead.
     const floor = cursor + 1n;
@@ -113,7 +124,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     const problem = book.post(decision.causeId, instant, decision.postings);
     if (problem !== undefined) return { kind: 'refused', problem };
     for (const write of decision.writes) stage(write);
-    if (text !== undefined) acceptedKeys.set(text, command.key!);
+    if (text !== undefined) acceptedKeys.set(text, key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
   }

@@ -1,5 +1,16 @@
 import { textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
+import type { IdempotencyKey } from './command.ts';
+
+/** Joined by a character that no text in the database can contain, so that different keys have different texts. */
+export function joinKey(customerId: string, space: string, refId: string): string {
+  return `${customerId}\0${space}\0${refId}`;
+}
+
+export function keyText(key: IdempotencyKey): string {
+  key.text ??= joinKey(key.customerId, key.space, key.refId);
+  return key.text;
+}
 
 /**
  * The resources that were created with these ref_ids. Lists use this to filter by ref_id, because idempotency keys are

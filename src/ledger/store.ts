@@ -7,19 +7,12 @@ import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import { type BalanceRow, balanceKeyText, type Entry, type Version } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
+import { requestDigests } from './digests.ts';
+import { joinKey } from './keys.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
-/** Joined by a character that no text in the database can contain, so that different keys have different texts. */
-function joinKey(customerId: string, space: string, refId: string): string {
-  return `${customerId}\0${space}\0${refId}`;
-}
-
-export function keyText(key: IdempotencyKey): string {
-  key.text ??= joinKey(key.customerId, key.space, key.refId);
-  return key.text;
-}
-
+/** `request`: the digests of its fields, see `digests.ts`. */
 export type UsedKey = { readonly resourceId: string; readonly request: string };
 
 const keyColumns = binaryColumns<IdempotencyKey>([
@@ -60,7 +53,7 @@ const appendKeys = appendTo<IdempotencyKey>('idempotency_keys', [
   { name: 'space', type: 'text', value: (key) => key.space },
   { name: 'ref_id', type: 'text', value: (key) => key.refId },
   { name: 'resource_id', type: 'uuid', value: (key) => key.resourceId },
-  { name: 'request', type: 'text', value: (key) => key.request },
+  { name: 'request', type: 'text', value: (key) => key.digests },
 ]);
 
 const UNIQUE_VIOLATION = '23505';
@@ -71,6 +64,8 @@ const UNIQUE_VIOLATION = '23505';
  */
 export function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
+  const digests = requestDigests(tx.vault());
+  for (const key of sorted) digests.of(key);
   return appendKeys(tx, sorted).catch((error: unknown) => {
     throw (error as { code?: unknown }).code === UNIQUE_VIOLATION
       ? new StaleRead('an idempotency key')

@@ -7,15 +7,17 @@ import type { TransferAccess } from '../transfers/access.ts';
 import { sandboxArrivalRoutes } from './arrivals.ts';
 import type { DepositTables } from './deposit.ts';
 import { sandboxDepositRoutes } from './deposits.ts';
-import { createJournal } from './journal-store.ts';
+import { createJournal, olderPayments } from './journal-store.ts';
 import { type OutcomeDependencies, sandboxOutcomeRoutes } from './outcomes.ts';
 import { SANDBOX_PROBLEMS } from './problem-examples.ts';
 import { createSimulatedRails, type SimulatedRails } from './simulated.ts';
 
-export { sandboxSecretKey } from './secret-key.ts';
-
 type Dependencies = OutcomeDependencies &
-  DepositTables & { readonly transfers: TransferAccess; readonly arrivals: Arrivals };
+  DepositTables & {
+    readonly database: Database;
+    readonly transfers: TransferAccess;
+    readonly arrivals: Arrivals;
+  };
 
 /** Operations that simulate banks and blockchains. Production does not have them. */
 export function createSandbox(dependencies: Dependencies): Capability {
@@ -28,6 +30,7 @@ export function createSandbox(dependencies: Dependencies): Capability {
     ],
     tags: { Sandbox: 'Simulates banks, blockchains and reviews.' },
     problemExamples: SANDBOX_PROBLEMS,
+    olderRows: [olderPayments(dependencies.database)],
   };
 }
 

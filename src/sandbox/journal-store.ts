@@ -1,6 +1,7 @@
 import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
+import type { OlderRows } from '../kernel/capability.ts';
 import type { ArrivedDeposit, Notice } from '../rails/rail.ts';
 import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './journal.ts';
 
@@ -9,9 +10,40 @@ import type { JournalEntry, JournalRequest, RailJournal, TimedNotice } from './j
 const COLUMNS = `rail, key, asset, amount_units as "amountUnits", destination, behaviour, requests,
   turned_away as "turnedAway", accepted_at_ns as "acceptedAtNs", forced`;
 
-function requestColumns(request: JournalRequest) {
+/** A bank account is only compared, never shown: a digest of it is stored. Addresses on a chain are public. */
+export function storedDestination({ vault }: Queryable, destination: string): string {
+  if (!destination.startsWith('{')) return destination;
+  return `account:${vault().digester('sandbox_payments.destination')(destination)}`;
+}
+
+function requestColumns(database: Queryable, request: JournalRequest) {
   const { rail, key, asset, amountUnits, destination, behaviour } = request;
-  return [rail, key, asset, amountUnits, destination, behaviour] as const;
+  return [rail, key, asset, amountUnits, storedDestination(database, destination), behaviour] as const;
+}
+
+/** Payments from before the digest, with the bank account itself. */
+export function olderPayments(database: Database): OlderRows {
+  return {
+    table: 'sandbox_payments',
+    async sealNext(_, rowsMax) {
+      const rows = await database.query<Pick<JournalRequest, 'rail' | 'key' | 'destination'>>(
+        `select rail, key, destination from sandbox_payments where destination like '{%' limit $1`,
+        [rowsMax],
+      );
+      if (rows.length === 0) return undefined;
+      await database.query(
+        `update sandbox_payments p set destination = row.destination
+         from unnest($1::text[], $2::text[], $3::text[]) as row (rail, key, destination)
+         where p.rail = row.rail and p.key = row.key`,
+        columns(rows, {
+          rail: 'text',
+          key: 'text',
+          destination: (row) => storedDestination(database, row.destination),
+        }),
+      );
+      return rows.at(-1)!.key;
+    },
+  };
 }
 
 function noticeText(notice: Notice): string {
@@ -57,7 +89,7 @@ export function createJournal(
            on conflict (rail, key) do update
              set requests = p.requests + 1, accepted_at_ns = coalesce(p.accepted_at_ns, excluded.accepted_at_ns)
            returning ${COLUMNS}`,
-          [...requestColumns(request), now],
+          [...requestColumns(tx, request), now],
         );
         if (entry!.requests === 1) await plan(tx, notices);
         return entry!;
@@ -68,7 +100,7 @@ export function createJournal(
          values ($1, $2, $3, $4, $5, $6, 0, 1)
          on conflict (rail, key) do update set turned_away = p.turned_away + 1
          returning turned_away`,
-        requestColumns(request),
+        requestColumns(database, request),
       );
       return row!.turned_away;
     },
@@ -89,7 +121,7 @@ export function createJournal(
                accepted_at_ns = coalesce(p.accepted_at_ns, excluded.accepted_at_ns)
            where p.forced is null and (p.accepted_at_ns is null or p.accepted_at_ns > $9)
          returning key`,
-        [...requestColumns(request), now, outcome, finalBeforeNs],
+        [...requestColumns(database, request), now, outcome, finalBeforeNs],
       );
       return rows.length > 0;
     },

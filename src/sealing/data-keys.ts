@@ -8,7 +8,7 @@ export class WrongWrappingKey extends Error {
   constructor(needed: string, given: readonly WrappingKey[]) {
     const ids = given.map(({ id }) => id).join(', ');
     super(
-      `The secrets of this database were sealed under the key ${needed}, and FERRY_SECRET_KEY is ${ids}. ` +
+      `The secrets of this database were sealed under the key ${needed}, and the configured ones are ${ids}. ` +
         'Set FERRY_SECRET_KEY to the old key, or FERRY_SECRET_KEY_PREVIOUS to the old key and run "ferry key rewrap".',
     );
     this.name = 'WrongWrappingKey';

@@ -1,26 +1,7 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
+import type { BlockCipher, Vault } from '../kernel/vault.ts';
 
-/**
- * Seals secrets and personal data for the database (AES-256-GCM), and makes keyed digests of what only has to be compared. A
- * copy of the database without the wrapping key reveals neither. Synchronous: the keys are in memory, see `data-keys.ts`.
- */
-export type Vault = {
-  /** `place` names the row and the column. A sealed value that is copied to another place cannot be opened there. */
-  seal(text: string, place: string): string;
-  /** Throws UnreadableSecret if another key sealed it, or if it was sealed for another place. */
-  open(sealed: string, place: string): string;
-  /** A digest function with a key of its own, in base64url. Equal texts have equal digests; nobody can guess a text by trying. */
-  digester(purpose: string): (text: string) => string;
-  /** Encrypts blocks of a fixed size with a key of its own, always to the same result. Hides numbers; does not detect changes. */
-  blocks(purpose: string): BlockCipher;
-};
-
-export type BlockCipher = {
-  /** The size of a block. */
-  readonly bytes: number;
-  encrypt(block: Buffer): Buffer;
-  decrypt(block: Buffer): Buffer;
-};
+export type { Vault } from '../kernel/vault.ts';
 
 export class UnreadableSecret extends Error {
   constructor(message: string, cause?: unknown) {
@@ -35,6 +16,8 @@ const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
+/** 96 bits in base64url. */
+const SHORT_DIGEST_LENGTH = 16;
 /** `sealed.<id of the data key>.<iv, tag and ciphertext in base64url>` */
 const SEALED = /^sealed\.([1-9][0-9]{0,4})\.([A-Za-z0-9_-]{38,})$/;
 
@@ -109,5 +92,9 @@ export function createVault(keys: readonly DataKey[]): Vault {
       return (text) => createHmac('sha256', key).update(text).digest('base64url');
     },
     blocks: (purpose) => createBlockCipher(derive(oldest.key, `blocks ${purpose}`)),
+    shortDigester(purpose) {
+      const prefix = derive(oldest.key, `short digest ${purpose}`).toString('base64url');
+      return (text) => hash('sha256', prefix + text, 'base64url').slice(0, SHORT_DIGEST_LENGTH);
+    },
   };
 }

@@ -1,7 +1,6 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
@@ -79,9 +78,9 @@ function readRequest(request: Request, assets: Assets): ReadRequest {
  * Two requests are equivalent if the client asked for the same: times are compared as instants, amounts as numbers, legs in
  * their order. An omitted time equals only an omitted time, because its default depends on the time of the request.
  */
-function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: Assets): string {
+function comparedFields(request: Request, { window, legs }: ReadRequest, assets: Assets) {
   const time = (instant: Instant | undefined) => (instant === undefined ? undefined : formatInstant(instant));
-  return canonicalRequest({
+  return {
     source_profile_id: request.source_profile_id,
     target_profile_id: request.target_profile_id,
     settlement_window_start: time(window.startNs),
@@ -91,7 +90,7 @@ function canonicalOf(request: Request, { window, legs }: ReadRequest, assets: As
       asset,
       amount: assets.format(asset, units),
     })),
-  });
+  };
 }
 
 /** Records the proposal of the source. Funds are neither needed nor held, so no balance is locked. */
@@ -111,7 +110,7 @@ export function createSettlementCommand(
       space: 'settlement_transactions',
       refId,
       resourceId: id,
-      request: canonicalOf(request, readable, assets),
+      request: comparedFields(request, readable, assets),
     },
     balances: [],
     reads: [read(profiles, sourceProfileId), read(profiles, targetProfileId)],

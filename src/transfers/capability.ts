@@ -3,6 +3,7 @@ import { createTransferAccess, type TransferAccess } from './access.ts';
 import { transferEvents } from './event.ts';
 import { TRANSFER_PROBLEMS } from './problem-examples.ts';
 import { type TransferDependencies, transferRoutes } from './routes.ts';
+import { olderBeneficiaries } from './store.ts';
 
 /** The Transfer resource, and transfers inside the service. */
 export function createTransfers(dependencies: TransferDependencies): Capability & TransferAccess {
@@ -12,6 +13,7 @@ export function createTransfers(dependencies: TransferDependencies): Capability 
     tags: { Transfers: 'Value that moves between profiles, or out to a bank account or a blockchain.' },
     problemExamples: TRANSFER_PROBLEMS,
     eventTypes: [transferEvents(dependencies.networks)],
+    olderRows: [olderBeneficiaries(dependencies.database)],
     ...createTransferAccess(dependencies),
   };
 }

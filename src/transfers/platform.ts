@@ -1,6 +1,5 @@
 import type { Static } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { createFields } from '../kernel/fields.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import { disabledProblem, recipientProblem } from '../kernel/profile-facts.ts';
@@ -57,7 +56,7 @@ function readRequest(caller: Caller, request: Request, assets: Assets): bigint {
   return units!;
 }
 
-/** The fields are written in canonical order, so that the hot path does not sort them. */
+/** The fields are written in sorted order, so that the hot path does not sort them. */
 function keyOf(
   kind: InsideKind,
   caller: Caller,
@@ -67,7 +66,7 @@ function keyOf(
 ): IdempotencyKey | undefined {
   const refId = request.ref_id;
   if (refId === undefined) return undefined;
-  const canonical = {
+  const fields = {
     amount,
     asset: request.asset,
     from_account_id: request.from_account_id,
@@ -82,7 +81,7 @@ function keyOf(
     to_profile_id: request.to_profile_id,
   } satisfies Record<keyof Request | 'operation', unknown>;
   const { customerId } = caller;
-  return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: canonicalRequest(canonical) };
+  return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: fields };
 }
 
 type Sides = { debit: Transfer; credit: Transfer };

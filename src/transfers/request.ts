@@ -1,6 +1,5 @@
 import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import type { Fields } from '../kernel/fields.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
 import { disabledProblem, type ProfileFacts } from '../kernel/profile-facts.ts';
@@ -27,8 +26,7 @@ export function transferKey(
 ): IdempotencyKey | undefined {
   const refId = request.ref_id;
   if (refId === undefined) return undefined;
-  const canonical = canonicalRequest({ ...request, operation });
-  return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: canonical };
+  return { customerId, space: TRANSFER_SPACE, refId, resourceId, request: { ...request, operation } };
 }
 
 /** A third-party integration acts for end users, and must name the end user. */

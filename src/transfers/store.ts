@@ -1,8 +1,12 @@
 import { plainArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import type { OlderRows } from '../kernel/capability.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
+import { sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 import type { Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
@@ -40,7 +44,6 @@ const OUTSIDE: readonly BinaryColumn<Transfer>[] = [
   { name: 'notional_value', type: 'text', value: (one) => one.notionalValue },
   { name: 'secondary_status', type: 'jsonb', value: (one) => json(one.secondaryStatus) },
   { name: 'status_details', type: 'jsonb', value: (one) => json(one.statusDetails) },
-  { name: 'beneficiary', type: 'jsonb', value: (one) => json(one.beneficiary) },
   { name: 'fee_id', type: 'uuid', value: (one) => one.feeId },
 ];
 
@@ -56,7 +59,30 @@ const appendInside = appendTo<Transfer>('transfers', [
   // The event of a transfer inside the service is found by its batch. It is not among the columns that are read.
   { name: 'batch_id', type: 'uuid', value: (one) => one.batchId },
 ]);
-const appendOutside = appendTo<Transfer>('transfers', [...COMMON, ...OUTSIDE]);
+
+/** A transfer with the sealed text of its beneficiary. */
+type SealedTransfer = Transfer & { readonly sealedBeneficiary: string | null };
+
+const appendOutside = appendTo<SealedTransfer>('transfers', [
+  ...COMMON,
+  ...OUTSIDE,
+  // Not among the columns that are read: no answer shows it.
+  { name: 'beneficiary', type: 'jsonb', value: (one) => one.sealedBeneficiary },
+]);
+
+function sealBeneficiary(vault: Vault, { id, beneficiary }: Transfer): string | null {
+  return sealJson(vault, beneficiary, `transfers.beneficiary:${id}`);
+}
+
+export const olderBeneficiaries = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'transfers',
+    key: { name: 'id', type: 'uuid' },
+    columns: ['beneficiary'],
+  });
+
+const sealed = (vault: Vault, transfers: readonly Transfer[]): SealedTransfer[] =>
+  transfers.map((one) => ({ ...one, sealedBeneficiary: sealBeneficiary(vault, one) }));
 
 /** New transfers. Those inside the service are inserted separately: a dozen empty columns would cost 7 µs per transfer. */
 export const newTransfers: Table<Transfer> = {
@@ -68,7 +94,7 @@ export const newTransfers: Table<Transfer> = {
     const outside = transfers.filter(({ batchId }) => typeof batchId !== 'string');
     return Promise.all([
       inside.length > 0 ? appendInside(tx, inside) : undefined,
-      outside.length > 0 ? appendOutside(tx, outside) : undefined,
+      outside.length > 0 ? appendOutside(tx, sealed(tx.vault(), outside)) : undefined,
     ]);
   },
 };

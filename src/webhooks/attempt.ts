@@ -2,8 +2,8 @@ import { NS_PER_MS } from '../kernel/instant.ts';
 import type { Delivery, Received, SentRequest } from './delivery.ts';
 import type { Outcome } from './delivery-store.ts';
 import { type Endpoint, signingSecrets } from './endpoint.ts';
-import { afterFailure, afterUnreadable, type Breaker, CLOSED, nextTryMs } from './schedule.ts';
-import { type Sealer, signatures } from './secrets.ts';
+import { afterFailure, type Breaker, CLOSED, nextTryMs } from './schedule.ts';
+import { signatures } from './secrets.ts';
 import type { Sender } from './sender.ts';
 
 export type Attempt = {
@@ -21,10 +21,10 @@ export type Post = {
 };
 
 /** One request, signed as Standard Webhooks specifies. Its id is that of the event, for every attempt and replay. */
-export async function attempt(sender: Sender, sealer: Sealer, post: Post): Promise<Attempt> {
+export async function attempt(sender: Sender, post: Post): Promise<Attempt> {
   const { endpoint, eventId, body, nowMs } = post;
   const timestamp = Math.floor(nowMs / 1_000);
-  const secrets = signingSecrets(endpoint, sealer, BigInt(Math.floor(nowMs)) * NS_PER_MS);
+  const secrets = signingSecrets(endpoint, BigInt(Math.floor(nowMs)) * NS_PER_MS);
   const headers = {
     'webhook-id': eventId,
     'webhook-timestamp': String(timestamp),
@@ -78,25 +78,6 @@ export function outcomeOf(
     status: next === undefined ? 'FAILED' : 'PENDING',
     dueAtMs: next ?? nowMs,
     breaker,
-    isBack: false,
-  };
-}
-
-/** The secret cannot be decrypted: no attempt is counted, and the delivery stays due. */
-export function unreadableOutcome(delivery: Delivery, before: Breaker, context: Context): Outcome {
-  const { endpointId, token, nowMs, random } = context;
-  return {
-    deliveryId: delivery.id,
-    endpointId,
-    token,
-    status: 'PENDING',
-    attempts: delivery.attempts,
-    firstTryMs: delivery.firstTryMs,
-    dueAtMs: delivery.dueAtMs,
-    request: null,
-    response: null,
-    error: 'not sent: the service can no longer decrypt the secret of this endpoint; rotate the secret',
-    breaker: afterUnreadable(before, nowMs, random()),
     isBack: false,
   };
 }

@@ -6,17 +6,14 @@ import type { Signal } from '../kernel/signal.ts';
 import { webhookBacklogs } from './backlog-store.ts';
 import { disableEndpointCommand } from './commands.ts';
 import { deliveryRoutes } from './delivery-routes.ts';
+import { olderDeliveries } from './delivery-store.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { WEBHOOK_EVENTS } from './event-types.ts';
-import { checkSecretKey } from './key-check.ts';
 import { WEBHOOK_PROBLEMS } from './problem-examples.ts';
 import { type WebhookDependencies, webhookRoutes } from './routes.ts';
-import { createSealer, type Sealer } from './secrets.ts';
 import { createSender, type Sender } from './sender.ts';
 
 type Dependencies = Pick<WebhookDependencies, 'database' | 'writePath' | 'reach' | 'clock'> & {
-  /** Encrypts the signing secrets of endpoints. Without it webhooks are disabled. */
-  readonly secretKey: Buffer | undefined;
   /** The event types of all other capabilities. */
   readonly eventTypes: readonly EventFamily[];
   /** The feeds of these customers have grown. */
@@ -26,13 +23,12 @@ type Dependencies = Pick<WebhookDependencies, 'database' | 'writePath' | 'reach'
   readonly attempted?: (isDelivered: boolean) => void;
 };
 
-function createDeliveries(dependencies: Dependencies, sender: Sender, sealer: Sealer): Dispatcher {
+function createDeliveries(dependencies: Dependencies, sender: Sender): Dispatcher {
   const { database, writePath, clock, log, attempted } = dependencies;
   return createDispatcher({
     database,
     clock,
     sender,
-    sealer,
     log,
     async disable({ id, customerId }, reason) {
       log.info({ endpoint: id, reason }, 'disabling a webhook endpoint');
@@ -44,17 +40,15 @@ function createDeliveries(dependencies: Dependencies, sender: Sender, sealer: Se
 
 /** Webhook endpoints, and the delivery of events to them. */
 export function createWebhooks(dependencies: Dependencies): Capability {
-  const { database, secretKey, log, feedGrown } = dependencies;
+  const { database, feedGrown } = dependencies;
   const sender = createSender({ reach: dependencies.reach });
-  const sealer = secretKey === undefined ? undefined : createSealer(secretKey);
-  const deliveries = sealer && createDeliveries(dependencies, sender, sealer);
-  if (deliveries !== undefined) feedGrown.listen((customerIds) => deliveries.wake(customerIds));
+  const deliveries = createDeliveries(dependencies, sender);
+  feedGrown.listen((customerIds) => deliveries.wake(customerIds));
   const shared: WebhookDependencies = {
     ...dependencies,
     catalogue: createEventCatalogue([...dependencies.eventTypes, WEBHOOK_EVENTS]),
-    sealer,
     sender,
-    changed: (customerId) => deliveries?.wake([customerId]),
+    changed: (customerId) => deliveries.wake([customerId]),
   };
   return {
     name: 'webhooks',
@@ -62,20 +56,10 @@ export function createWebhooks(dependencies: Dependencies): Capability {
     tags: { Webhooks: 'The same events, sent to you.' },
     problemExamples: WEBHOOK_PROBLEMS,
     eventTypes: [WEBHOOK_EVENTS],
-    workers:
-      deliveries === undefined
-        ? []
-        : [
-            {
-              name: 'webhook deliveries',
-              stage: 'background',
-              async start() {
-                await checkSecretKey(database, sealer!, log);
-                deliveries.start();
-              },
-              stop: deliveries.stop,
-            },
-          ],
+    workers: [
+      { name: 'webhook deliveries', stage: 'background', start: deliveries.start, stop: deliveries.stop },
+    ],
     backlogs: webhookBacklogs(database),
+    olderRows: [olderDeliveries(database)],
   };
 }

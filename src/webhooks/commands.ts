@@ -1,16 +1,15 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
-import { canonicalRequest } from '../kernel/canonical.ts';
 import { newId } from '../kernel/id.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type View, type Write, write } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
-import { type Endpoint, isReadable, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
+import { type Endpoint, presentEndpoint, WEBHOOK_SPACE } from './endpoint.ts';
 import { DISABLED_EVENT, TEST_EVENT } from './event-types.ts';
 import type { CreateWebhookRequest, UpdateWebhookRequest } from './schema.ts';
-import { newSecret, type Sealer } from './secrets.ts';
+import { newSecret } from './secrets.ts';
 import { endpointCounts, endpoints, newEndpoints } from './store.ts';
 
 const ALL = ['*'];
@@ -26,19 +25,18 @@ export function tooManyEndpoints(): Problem {
 export function createEndpointCommand(
   caller: Caller,
   request: Static<typeof CreateWebhookRequest>,
-  sealer: Sealer,
 ): Command<Endpoint> {
   const id = newId();
   const { customerId } = caller;
   const { url, event_types: eventTypes = ALL, description, ref_id: refId } = request;
   // Created here, because rules are pure and may run more than once.
-  const secret = sealer.seal(newSecret(), id);
-  const canonical = canonicalRequest({ url, event_types: eventTypes, description });
+  const secret = newSecret();
+  const fields = { url, event_types: eventTypes, description };
   return {
     key:
       refId === undefined
         ? undefined
-        : { customerId, space: WEBHOOK_SPACE, refId, resourceId: id, request: canonical },
+        : { customerId, space: WEBHOOK_SPACE, refId, resourceId: id, request: fields },
     balances: [],
     reads: [read(endpointCounts, customerId)],
     decide(view) {
@@ -123,17 +121,11 @@ export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpo
   }));
 }
 
-export function rotateSecretCommand(caller: Caller, id: string, sealer: Sealer): Command<Endpoint> {
-  const secret = sealer.seal(newSecret(), id);
+export function rotateSecretCommand(caller: Caller, id: string): Command<Endpoint> {
+  const secret = newSecret();
   return changeCommand(caller.customerId, id, (endpoint, { now }) => {
-    // A secret that the service cannot decrypt cannot sign: it does not stay valid.
-    const overlap = isReadable(endpoint, sealer)
-      ? {
-          previousSecret: endpoint.secret,
-          previousUntilNs: now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS,
-        }
-      : { previousSecret: null, previousUntilNs: null };
-    return { next: { ...endpoint, secret, ...overlap } };
+    const previousUntilNs = now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS;
+    return { next: { ...endpoint, secret, previousSecret: endpoint.secret, previousUntilNs } };
   });
 }
 

@@ -7,9 +7,12 @@ import { createParameters } from '../database/select.ts';
 import { eventText, type StoredEvent } from '../events/event.ts';
 import { placeBefore } from '../events/feed-store.ts';
 import { findEvents } from '../events/group-store.ts';
+import type { OlderRows } from '../kernel/capability.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryStatus,
@@ -39,6 +42,25 @@ export type Outcome = {
   readonly isBack: boolean;
 };
 
+/** What was sent and received is sealed: a receiver may answer with the event that it got. */
+const requestPlace = (deliveryId: string): string => `webhook_deliveries.request:${deliveryId}`;
+const responsePlace = (deliveryId: string): string => `webhook_deliveries.response:${deliveryId}`;
+
+export const olderDeliveries = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'webhook_deliveries',
+    key: { name: 'id', type: 'uuid' },
+    columns: ['request', 'response'],
+  });
+
+function opened({ vault }: Queryable, row: StoredDelivery): StoredDelivery {
+  return {
+    ...row,
+    request: openJson(vault(), row.request, requestPlace(row.id)),
+    response: openJson(vault(), row.response, responsePlace(row.id)),
+  };
+}
+
 /** Records outcomes of several endpoints, set-wise. Returns the ids of the recorded deliveries: not those whose lease is lost. */
 export async function recordOutcomes(database: Database, outcomes: readonly Outcome[]): Promise<Set<string>> {
   const last = [...new Map(outcomes.map((one) => [one.endpointId, one])).values()];
@@ -62,8 +84,8 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
           attempts: 'integer',
           firstTryMs: 'bigint',
           dueAtMs: 'bigint',
-          request: 'json',
-          response: 'json',
+          request: ({ deliveryId, request }) => sealJson(tx.vault(), request, requestPlace(deliveryId)),
+          response: ({ deliveryId, response }) => sealJson(tx.vault(), response, responsePlace(deliveryId)),
           error: 'text',
         }),
       ),
@@ -118,7 +140,7 @@ async function withEvents(
 ): Promise<DeliveryWithEvent[]> {
   const ids = rows.map((row) => row.eventId);
   const events = await findEvents(database, customerId, ids);
-  return rows.map((row) => ({ ...row, event: found(events, row.eventId) }));
+  return rows.map((row) => ({ ...opened(database, row), event: found(events, row.eventId) }));
 }
 
 /** Events are never deleted: a missing one is a bug. */
@@ -236,7 +258,13 @@ export async function endTestDelivery(
   await database.query(
     `update webhook_deliveries set status = $2, attempts = 1, request = $3::text::jsonb, response = $4::text::jsonb,
             error = $5, updated_at_ns = ${CLOCK_NS} where id = $1`,
-    [id, status, JSON.stringify(request), response === null ? null : JSON.stringify(response), error],
+    [
+      id,
+      status,
+      sealJson(database.vault(), request, requestPlace(id)),
+      sealJson(database.vault(), response, responsePlace(id)),
+      error,
+    ],
   );
 }
 

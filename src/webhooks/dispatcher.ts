@@ -12,7 +12,6 @@ import type { Endpoint } from './endpoint.ts';
 import { claimEndpoints } from './lease-store.ts';
 import { createRecorder } from './recorder.ts';
 import { type Runner, startRunner } from './runner.ts';
-import type { Sealer } from './secrets.ts';
 import type { Sender } from './sender.ts';
 import { limitStatements } from './turns.ts';
 import type { RunnerTiming, WorkDependencies } from './work.ts';
@@ -20,7 +19,6 @@ import type { RunnerTiming, WorkDependencies } from './work.ts';
 export type DispatcherOptions = {
   readonly database: Database;
   readonly sender: Sender;
-  readonly sealer: Sealer;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
   readonly attempted?: (isDelivered: boolean) => void;
@@ -182,11 +180,10 @@ function runnerDependencies(
   timing: Partial<RunnerTiming>,
   isAbandoned: () => boolean,
 ): WorkDependencies {
-  const { sender, sealer, log, clock, attempted } = options;
+  const { sender, log, clock, attempted } = options;
   return {
     database,
     sender,
-    sealer,
     recorder: createRecorder(database, log),
     log,
     disable: options.disable,

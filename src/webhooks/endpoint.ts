@@ -1,7 +1,6 @@
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
-import { canOpen, type Sealer } from './secrets.ts';
 
-/** A URL at which a customer receives events. Secrets are encrypted, and decrypted only to sign or to be shown. */
+/** A URL at which a customer receives events. The store seals its secrets. */
 export type Endpoint = {
   readonly id: string;
   readonly customerId: string;
@@ -52,25 +51,13 @@ export function presentStanding(standing: Standing | undefined) {
   };
 }
 
-export function presentSecret({ id, secret }: Endpoint, sealer: Sealer): { secret?: string } {
-  return secret === null ? {} : { secret: sealer.open(secret, id) };
-}
-
-/** Whether the service can sign for it: not if FERRY_SECRET_KEY has changed since. */
-export function isReadable({ id, secret }: Endpoint, sealer: Sealer): boolean {
-  return secret === null || canOpen(sealer, secret, id);
+export function presentSecret({ secret }: Endpoint): { secret?: string } {
+  return secret === null ? {} : { secret };
 }
 
 /** The secrets that sign at that time: both, for a while after a rotation. */
-export function signingSecrets(endpoint: Endpoint, sealer: Sealer, now: Instant): string[] {
-  const { id, secret, previousSecret, previousUntilNs } = endpoint;
-  // A previous secret that was encrypted with another key is left out, so that the new one can sign.
-  const isOldValid =
-    previousSecret !== null &&
-    previousUntilNs !== null &&
-    previousUntilNs > now &&
-    canOpen(sealer, previousSecret, id);
-  return [secret, isOldValid ? previousSecret : null].flatMap((sealed) =>
-    sealed === null ? [] : [sealer.open(sealed, id)],
-  );
+export function signingSecrets(endpoint: Endpoint, now: Instant): string[] {
+  const { secret, previousSecret, previousUntilNs } = endpoint;
+  const isOldValid = previousUntilNs !== null && previousUntilNs > now;
+  return [secret, isOldValid ? previousSecret : null].filter((one) => one !== null);
 }

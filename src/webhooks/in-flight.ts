@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { attempt, outcomeOf, unreadableOutcome } from './attempt.ts';
+import { attempt, outcomeOf } from './attempt.ts';
 import type { Delivery } from './delivery.ts';
 import { eventPayload, type Outcome } from './delivery-store.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -8,7 +8,6 @@ import type { Lease } from './lease.ts';
 import type { Queue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { type Breaker, CLOSED, disableReason, probeMs } from './schedule.ts';
-import { type Sealer, UnreadableSecret } from './secrets.ts';
 import type { Sender } from './sender.ts';
 
 /** The attempts of one endpoint that are in flight, and the circuit breaker that their outcomes open and close. */
@@ -26,7 +25,6 @@ export type InFlight = {
 export type InFlightDependencies = {
   readonly database: Database;
   readonly sender: Sender;
-  readonly sealer: Sealer;
   readonly recorder: Recorder;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   disable(endpoint: Endpoint, reason: string): Promise<void>;
@@ -108,7 +106,7 @@ function createDeliver(
   { lease, queue, lost }: InFlightOwner,
   breaker: { get(): Breaker; set(breaker: Breaker): void },
 ) {
-  const { database, sender, sealer, recorder, log, nowMs, random } = dependencies;
+  const { database, sender, recorder, nowMs, random } = dependencies;
   const { endpointId, token } = lease;
   const contextAt = (atMs: number) => ({ endpointId, token, nowMs: atMs, random });
 
@@ -119,31 +117,11 @@ function createDeliver(
     return isRecorded;
   }
 
-  /** The endpoint waits, as for a receiver that is unavailable, until its secret is rotated or the right key is restored. */
-  async function putOff(delivery: Delivery): Promise<void> {
-    if (breaker.get().probeAtMs === null)
-      log.warn(
-        { endpoint: endpointId },
-        'nothing is sent to a webhook endpoint: its secret was encrypted with another FERRY_SECRET_KEY',
-      );
-    await record(unreadableOutcome(delivery, breaker.get(), contextAt(nowMs())));
-    queue.end(delivery, false);
-  }
-
-  async function attemptOrUnreadable(endpoint: Endpoint, delivery: Delivery) {
-    const body = delivery.payload ?? (await eventPayload(database, lease.customerId, delivery.eventId));
-    try {
-      return await attempt(sender, sealer, { endpoint, eventId: delivery.eventId, body, nowMs: nowMs() });
-    } catch (error) {
-      if (error instanceof UnreadableSecret) return 'unreadable';
-      throw error;
-    }
-  }
-
   return async (endpoint: Endpoint, delivery: Delivery): Promise<void> => {
-    const attempted = await attemptOrUnreadable(endpoint, delivery);
+    const { eventId, payload } = delivery;
+    const body = payload ?? (await eventPayload(database, lease.customerId, eventId));
+    const attempted = await attempt(sender, { endpoint, eventId, body, nowMs: nowMs() });
     if (dependencies.isAbandoned()) return;
-    if (attempted === 'unreadable') return putOff(delivery);
     dependencies.attempted?.(attempted.isDelivered);
     const atMs = nowMs();
     const outcome = outcomeOf(attempted, delivery, breaker.get(), contextAt(atMs));

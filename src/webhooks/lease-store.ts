@@ -10,7 +10,7 @@ import type { Delivery } from './delivery.ts';
 import type { Endpoint } from './endpoint.ts';
 import { TEST_EVENT } from './event-types.ts';
 import { type Breaker, DELAYS_MS_MAX, PROBE_MS_MAX } from './schedule.ts';
-import { ENDPOINT_COLUMNS } from './store.ts';
+import { ENDPOINT_COLUMNS, openedEndpoint } from './store.ts';
 
 /**
  * Which node delivers to which endpoint. Only the node that has the lease delivers, so deliveries stay in order without
@@ -97,7 +97,7 @@ export async function renewLease(
   if (row === undefined) return undefined;
   const { generation, failures, failingSinceMs, probeAtMs, ...endpoint } = row;
   return {
-    endpoint,
+    endpoint: openedEndpoint(database.vault(), endpoint),
     generation,
     breaker: {
       failures,

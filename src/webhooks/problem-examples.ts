@@ -3,12 +3,10 @@ import { notFound } from '../kernel/problem.ts';
 import { type ProblemExamples, refIdTaken } from '../kernel/problem-examples.ts';
 import { tooManyEndpoints } from './commands.ts';
 import { stillPending } from './delivery-routes.ts';
-import { switchedOff, unreadableSecret } from './routes.ts';
 
 export const WEBHOOK_PROBLEMS: ProblemExamples = {
-  forbidden: ({ operationId }) => (operationId === 'createWebhook' ? tooManyEndpoints() : switchedOff()),
+  forbidden: () => tooManyEndpoints(),
   'not-found': () => notFound('webhook', EXAMPLE_IDS.webhook),
   'already-exists': (route) => refIdTaken(route, 'url'),
-  'invalid-state': ({ operationId }) =>
-    operationId === 'replayWebhookDelivery' ? stillPending() : unreadableSecret(),
+  'invalid-state': () => stillPending(),
 };

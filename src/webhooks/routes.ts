@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { EventCatalogue } from '../events/types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
-import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import { invalidField, invalidRequest, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Command } from '../ledger/command.ts';
@@ -14,7 +14,7 @@ import {
   rotateSecretCommand,
   updateEndpointCommand,
 } from './commands.ts';
-import { type Endpoint, isReadable, presentEndpoint, presentSecret, presentStanding } from './endpoint.ts';
+import { type Endpoint, presentEndpoint, presentSecret, presentStanding } from './endpoint.ts';
 import { CREATED_WEBHOOK, DELETED_WEBHOOK, ROTATED_WEBHOOK, UPDATED_WEBHOOK, WEBHOOK } from './examples.ts';
 import {
   CreateWebhookRequest,
@@ -24,7 +24,6 @@ import {
   WebhooksQuery,
   WebhookWithSecretShape,
 } from './schema.ts';
-import type { Sealer } from './secrets.ts';
 import type { Sender } from './sender.ts';
 import { findAnyEndpoint, findStandings, listEndpoints } from './store.ts';
 import { type Reach, urlFault } from './url.ts';
@@ -33,8 +32,6 @@ export type WebhookDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly catalogue: EventCatalogue;
-  /** Undefined if FERRY_SECRET_KEY is not set. */
-  readonly sealer: Sealer | undefined;
   readonly sender: Sender;
   readonly reach: Reach;
   /** The database's clock. */
@@ -44,31 +41,6 @@ export type WebhookDependencies = {
 };
 
 export const TAG = 'Webhooks';
-
-export function switchedOff(): Problem {
-  return new Problem(
-    'forbidden',
-    'Webhooks are disabled: the operator of this service has not set FERRY_SECRET_KEY.',
-  );
-}
-
-export function requireSealer(sealer: Sealer | undefined): Sealer {
-  if (sealer !== undefined) return sealer;
-  throw switchedOff();
-}
-
-export function unreadableSecret(): Problem {
-  return new Problem(
-    'invalid-state',
-    'The service can no longer read the secret of this endpoint, because the key of the service has changed. Rotate the secret.',
-    { status: 'SECRET_UNREADABLE' },
-  );
-}
-
-/** Checked first: the customer can solve this, and an internal error would not say how. */
-export function requireReadable(endpoint: Endpoint, sealer: Sealer): void {
-  if (!isReadable(endpoint, sealer)) throw unreadableSecret();
-}
 
 /** An endpoint of the customer that is not deleted. */
 export async function endpointOf(database: Database, customerId: string, id: string): Promise<Endpoint> {
@@ -119,14 +91,13 @@ function createRoute(dependencies: WebhookDependencies): Route {
       ref_id: 'transfers-to-example',
     },
     response: WebhookWithSecretShape,
-    problems: ['forbidden', 'already-exists', 'invalid-state'],
+    problems: ['forbidden', 'already-exists'],
     answer: CREATED_WEBHOOK,
     async handle({ caller, body }) {
-      const sealer = requireSealer(dependencies.sealer);
       await checkRequest(body, dependencies);
       let found: Endpoint | undefined;
       const { body: shown, replayed } = await createOnce(writePath, {
-        command: createEndpointCommand(caller, body, sealer),
+        command: createEndpointCommand(caller, body),
         load: (id) => findAnyEndpoint(database, caller.customerId, id),
         // Without the secret, which the answer to a different request with the same ref_id must not contain.
         present(endpoint) {
@@ -134,9 +105,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
           return presentEndpoint(endpoint);
         },
       });
-      return replayed === true
-        ? { body: shown, replayed }
-        : { body: { ...shown, ...presentSecret(found!, sealer) } };
+      return replayed === true ? { body: shown, replayed } : { body: { ...shown, ...presentSecret(found!) } };
     },
   });
 }
@@ -238,16 +207,15 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       operationId: 'rotateWebhookSecret',
       summary: 'Rotate the secret of a webhook endpoint',
       description:
-        'Answers with the new secret. For 24 hours both the new and the old secret sign, so that receivers can switch at any time. Also repairs an endpoint whose secret the service can no longer read; then only the new secret signs.',
+        'Answers with the new secret. For 24 hours both the new and the old secret sign, so that receivers can switch at any time.',
       response: WebhookWithSecretShape,
-      problems: ['not-found', 'forbidden'],
+      problems: ['not-found'],
       answer: ROTATED_WEBHOOK,
       async handle({ caller, params }) {
-        const sealer = requireSealer(dependencies.sealer);
         await endpointOf(database, caller.customerId, params.id);
-        const endpoint = await submitChange(writePath, rotateSecretCommand(caller, params.id, sealer));
+        const endpoint = await submitChange(writePath, rotateSecretCommand(caller, params.id));
         changed(caller.customerId);
-        return { body: { ...presentEndpoint(endpoint), ...presentSecret(endpoint, sealer) } };
+        return { body: { ...presentEndpoint(endpoint), ...presentSecret(endpoint) } };
       },
     }),
   ];

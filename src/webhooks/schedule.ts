@@ -90,15 +90,6 @@ export function afterFailure(breaker: Breaker, attempts: number, nowMs: number, 
   return { failures, failingSinceMs, probeAtMs: nowMs + withJitter(delayMs, random) };
 }
 
-/**
- * The secret of the endpoint cannot be decrypted, so nothing can be sent. Opens the breaker at once: events then wait in
- * the feed, and none fails because of the service.
- */
-export function afterUnreadable(breaker: Breaker, nowMs: number, random: number): Breaker {
-  const failures = Math.max(breaker.failures, LIMITS.webhookBreakerFailures - 1);
-  return afterFailure({ ...breaker, failures }, 1, nowMs, random);
-}
-
 /** Why to disable the endpoint; undefined if it stays enabled. */
 export function disableReason(
   breaker: Breaker,

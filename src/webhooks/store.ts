@@ -5,6 +5,7 @@ import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import { LINE_MAX } from '../events/event.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Endpoint, Standing } from './endpoint.ts';
 
@@ -12,6 +13,28 @@ export const ENDPOINT_COLUMNS = `w.id, w.customer_id as "customerId", w.url, w.e
   w.description, w.ref_id as "refId", w.enabled, w.disabled_reason as "disabledReason", w.secret,
   w.previous_secret as "previousSecret", w.previous_until_ns as "previousUntilNs",
   w.created_at_ns as "createdAtNs", w.updated_at_ns as "updatedAtNs", w.deleted_at_ns as "deletedAtNs"`;
+
+type Secrets = Pick<Endpoint, 'id' | 'secret' | 'previousSecret'>;
+
+const secretPlace = (id: string): string => `webhook_endpoints.secret:${id}`;
+const previousPlace = (id: string): string => `webhook_endpoints.previous_secret:${id}`;
+
+/** The columns of the secrets, sealed. */
+export const sealedSecrets = (vault: Vault) => ({
+  secret: ({ id, secret }: Secrets) => secret && vault.seal(secret, secretPlace(id)),
+  previousSecret: ({ id, previousSecret: secret }: Secrets) =>
+    secret && vault.seal(secret, previousPlace(id)),
+});
+
+/** An endpoint as it was read, with its secrets opened. */
+export function openedEndpoint<Row extends Secrets>(vault: Vault, row: Row): Row {
+  const { id, secret, previousSecret } = row;
+  return {
+    ...row,
+    secret: secret && vault.open(secret, secretPlace(id)),
+    previousSecret: previousSecret && vault.open(previousSecret, previousPlace(id)),
+  };
+}
 
 /** Event types contain no commas. */
 function typesText(endpoint: Endpoint): string {
@@ -40,7 +63,7 @@ export const newEndpoints: Table<Endpoint> = {
         eventTypes: typesText,
         description: 'text',
         refId: 'text',
-        secret: 'text',
+        secret: sealedSecrets(tx.vault()).secret,
         createdAtNs: 'bigint',
       }),
     ),
@@ -71,7 +94,7 @@ export const endpoints: Table<Endpoint> = {
       `select ${ENDPOINT_COLUMNS} from webhook_endpoints w where w.id = any ($1::uuid[]) order by w.id for update`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.id, row]));
+    return new Map(rows.map((row) => [row.id, openedEndpoint(tx.vault(), row)]));
   },
   write: (tx, rows) =>
     tx.query(
@@ -99,8 +122,7 @@ export const endpoints: Table<Endpoint> = {
         description: 'text',
         enabled: 'boolean',
         disabledReason: 'text',
-        secret: 'text',
-        previousSecret: 'text',
+        ...sealedSecrets(tx.vault()),
         previousUntilNs: 'bigint',
         updatedAtNs: 'bigint',
         deletedAtNs: 'bigint',
@@ -118,7 +140,7 @@ export async function findAnyEndpoint(
     `select ${ENDPOINT_COLUMNS} from webhook_endpoints w where w.id = $1 and w.customer_id = $2`,
     [id, customerId],
   );
-  return endpoint;
+  return endpoint && openedEndpoint(database.vault(), endpoint);
 }
 
 /**
@@ -141,16 +163,8 @@ export async function findStandings(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Encrypted secrets, those of the newest endpoints first. */
-export function sealedSecrets(database: Queryable, limit: number): Promise<{ id: string; secret: string }[]> {
-  return database.query(
-    `select id, secret from webhook_endpoints where secret is not null order by created_at_ns desc limit $1`,
-    [limit],
-  );
-}
-
 /** A customer has few endpoints, however many it has deleted. */
-export function listEndpoints(
+export async function listEndpoints(
   database: Queryable,
   customerId: string,
   filters: { readonly ids?: readonly string[] },
@@ -159,7 +173,7 @@ export function listEndpoints(
   const parameters = createParameters();
   const { ids } = filters;
   const own = `w.customer_id = ${parameters.add(customerId)} and w.deleted_at_ns is null`;
-  return selectPage(database, page, {
+  const found = await selectPage<Endpoint>(database, page, {
     table: 'webhook_endpoints',
     alias: 'w',
     columns: ENDPOINT_COLUMNS,
@@ -167,4 +181,5 @@ export function listEndpoints(
     branches: [{ where: own, few: true }],
     filters: ids === undefined ? [] : [({ anyOf }) => anyOf('w.id', 'uuid', ids)],
   });
+  return { ...found, rows: found.rows.map((row) => openedEndpoint(database.vault(), row)) };
 }

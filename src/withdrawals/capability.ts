@@ -14,7 +14,7 @@ import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
 import { type CreationTables, contradictionRoutes, withdrawalRoutes } from './routes.ts';
 import type { Checkpoint, PayoutTiming } from './steps.ts';
-import { newWork, railOf, works } from './store.ts';
+import { newWork, olderPayments, railOf, works } from './store.ts';
 import type { ProgressTables } from './transitions.ts';
 import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from './worker.ts';
 
@@ -92,6 +92,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],
     backlogs: withdrawalBacklogs(database, railNames, transfers.byId),
+    olderRows: [olderPayments(database)],
     worker,
     notices,
     creation,

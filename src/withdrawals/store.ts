@@ -2,22 +2,38 @@ import { plainArray, textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
+import type { OlderRows } from '../kernel/capability.ts';
 import { INSTANT_MAX, type Instant } from '../kernel/instant.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Payment } from '../rails/rail.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
+import { olderJson } from '../sealing/older-rows-store.ts';
 import type { ClaimedWork, Work, WorkWrite } from './states.ts';
 
 /** Units are strings in JSON, whose numbers would lose digits. */
-type StoredPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
-type StoredWork = Omit<Work, 'payment'> & { readonly payment: StoredPayment | null };
+type PlainPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
+/** The payment has the account number and the name of the recipient, so it is sealed. */
+type StoredWork = Omit<Work, 'payment'> & { readonly payment: unknown };
 
-function fromStored({ payment, ...work }: StoredWork): Work {
-  return { ...work, payment: payment && { ...payment, amountUnits: BigInt(payment.amountUnits) } };
+const paymentPlace = (transferId: string): string => `withdrawal_work.payment:${transferId}`;
+
+function fromStored(vault: Vault, { payment, ...work }: StoredWork): Work {
+  const plain = openJson<PlainPayment | null>(vault, payment, paymentPlace(work.transferId));
+  return { ...work, payment: plain && { ...plain, amountUnits: BigInt(plain.amountUnits) } };
 }
 
-function paymentText({ payment }: Work): string | null {
-  return payment && JSON.stringify({ ...payment, amountUnits: payment.amountUnits.toString() });
+function sealPayment(vault: Vault, { transferId, payment }: Pick<Work, 'transferId' | 'payment'>) {
+  const plain = payment && { ...payment, amountUnits: payment.amountUnits.toString() };
+  return sealJson(vault, plain, paymentPlace(transferId));
 }
+
+export const olderPayments = (database: Database): OlderRows =>
+  olderJson(database, {
+    table: 'withdrawal_work',
+    key: { name: 'transfer_id', type: 'uuid' },
+    columns: ['payment'],
+  });
 
 const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as "dueAtNs", w.version, w.attempts,
   w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId"`;
@@ -47,7 +63,7 @@ export const works: Table<WorkWrite> = {
       `select ${COLUMNS} from withdrawal_work w where w.transfer_id = any ($1::uuid[]) order by w.transfer_id for update`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.transferId, fromStored(row)]));
+    return new Map(rows.map((row) => [row.transferId, fromStored(tx.vault(), row)]));
   },
   async write(tx, rows) {
     const done = rows.filter((row) => row.done === true);
@@ -73,7 +89,7 @@ export const works: Table<WorkWrite> = {
             attempts: 'integer',
             failures: 'integer',
             intentAtNs: 'bigint',
-            payment: paymentText,
+            payment: (row) => sealPayment(tx.vault(), row),
           }),
         ),
     ]);
@@ -115,7 +131,7 @@ export async function claimDue(
     ...columns(limits, { rail: 'text', free: 'integer' }),
     leaseNs,
   ]);
-  return rows.map(({ nowNs, ...row }) => ({ nowNs, work: fromStored(row) }));
+  return rows.map(({ nowNs, ...row }) => ({ nowNs, work: fromStored(database.vault(), row) }));
 }
 
 /**

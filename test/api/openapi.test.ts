@@ -364,6 +364,7 @@ describe('in production', () => {
       FERRY_MODE: 'production',
       DATABASE_URL: 'postgres://nobody@localhost/unused',
       FERRY_PUBLIC_URL: PUBLIC_URL,
+      FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
     });
   });
   afterAll(() => production.stop());

@@ -13,14 +13,14 @@ import { createHashSecret } from '../../src/auth/secrets.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createVault, newDataKey, type Vault } from '../../src/sealing/vault.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { testVault } from '../support/vault.ts';
 import { newTestClient, postToken, startAuthNode, tokenFor } from './auth-nodes.ts';
 
 let test: TestDatabase;
 let vault: Vault;
 beforeAll(async () => {
   test = await createTestDatabase();
-  vault = await sandboxVault(test.database);
+  vault = testVault;
 });
 afterAll(() => test.drop());
 
@@ -147,7 +147,7 @@ describe('secrets', () => {
     const hash = createHashSecret(vault);
     const credentials = { clientId: 'ferry_1', clientSecret: 'secret' };
     expect(hash(credentials)).toMatch(/^\$hmac\$1\$[\w-]{43}$/);
-    expect(hash(credentials)).toBe(createHashSecret(await sandboxVault(test.database))(credentials));
+    expect(hash(credentials)).toBe(createHashSecret(testVault)(credentials));
     const other = createHashSecret(createVault([{ id: 1, key: newDataKey() }]));
     expect(other(credentials)).not.toBe(hash(credentials));
     expect(hash({ ...credentials, clientId: 'ferry_2' })).not.toBe(hash(credentials));

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { type Auth, type AuthTiming, createAuth } from '../../src/auth/auth.ts';
 import type { ExternalIssuer } from '../../src/auth/external-issuer.ts';
+import { trustedKeys } from '../../src/auth/store.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -15,7 +16,7 @@ import type { Problem } from '../../src/kernel/problem.ts';
 import { type Caller, route } from '../../src/kernel/route.ts';
 import { createSourceOf } from '../../src/kernel/source-address.ts';
 import { problemOf } from '../support/ledger.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { testVault } from '../support/vault.ts';
 
 export type AuthNode = {
   auth: Auth;
@@ -70,7 +71,7 @@ export async function startAuthNode(
   const publicUrl = (): string => options.publicUrl ?? url;
   const { timing = {}, externalIssuer } = options;
   const clock = options.clock ?? (await createServerClock(database, () => undefined));
-  const [vault, sourceOf] = [await sandboxVault(database), createSourceOf(options.trustedProxies)];
+  const [vault, sourceOf] = [testVault, createSourceOf(options.trustedProxies)];
   const auth = createAuth({
     database,
     vault,
@@ -109,7 +110,7 @@ export async function newTestClient(
 ): Promise<TestClient> {
   const customer = await createCustomer(database, { name: `Customer ${newId()}`, integration });
   const request = { customer: customer.id, name: 'test', scopes: READ_AND_WRITE };
-  const made = await createClient(database, await sandboxVault(database), request);
+  const made = await createClient(database, testVault, request);
   return { customerId: customer.id, customerName: customer.name, ...made };
 }
 
@@ -162,12 +163,10 @@ export async function signedByUs(
   claims: JWTPayload,
   header: { typ?: string; kid?: string } = {},
 ): Promise<string> {
-  const [key] = await database.query<{ id: string; jwk: object }>(
-    'select id, private_jwk as jwk from signing_keys where retired_at_ns is null',
-  );
+  const key = (await trustedKeys(database, 0n)).find(({ retiredAtNs }) => retiredAtNs === null);
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key!.id, ...header })
-    .sign(await importJWK(key!.jwk, 'EdDSA'));
+    .sign(await importJWK(key!.privateJwk, 'EdDSA'));
 }
 
 /** Resolves as soon as the condition holds. The limit is far above what any machine needs. */

@@ -3,13 +3,12 @@ import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT, Unsecu
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { disableClient } from '../../src/auth/administration.ts';
 import { createAuth } from '../../src/auth/auth.ts';
-import { connectDatabase } from '../../src/database/database.ts';
 import { failureOf } from '../../src/database/failure.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { connectUnlocked, testVault } from '../support/vault.ts';
 import {
   type AuthNode,
   counting,
@@ -198,7 +197,7 @@ describe('a token that was verified before', () => {
   it('costs no query', async () => {
     const counted = counting(test.database);
     const publicUrl = (): string => node.url;
-    const [vault, { log }] = [await sandboxVault(test.database), node.app];
+    const [vault, { log }] = [testVault, node.app];
     const auth = createAuth({ database: counted.database, vault, clock, publicUrl, log });
     await auth.authenticate(`Bearer ${token}`);
     const before = counted.queries();
@@ -225,9 +224,9 @@ describe('a token that was verified before', () => {
   });
 
   it('gets 503 if the node cannot find out whether its client is still enabled', async () => {
-    const database = connectDatabase(test.address, 2);
+    const database = connectUnlocked(test.address, 2);
     const publicUrl = (): string => node.url;
-    const [vault, { log }] = [await sandboxVault(test.database), node.app];
+    const [vault, { log }] = [testVault, node.app];
     const [fresh, stale] = [600_000, 1].map((staleMs) =>
       createAuth({ database, vault, clock, publicUrl, log, timing: { staleMs } }),
     );

@@ -9,7 +9,7 @@ import type { Vault } from '../../src/sealing/vault.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { databaseBefore } from '../support/migrations.ts';
 import { until } from '../support/until.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { testVault } from '../support/vault.ts';
 import { type AuthNode, newTestClient, postToken, startAuthNode, type TestClient } from './auth-nodes.ts';
 
 let test: TestDatabase;
@@ -17,7 +17,7 @@ let node: AuthNode;
 let vault: Vault;
 beforeAll(async () => {
   test = await createTestDatabase();
-  vault = await sandboxVault(test.database);
+  vault = testVault;
   node = await startAuthNode(test.database);
 });
 afterAll(async () => {
@@ -177,7 +177,7 @@ describe('a secret of an earlier release', () => {
     expect(await hashes()).toEqual([{ hash: expect.stringMatching(/^\$scrypt\$/), at: 7n }]);
     const both = [login(clientId, clientSecret, service.url), login(clientId, clientSecret, service.url)];
     expect(await Promise.all(both)).toEqual([200, 200]);
-    const hash = createHashSecret(await sandboxVault(old.database))({ clientId, clientSecret });
+    const hash = createHashSecret(testVault)({ clientId, clientSecret });
     expect(await hashes()).toEqual([{ hash, at: 7n }]);
     expect(await login(clientId, clientSecret, service.url)).toBe(200);
     expect(await login(clientId, 'wrong', service.url)).toBe(401);

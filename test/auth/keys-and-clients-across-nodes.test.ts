@@ -6,7 +6,7 @@ import { createServerClock } from '../../src/database/server-clock.ts';
 import { NS_PER_SECOND } from '../../src/kernel/instant.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { testVault } from '../support/vault.ts';
 import {
   type AuthNode,
   counting,
@@ -74,7 +74,7 @@ describe('several nodes on one database', () => {
     const log = { info: () => undefined, warn: () => undefined };
     const { database } = empty;
     const clock = await createServerClock(database, () => undefined);
-    const vault = await sandboxVault(database);
+    const vault = testVault;
     const auths = Array.from({ length: 5 }, () => createAuth({ database, vault, clock, publicUrl, log }));
     await Promise.all(auths.map((auth) => auth.start()));
     const keys = await empty.database.query('select id from signing_keys');

@@ -2,9 +2,8 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCustomer, seedClient } from '../../src/auth/administration.ts';
-import { connectDatabase } from '../../src/database/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { sandboxVault } from '../support/vault.ts';
+import { connectUnlocked, testVault } from '../support/vault.ts';
 import {
   type AuthNode,
   basic,
@@ -147,7 +146,7 @@ describe('a standard OAuth library', () => {
     const customer = await createCustomer(test.database, { name: 'Encodings', integration: 'FIRST_PARTY' });
     const [clientId, clientSecret] = ['id:with%colon+plus', 'pä:ss w+ö%rd&=/?#~"\\'];
     const seed = { clientId, clientSecret, customer: customer.id, name: 'odd', scopes: READ_AND_WRITE };
-    expect(await seedClient(test.database, await sandboxVault(test.database), seed)).toBe(true);
+    expect(await seedClient(test.database, testVault, seed)).toBe(true);
     for (const method of [oauth.ClientSecretBasic, oauth.ClientSecretPost]) {
       expect(await grantedTo(method(clientSecret), clientId)).toMatchObject({ expires_in: 3600 });
       await expect(grantedTo(method(`${clientSecret} `), clientId)).rejects.toThrow();
@@ -284,7 +283,7 @@ describe('the token endpoint', () => {
   });
 
   it('answers 503 while the database is unavailable', async () => {
-    const database = connectDatabase(test.address, 2);
+    const database = connectUnlocked(test.address, 2);
     const unavailable = await startAuthNode(database);
     await database.close();
     const response = await postToken(unavailable.url, inBody());

@@ -37,6 +37,7 @@ import {
   STEP_NS,
 } from '../support/history.ts';
 import { createPlanCheck, type Look, PAGE_LIMIT, pagesOf, SHOWN } from '../support/plans.ts';
+import { testVault } from '../support/vault.ts';
 
 const ROWS = 20_000;
 
@@ -200,7 +201,7 @@ describe('other reads look up what they need', () => {
   });
 
   it.each(
-    backlogsOf({ query: () => Promise.reject(new Error('not read here')) }).map(
+    backlogsOf({ query: () => Promise.reject(new Error('not read here')), vault: () => testVault }).map(
       (backlog, index) => [Object.keys(backlog.gauges)[0]!, index] as const,
     ),
   )('%s: counted up to a bound', async (_title, index) => {

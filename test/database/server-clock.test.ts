@@ -48,6 +48,7 @@ it('keeps running while the server cannot be read, and reports the errors', asyn
   let isDown = false;
   const flaky = await createServerClock(
     {
+      ...test.database,
       query: (text, parameters) =>
         isDown ? Promise.reject(new Error('down')) : test.database.query(text, parameters),
     },

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectDatabase } from '../../src/database/database.ts';
 import { eventId, type FeedPlace, LINE_MAX } from '../../src/events/event.ts';
 import { type FeedPage, readFeed, sequence } from '../../src/events/feed-store.ts';
 import { createNews } from '../../src/events/news.ts';
@@ -13,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
+import { connectUnlocked } from '../support/vault.ts';
 
 let test: TestDatabase;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const log = { warn: (details: unknown) => console.error(details) } as never;
 
 /** A node as main.ts builds it, reduced to the parts that append and order events. */
 async function startNode(isWoken = true) {
-  const database = connectDatabase(test.address, 6);
+  const database = connectUnlocked(test.address, 6);
   const news = createNews();
   const sequencer = createSequencer({ database, log, grown: (ids) => news.tell(ids) });
   const writePath = createWritePath({

@@ -143,6 +143,7 @@ it('one read is bounded in bytes, however large the groups are', async () => {
   while ((await sequence(test.database, 100)).count > 0);
   const loads: number[] = [];
   const counting: Queryable = {
+    ...test.database,
     async query<Row extends object>(text: string, parameters?: Parameters<Queryable['query']>[1]) {
       const rows = await test.database.query<Row>(text, parameters);
       const bytes = rows.map((row) => (row as { events?: Buffer | null }).events?.length ?? 0);

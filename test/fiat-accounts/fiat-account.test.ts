@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFiatAccount } from '../../src/fiat-accounts/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { eventsOf } from '../support/events.ts';
 import {
@@ -73,10 +74,13 @@ describe('an accepted account', () => {
     ]);
   });
 
-  it('stores the whole number for payments, and appends an event', async () => {
+  it('stores the whole number for payments, sealed, and appends an event', async () => {
     const { body } = await create(request);
+    const stored = await findFiatAccount(service.database, alice.id, body.id);
+    expect(stored).toMatchObject({ kind: 'wire', fiatNetworkInstructions: { wire } });
     const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [body.id]);
-    expect(row).toMatchObject({ customer_id: alice.id, kind: 'wire', fiat_network_instructions: { wire } });
+    expect(row.fiat_network_instructions).toMatch(/^sealed\./);
+    expect(row.fiat_account_owner).toMatch(/^sealed\./);
     const [first] = await eventsOf(service.database, body.id);
     expect(first).toEqual({ customer_id: alice.id, type: 'fiat_account.pending', resource: body });
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findFiatAccount } from '../../src/fiat-accounts/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type WrittenEvent, eventsOf as writtenEvents } from '../support/events.ts';
 import {
@@ -152,10 +153,8 @@ describe('update', () => {
       updated_at: expect.any(String),
     });
     expect((await get(created.id)).body.status).toBe('APPROVED');
-    const [row] = await service.database.query<any>('select * from fiat_accounts where id = $1', [
-      created.id,
-    ]);
-    expect(row.fiat_network_instructions).toEqual({ wire });
+    const stored = await findFiatAccount(service.database, alice.id, created.id);
+    expect(stored!.fiatNetworkInstructions).toEqual({ wire });
     expect((await eventsOf(created.id)).map(({ type }) => type)).toEqual([
       'fiat_account.pending',
       'fiat_account.approved',
@@ -230,6 +229,13 @@ describe('delete', () => {
     expect(answer.body).toEqual({
       ...created,
       status: 'APPROVED',
+      fiat_account_owner: { person_details: { first_name: '****', last_name: '****' } },
+      fiat_network_instructions: {
+        wire: {
+          ...created.fiat_network_instructions.wire,
+          fiat_account_owner_address: { country: 'US' },
+        },
+      },
       updated_at: expect.any(String),
       deleted_at: answer.body.updated_at,
     });

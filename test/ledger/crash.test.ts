@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { connectDatabase, type Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -8,6 +8,7 @@ import { balancesOf } from '../../src/ledger/balances.ts';
 import { auditLines, fund, problemOf, startNode, withKey } from '../support/ledger.ts';
 import { makeDataDir, removeDataDir } from '../support/process.ts';
 import { until } from '../support/until.ts';
+import { connectUnlocked } from '../support/vault.ts';
 import { startProxy } from './proxy.ts';
 
 /** The server loses what it had not written yet, and assigns the number of a lost transaction again. */
@@ -30,7 +31,7 @@ it('a batch that a crash undid is not taken for committed when another transacti
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const { socketDir, port, user } = server;
   const address = { socketDir, port, user, database: 'postgres' };
-  const database = connectDatabase(address, 1);
+  const database = connectUnlocked(address, 1);
   await migrate(database);
   const proxy = await startProxy(address);
   const node = startNode(proxy.address);

@@ -145,10 +145,11 @@ const UNWRITABLE: Table<string> = {
 };
 
 export type Answer = { readonly causeId: string; readonly postings: readonly Posting[] };
+type Fields = Readonly<Record<string, unknown>>;
 export type Submission = {
   readonly operation: Operation;
   readonly causeId: string;
-  readonly request: string;
+  readonly request: Fields;
   readonly command: Command<Answer>;
   /** The instant of the last decision; undefined while there was none. */
   decidedAt(): bigint | undefined;
@@ -157,7 +158,9 @@ export type Submission = {
 export function submissionOf(world: World, operation: Operation): Submission {
   const { act, key } = operation;
   const causeId = newId();
-  const request = JSON.stringify(act, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+  const request = Object.fromEntries(
+    Object.entries(act).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
+  );
   const slot = 'slot' in act ? act.slot : undefined;
   let at: bigint | undefined;
   const decide = (view: View): Decision<Answer> => {
@@ -211,14 +214,14 @@ export function submissionOf(world: World, operation: Operation): Submission {
 /** `refused` lists every reason that applies: the model does not decide which one is reported. */
 export type Verdict =
   | { readonly kind: 'done' }
-  | { readonly kind: 'replay'; readonly resourceId: string; readonly request: string }
+  | { readonly kind: 'replay'; readonly resourceId: string; readonly differs: readonly string[] }
   | { readonly kind: 'refused'; readonly slugs: readonly string[] }
   | { readonly kind: 'bug' };
 
 export type Model = {
   readonly accounts: ReadonlyMap<string, bigint>;
   readonly holds: ReadonlyMap<number, { units: bigint; status: string }>;
-  readonly keys: ReadonlyMap<number, { resourceId: string; request: string }>;
+  readonly keys: ReadonlyMap<number, { resourceId: string; request: Fields }>;
   /** Executes one command after all those before it. Without `useKeys`, as if it had no key. */
   submit(submission: Submission, useKeys: boolean): Verdict;
   /** The outcome as if it had no key; nothing changes. */
@@ -229,10 +232,15 @@ export function accountKey(asset: string, ref: Posting['from']): string {
   return `${asset}/${ref.account}/${'profileId' in ref ? ref.profileId : ''}`;
 }
 
+export function differing(one: Fields, other: Fields): string[] {
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return names.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name])).sort();
+}
+
 export function createModel(world: World): Model {
   const accounts = new Map<string, bigint>();
   const holds = new Map<number, { units: bigint; status: string }>();
-  const keys = new Map<number, { resourceId: string; request: string }>();
+  const keys = new Map<number, { resourceId: string; request: Fields }>();
 
   function post(postings: readonly Posting[], isReal: boolean): string[] {
     const after = new Map<string, bigint>();
@@ -274,7 +282,8 @@ export function createModel(world: World): Model {
     keys,
     submit({ operation: { act, key }, causeId, request }, useKeys) {
       const first = useKeys && key !== undefined ? keys.get(key) : undefined;
-      if (first !== undefined) return { kind: 'replay', ...first };
+      if (first !== undefined)
+        return { kind: 'replay', resourceId: first.resourceId, differs: differing(first.request, request) };
       const verdict = decide(act, true);
       if (verdict.kind === 'done' && key !== undefined) keys.set(key, { resourceId: causeId, request });
       return verdict;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
+import type { DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { type Command, read, type Table, write } from '../../src/ledger/command.ts';
@@ -18,6 +18,7 @@ import {
   withKey,
 } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
+import { connectUnlocked } from '../support/vault.ts';
 import { type FaultyProxy, startProxy } from './proxy.ts';
 
 let test: TestDatabase;
@@ -153,7 +154,7 @@ describe('a node', () => {
 
   it('that read a wrong time once does not keep it, and the entries of a balance with that time stay in order', async () => {
     let skewNs = 0n;
-    const database = connectDatabase(test.address);
+    const database = connectUnlocked(test.address);
     const path = createTestWritePath(
       hearing(database, async (_text, rows) =>
         rows.map((row) => ('now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs } : row)),

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connectDatabase } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
@@ -20,6 +19,7 @@ import {
   type TestNode,
   withKey,
 } from '../support/ledger.ts';
+import { connectUnlocked } from '../support/vault.ts';
 
 let test: TestDatabase;
 let node: TestNode;
@@ -225,7 +225,7 @@ describe('a command of the optimistic lane', () => {
     const rolledBack = new Promise<void>((resolve) => {
       isRolledBack = resolve;
     });
-    const database = connectDatabase(test.address);
+    const database = connectUnlocked(test.address);
     const path = createTestWritePath(
       hearing(database, async (text, rows) => {
         if (text !== 'rollback') return rows;

@@ -5,6 +5,7 @@ import { balancesOf } from '../../src/ledger/balances.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { auditLines, createTestWritePath, fund, optimistic, pay, problemOf } from '../support/ledger.ts';
+import { unlocked } from '../support/vault.ts';
 
 let test: TestDatabase;
 let database: Database;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 beforeEach(() => {
-  database = connectWritePath(test.address);
+  database = unlocked(connectWritePath(test.address));
   path = createTestWritePath(database);
 });
 afterEach(async () => {
@@ -40,7 +41,7 @@ async function lock(connection: Connection, profileId: string): Promise<void> {
 
 it('a node that is frozen inside a batch delays the others, and no command is refused', async () => {
   const [shared, other] = (await funded(2)) as [string, string];
-  const frozen = connectWritePath(test.address);
+  const frozen = unlocked(connectWritePath(test.address));
   const connection = await frozen.reserve();
   await lock(connection, shared);
   const commands = Array.from({ length: 40 }, (_, index) =>

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { connectDatabase } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type Instant, NS_PER_SECOND } from '../../src/kernel/instant.ts';
 import { balancesAt } from '../../src/ledger/balances.ts';
@@ -19,6 +18,7 @@ import {
   startNode,
   type TestNode,
 } from '../support/ledger.ts';
+import { connectUnlocked } from '../support/vault.ts';
 
 const HOUR = 3_600n * NS_PER_SECOND;
 
@@ -168,7 +168,7 @@ describe('a balance that is stamped days ahead', () => {
 
 it('a node that assumes a time an hour ahead writes nothing with that time', async () => {
   let skewNs = 0n;
-  const database = connectDatabase(test.address);
+  const database = connectUnlocked(test.address);
   const path = createTestWritePath(
     hearing(database, async (_text, rows) =>
       rows.map((row) => ('now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs } : row)),

@@ -21,7 +21,7 @@ describe('the vault of a database', () => {
   it('cannot be opened with another key, and the error names both', async () => {
     await expect(openVault(database, [second])).rejects.toThrow(WrongWrappingKey);
     await expect(openVault(database, [second])).rejects.toThrow(
-      `${first.id}, and FERRY_SECRET_KEY is ${second.id}`,
+      `${first.id}, and the configured ones are ${second.id}`,
     );
   });
 

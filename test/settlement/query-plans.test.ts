@@ -39,6 +39,7 @@ it.each(looks)(
   async (_title, look) => {
     const plans: string[] = [];
     const explaining: Queryable = {
+      ...test.database,
       async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
         const rows = await test.database.query<{ 'QUERY PLAN': string }>(
           `explain (analyze, buffers, costs off, timing off) ${text}`,

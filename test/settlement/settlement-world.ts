@@ -4,7 +4,7 @@ import { untilRunningEnded } from '../../src/cli/running-store.ts';
 import { setProfile } from '../../src/cli/statuses.ts';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { CLOCK_NS } from '../../src/database/clock.ts';
-import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -28,6 +28,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
 import { assets, auditLines, fund } from '../support/ledger.ts';
 import { PATIENCE_MS } from '../support/until.ts';
+import { connectUnlocked } from '../support/vault.ts';
 import { rightNow } from '../support/wall-clock.ts';
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
@@ -45,7 +46,7 @@ export type Node = {
 
 /** With `deaf` the worker never starts: affirmations and credits on this node wake nothing, as if it died right after them. */
 export function startNode(address: DatabaseAddress, clock: Clock, { deaf = false } = {}): Node {
-  const database = connectDatabase(address);
+  const database = connectUnlocked(address);
   const troubles: string[] = [];
   const failures: string[] = [];
   const committed = createSignal<readonly BalanceKey[]>();

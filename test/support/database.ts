@@ -1,10 +1,11 @@
 import { inject } from 'vitest';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { connectUnlocked } from './vault.ts';
 
 export type TestDatabase = { database: Database; address: DatabaseAddress; drop(): Promise<void> };
 
-/** A fresh, migrated database of its own. `template: 'template1'` gives an empty one. */
+/** A fresh, migrated database of its own, unlocked. A service that a test starts on it replaces the vault by its own. `template: 'template1'` gives an empty one. */
 export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
   const postgres = inject('postgres');
   const name = `test_${newId().replaceAll('-', '_')}`;
@@ -19,7 +20,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
   };
   await administer(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
-  const database = connectDatabase(address);
+  const database = connectUnlocked(address);
   return {
     database,
     address,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../src/database/database.ts';
+import { named } from '../../src/events/group-store.ts';
 import { event as eventRow } from '../../src/events/outbox.ts';
 import { unpackEvents } from '../../src/events/pack.ts';
 import type { EventType } from '../../src/kernel/event-types.ts';
@@ -30,7 +31,7 @@ export function emit(
 /** An event as it is stored: its customer and its content. */
 export type WrittenEvent = { customer_id: string; type: string; resource: any };
 
-type GroupRow = { readonly customer_id: string; readonly events: Buffer };
+type GroupRow = { readonly batch_id: string; readonly customer_id: string; readonly events: Buffer };
 type Found = { readonly atNs: bigint; readonly resourceId: string; readonly event: WrittenEvent };
 
 /** By time; events of the same instant by type and customer. */
@@ -40,13 +41,16 @@ function compare(a: Found, b: Found): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function eventsIn(groups: readonly GroupRow[]): Found[] {
-  const found = groups.flatMap(({ customer_id, events }) =>
-    [...unpackEvents(events)].map(({ atNs, resourceId, type, resource }) => ({
-      atNs,
-      resourceId,
-      event: { customer_id, type, resource: JSON.parse(resource) as unknown },
-    })),
+function eventsIn(database: Queryable, groups: readonly GroupRow[]): Found[] {
+  const found = groups.flatMap(({ batch_id, customer_id, events }) =>
+    [...unpackEvents(events)].map((packed) => {
+      const { atNs, resourceId, type, resource } = named(database, batch_id, packed);
+      return {
+        atNs,
+        resourceId,
+        event: { customer_id, type, resource: JSON.parse(resource) as unknown },
+      };
+    }),
   );
   return found.sort(compare);
 }
@@ -54,17 +58,17 @@ function eventsIn(groups: readonly GroupRow[]): Found[] {
 /** All stored events of a resource, for every customer, whether they are in the feed yet or not. */
 export async function eventsOf(database: Queryable, resourceId: string): Promise<WrittenEvent[]> {
   const groups = await database.query<GroupRow>(
-    `select customer_id, events from event_groups where batch_id in (
+    `select batch_id, customer_id, events from event_groups where batch_id in (
        select batch_id from event_resources where resource_id = $1
        union select batch_id from transfers where id = $1)`,
     [resourceId],
   );
-  return eventsIn(groups)
+  return eventsIn(database, groups)
     .filter((one) => one.resourceId === resourceId)
     .map(({ event }) => event);
 }
 
 export async function allEvents(database: Queryable): Promise<(WrittenEvent & { resource_id: string })[]> {
-  const groups = await database.query<GroupRow>('select customer_id, events from event_groups');
-  return eventsIn(groups).map(({ event, resourceId }) => ({ ...event, resource_id: resourceId }));
+  const groups = await database.query<GroupRow>('select batch_id, customer_id, events from event_groups');
+  return eventsIn(database, groups).map(({ event, resourceId }) => ({ ...event, resource_id: resourceId }));
 }

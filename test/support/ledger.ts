@@ -1,5 +1,5 @@
 import { plainArray, textArray } from '../../src/database/array.ts';
-import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { createAssets } from '../../src/kernel/asset.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
@@ -14,6 +14,7 @@ import type {
 } from '../../src/ledger/command.ts';
 import { createWritePath, type WritePath, type WritePathObserver } from '../../src/ledger/write-path.ts';
 import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
+import { connectUnlocked } from './vault.ts';
 
 export const assets = createAssets(DEFAULT_ASSETS);
 
@@ -60,7 +61,7 @@ export function move(postings: readonly Posting[], key?: Partial<IdempotencyKey>
             customerId: newId(),
             space: 'test',
             refId: newId(),
-            request: '{}',
+            request: {},
             resourceId: causeId,
             ...key,
           },
@@ -98,7 +99,7 @@ export function withKey<Answer>(
   command: Command<Answer>,
   key: Partial<IdempotencyKey> & { customerId: string; refId: string },
 ): Command<Answer> {
-  return { ...command, key: { space: 'test', request: '{}', resourceId: newId(), ...key } };
+  return { ...command, key: { space: 'test', request: {}, resourceId: newId(), ...key } };
 }
 
 /** One node of the service, with its own connections and write path. */
@@ -112,7 +113,7 @@ export function startNode(
   address: DatabaseAddress,
   wrap: (database: Database) => Database = (database) => database,
 ): TestNode {
-  const database = wrap(connectDatabase(address));
+  const database = wrap(connectUnlocked(address));
   const path = createTestWritePath(database);
   return {
     database,

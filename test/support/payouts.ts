@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { connectDatabase, type Database } from '../../src/database/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { Arrivals } from '../../src/deposits/arrivals.ts';
 import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
@@ -29,6 +29,7 @@ import { eventsOf as writtenEvents } from './events.ts';
 import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
 import { PATIENCE_MS } from './until.ts';
+import { connectUnlocked } from './vault.ts';
 
 /** A killed process waits for this promise, so none of its code continues. */
 export const never = new Promise<never>(() => undefined);
@@ -268,7 +269,7 @@ export async function createWorld() {
     now,
     advance,
     createNode,
-    connect: () => connectDatabase(test.address, 6),
+    connect: () => connectUnlocked(test.address, 6),
     createProfile,
     createAccount,
     withdrawFiat,

@@ -98,6 +98,7 @@ export function explaining(connection: Connection): Queryable & { readonly readi
   }
   return {
     readings,
+    vault: connection.vault,
     async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
       await explain('custom', text, parameters);
       await explain('generic', text, parameters);

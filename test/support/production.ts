@@ -3,4 +3,5 @@ export const PRODUCTION = {
   FERRY_MODE: 'production',
   DATABASE_URL: 'postgres://localhost/unused',
   FERRY_PUBLIC_URL: 'https://ferry.example',
+  FERRY_SECRET_KEY: Buffer.alloc(32, 1).toString('base64'),
 };

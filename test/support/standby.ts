@@ -16,6 +16,7 @@ import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { makeDataDir, removeDataDir } from './process.ts';
 import { until } from './until.ts';
+import { connectUnlocked } from './vault.ts';
 
 type Address = Extract<DatabaseAddress, { socketDir: string }>;
 
@@ -104,7 +105,7 @@ async function spawned(site: Site): Promise<Postmaster> {
 /** A server on its site, which the test can kill and start. */
 function serverOn(site: Site, first: Postmaster): Server & { stop(): Promise<void> } {
   const address = addressOf(site);
-  const database = connectDatabase(address, 4);
+  const database = connectUnlocked(address, 4);
   let postmaster = first;
   async function kill(): Promise<void> {
     // The children of a killed postmaster end by themselves.

@@ -1,8 +1,15 @@
-import type { Database } from '../../src/database/database.ts';
-import type { Vault } from '../../src/sealing/vault.ts';
-import { vaultOf } from '../../src/vault.ts';
+import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import { createVault } from '../../src/sealing/vault.ts';
 
-/** The vault of a sandbox that has no key configured. */
-export function sandboxVault(database: Database): Promise<Vault> {
-  return vaultOf({ secretKey: undefined }, database);
+/** The vault of tests that use stores or a write path without a service. All nodes of a test have the same key. */
+export const testVault = createVault([{ id: 1, key: Buffer.alloc(32, 7) }]);
+
+export function unlocked(database: Database): Database {
+  database.unlock(testVault);
+  return database;
+}
+
+/** A database as a node has it: connected and unlocked. */
+export function connectUnlocked(address: DatabaseAddress, connectionsMax?: number): Database {
+  return unlocked(connectDatabase(address, connectionsMax));
 }

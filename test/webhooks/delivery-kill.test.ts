@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sequence } from '../../src/events/feed-store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createEndpointCommand } from '../../src/webhooks/commands.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
@@ -61,7 +60,6 @@ function countAndCheckOrder(): { deliveries: Map<string, number> } {
 
 it('with processes killed at random during thousands of deliveries every event arrives, in order, and duplicates have the same id', async () => {
   const writePath = createTestWritePath(test.database);
-  const sealer = createSealer(Buffer.alloc(32, 7));
   const customerId = newId();
   const caller = {
     customerId,
@@ -71,7 +69,7 @@ it('with processes killed at random during thousands of deliveries every event a
   } as const;
   for (let index = 0; index < ENDPOINTS; index += 1) {
     const url = `${receiver.url}/${index}`;
-    await writePath.submit(createEndpointCommand(caller, { url }, sealer));
+    await writePath.submit(createEndpointCommand(caller, { url }));
   }
   const resources = Array.from({ length: RESOURCES }, newId);
   for (let number = 1; number <= STEPS; number += 1) {

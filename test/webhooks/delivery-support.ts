@@ -4,18 +4,18 @@ import { createServerClock, type ServerClock } from '../../src/database/server-c
 import { createSequencer } from '../../src/events/sequencer.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
+import { openJson } from '../../src/sealing/columns.ts';
 import { createEndpointCommand, disableEndpointCommand } from '../../src/webhooks/commands.ts';
 import { createDispatcher, type Dispatcher } from '../../src/webhooks/dispatcher.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type Sender } from '../../src/webhooks/sender.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { until } from '../support/until.ts';
+import { testVault } from '../support/vault.ts';
 
 export const HOUR = 3_600_000;
-const sealer = createSealer(Buffer.alloc(32, 7));
 const quiet = { warn: () => undefined, info: () => undefined } as never;
 
 export type Node = { writePath: WritePath; dispatcher: Dispatcher; stop(): Promise<void> };
@@ -69,11 +69,13 @@ export function useDeliveries() {
   });
 
   async function rows(endpointId: string): Promise<Row[]> {
-    return test.database.query<Row>(
+    const found = await test.database.query<Row>(
       `select id, status, attempts, error, response from webhook_deliveries
        where endpoint_id = $1 order by position, line, created_at_ns`,
       [endpointId],
     );
+    const place = (id: string): string => `webhook_deliveries.response:${id}`;
+    return found.map((row) => ({ ...row, response: openJson(testVault, row.response, place(row.id)) }));
   }
 
   return {
@@ -97,7 +99,6 @@ export function useDeliveries() {
       const writePath = createWritePath({ database, assets, observer });
       dispatcher = createDispatcher({
         database,
-        sealer,
         sender: createTestSender(options.impatient),
         log: options.log ?? quiet,
         async disable({ id, customerId: owner }, reason) {
@@ -130,7 +131,7 @@ export function useDeliveries() {
         scopes: new Set<string>(),
         integration: 'FIRST_PARTY',
       } as const;
-      const outcome = await node.writePath.submit(createEndpointCommand(caller, { url }, sealer));
+      const outcome = await node.writePath.submit(createEndpointCommand(caller, { url }));
       if (outcome.replayed) throw new Error('replayed');
       return outcome.answer.id;
     },

@@ -1,17 +1,16 @@
-import { connectDatabase, type DatabaseAddress } from '../../src/database/database.ts';
+import type { DatabaseAddress } from '../../src/database/database.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import { createDispatcher } from '../../src/webhooks/dispatcher.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender } from '../../src/webhooks/sender.ts';
+import { connectUnlocked } from '../support/vault.ts';
 
 /** A process that only delivers webhooks, and that a test can kill. */
 const address = JSON.parse(process.argv[2]!) as DatabaseAddress;
 const log = { info: () => undefined, warn: () => undefined } as never;
-const database = connectDatabase(address, 4);
+const database = connectUnlocked(address, 4);
 const dispatcher = createDispatcher({
   database,
   clock: await createServerClock(database, () => undefined),
-  sealer: createSealer(Buffer.alloc(32, 7)),
   sender: createSender({ reach: 'anywhere', timeoutMs: 1_000 }),
   log,
   disable: async () => undefined,

@@ -5,15 +5,8 @@ import { createEventCatalogue } from '../../src/events/types.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { isPublicAddress } from '../../src/webhooks/addresses.ts';
 import { webhookRoutes } from '../../src/webhooks/routes.ts';
-import { createSealer } from '../../src/webhooks/secrets.ts';
 import { createSender, type ResolveHost } from '../../src/webhooks/sender.ts';
-import {
-  expectInvalid,
-  expectProblem,
-  startTestService,
-  type TestCustomer,
-  type TestService,
-} from '../support/service.ts';
+import { expectInvalid, startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { CERTIFICATE, KEY } from './certificate.ts';
 
 const PUBLIC = '93.184.215.14';
@@ -118,19 +111,6 @@ describe('production refuses at registration', () => {
     expectInvalid(await customer.call('PUT', path, { url: 'https://[::1]/' }), '/url');
     await customer.call('DELETE', path);
   });
-});
-
-it('production without a key has no webhooks, and reports the reason', async () => {
-  const service = await startTestService({
-    FERRY_MODE: 'production',
-    DATABASE_URL: 'postgres://localhost/unused',
-    FERRY_PUBLIC_URL: 'https://ferry.test',
-  });
-  const customer = await service.createCustomer();
-  const answer = await customer.call('POST', '/v2/events/webhooks', { url: `https://${PUBLIC}/` });
-  expectProblem(answer, 403, 'forbidden');
-  expect(answer.body.detail).toContain('FERRY_SECRET_KEY');
-  await service.stop();
 });
 
 it.each([
@@ -275,7 +255,6 @@ describe('the address that is connected to', () => {
       database: undefined as never,
       writePath: undefined as never,
       catalogue: createEventCatalogue([]),
-      sealer: createSealer(Buffer.alloc(32)),
       sender,
       reach: 'public',
       clock: undefined as never,

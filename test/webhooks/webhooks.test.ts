@@ -257,7 +257,7 @@ describe('creating', () => {
       'select secret from webhook_endpoints where id = $1',
       [id],
     );
-    expect(row!.secret).toMatch(/^v1:/);
+    expect(row!.secret).toMatch(/^sealed\./);
     expect(row!.secret).not.toContain(secret.slice(6));
     await customer.call('DELETE', `${WEBHOOKS}/${id}`);
   });

@@ -105,10 +105,11 @@ describe('an accepted request', () => {
     expect(await eventsOf(service.database, answer.body.id)).toEqual([
       { customer_id: alice.id, type: 'transfer.crypto_withdrawal.pending', resource: answer.body },
     ]);
-    const kept = await service.database.query('select beneficiary from transfers where id = $1', [
-      answer.body.id,
-    ]);
-    expect(kept).toEqual([{ beneficiary }]);
+    const { id } = answer.body;
+    const select = 'select beneficiary as sealed from transfers where id = $1';
+    const [kept] = await service.database.query<{ sealed: string }>(select, [id]);
+    const opened = service.database.vault().open(kept!.sealed, `transfers.beneficiary:${id}`);
+    expect(JSON.parse(opened)).toEqual(beneficiary);
   });
 
   it('takes the fee out of a total', async () => {

@@ -5,6 +5,7 @@ import {
   reviewFiatAccountCommand,
   updateFiatAccountCommand,
 } from '../../src/fiat-accounts/commands.ts';
+import { storedDestination } from '../../src/sandbox/journal-store.ts';
 import { hold, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
@@ -76,7 +77,8 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('AWAITING_FIAT_ACCOUNT_APPROVAL');
     await node.writePath.submit(review(account, 'APPROVED'));
     await world.settle(node);
-    expect(await world.paymentsOf(id)).toMatchObject([{ destination: '{"cubix":{"account_id":"changed"}}' }]);
+    const destination = storedDestination(world.database, '{"cubix":{"account_id":"changed"}}');
+    expect(await world.paymentsOf(id)).toMatchObject([{ destination }]);
   });
 
   it('that is already in flight is not stopped by a deletion', async () => {

@@ -6,6 +6,8 @@ import { LIMITS } from '../../limits.ts';
 import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from '../book.ts';
 import type { BalanceKey, Command, IdempotencyKey, Table } from '../command.ts';
 import { createDecider, type Decided, type Rows, type Verdict } from '../decide.ts';
+import { type RequestDigests, requestDigests } from '../digests.ts';
+import { keyText } from '../keys.ts';
 import * as store from '../store.ts';
 
 /** The transaction failed. With `inDoubt`, its commit was sent and the answer never came. */
@@ -63,7 +65,7 @@ function needsOf(commands: readonly Command<unknown>[]): Needs {
   const needs: Needs = { keys: new Map(), balances: new Map(), rows: readsOf(commands) };
   for (const command of commands) {
     if (command.key !== undefined) {
-      const text = store.keyText(command.key);
+      const text = keyText(command.key);
       if (!needs.keys.has(text)) needs.keys.set(text, command.key);
     }
     for (const key of command.balances) needs.balances.set(balanceKeyText(key.profileId, key.asset), key);
@@ -145,6 +147,7 @@ function rowOf(rows: Rows, table: Table<unknown>, key: string): unknown {
 function decideAll(
   commands: readonly Command<unknown>[],
   opened: Opened,
+  digests: RequestDigests,
   after: Instant,
 ): { verdicts: Verdict[]; decided: Decided } {
   const { book, rows, usedKeys, nowNs } = opened;
@@ -154,6 +157,7 @@ function decideAll(
       nowNs,
       row: (table, key) => rowOf(rows, table, key),
       usedKey: (text) => usedKeys.get(text),
+      digests,
     },
     after,
   );
@@ -212,7 +216,7 @@ export async function runBatch(
   let inDoubt: Doubt | undefined;
   try {
     const opened = await open(connection, needs, assets, isPatient);
-    const { verdicts, decided } = decideAll(commands, opened, after);
+    const { verdicts, decided } = decideAll(commands, opened, requestDigests(connection.vault()), after);
     requireLocked(opened);
     if (!verdicts.some(({ kind }) => kind === 'done' || kind === 'replay')) {
       await connection.query('rollback');

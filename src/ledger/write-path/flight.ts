@@ -6,6 +6,8 @@ import type { Instant } from '../../kernel/instant.ts';
 import { createBook } from '../book.ts';
 import type { BalanceKey, Command, Table } from '../command.ts';
 import { createDecider, type Decided, type Verdict } from '../decide.ts';
+import { requestDigests } from '../digests.ts';
+import { keyText } from '../keys.ts';
 import * as store from '../store.ts';
 import { BatchFailure, type Doubt, readsOf } from './batch.ts';
 import type { Cache } from './cache.ts';
@@ -49,7 +51,7 @@ export type Flight = {
 };
 
 function isCached(command: Command<unknown>, cache: Cache): boolean {
-  if (command.key !== undefined && cache.wasUsed(store.keyText(command.key))) return false;
+  if (command.key !== undefined && cache.wasUsed(keyText(command.key))) return false;
   for (const { profileId, asset } of command.balances) {
     if (cache.balance(profileId, asset) === undefined) return false;
   }
@@ -135,7 +137,8 @@ export function sendFlight(
 ): Flight {
   const book = createBook(cache.balance, assets);
   const nowNs = cache.now();
-  const ground = { book, nowNs: nowNs ?? after, row: cache.row, usedKey: () => undefined };
+  const digests = requestDigests(session.connection.vault());
+  const ground = { book, nowNs: nowNs ?? after, row: cache.row, usedKey: () => undefined, digests };
   const decider = createDecider(ground, after);
   const taken: Command<unknown>[] = [];
   const verdicts = commands.map((command): Verdict | undefined => {

@@ -47,7 +47,7 @@ export function answerAll(
     const verdict = verdicts[index]!;
     if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
     else if (verdict.kind === 'replay')
-      waiting.resolve({ replayed: true, resourceId: verdict.resourceId, request: verdict.request });
+      waiting.resolve({ replayed: true, resourceId: verdict.resourceId, differs: verdict.differs });
     else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
     else {
       observer.trouble('bug', verdict.error);
