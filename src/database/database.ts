@@ -132,6 +132,7 @@ export function connectDatabase(
   {
     planner = PLANNER,
     idleInTransactionMs = LIMITS.idleInTransactionTimeoutMs,
+    connectTimeoutMs = LIMITS.databaseConnectTimeoutMs,
     admission = ANY_CONNECTION,
   }: PoolOptions = {},
 ): Database {
@@ -141,7 +142,7 @@ export function connectDatabase(
     return opened;
   }
   const loans = createLoans(
-    createPool(address, connectionsMax, { planner, idleInTransactionMs, admission }),
+    createPool(address, connectionsMax, { planner, idleInTransactionMs, connectTimeoutMs, admission }),
     vault,
   );
 

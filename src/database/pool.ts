@@ -94,13 +94,15 @@ export type PoolOptions = {
   readonly planner?: string;
   /** How long a session may be idle inside a transaction before the server ends it. */
   readonly idleInTransactionMs?: number;
+  /** How long a caller waits for a connection, new or returned by another caller. */
+  readonly connectTimeoutMs?: number;
   readonly admission?: Admission;
 };
 
 export function createPool(
   address: DatabaseAddress,
   connectionsMax: number,
-  { planner, idleInTransactionMs, admission }: Required<PoolOptions>,
+  { planner, idleInTransactionMs, connectTimeoutMs, admission }: Required<PoolOptions>,
 ): pg.Pool {
   const where =
     'url' in address
@@ -113,7 +115,7 @@ export function createPool(
     types,
     application_name: admission.applicationName,
     options: planner,
-    connectionTimeoutMillis: LIMITS.databaseConnectTimeoutMs,
+    connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,

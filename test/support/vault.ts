@@ -11,5 +11,6 @@ export function unlocked(database: Database): Database {
 
 /** A database as a node has it: connected and unlocked. */
 export function connectUnlocked(address: DatabaseAddress, connectionsMax?: number): Database {
-  return unlocked(connectDatabase(address, connectionsMax));
+  // A busy machine may need longer than the few seconds that a service waits for a connection.
+  return unlocked(connectDatabase(address, connectionsMax, { connectTimeoutMs: 60_000 }));
 }
