@@ -50,6 +50,8 @@ export const LIMITS = {
   databaseConnectionsMax: 10,
   /** The write path has its own connections, so that slow reads never delay a transfer. */
   writePathConnectionsMax: 8,
+  /** Readiness has its own connection: a busy node is still ready. */
+  healthConnectionsMax: 1,
   /** A statement that runs longer is a bug. Audits and migrations set their own limit. */
   statementTimeoutMs: 10_000,
   /** For a server that does not answer at all. Longer than `statementTimeoutMs`, so that the server's own error comes first. */
@@ -127,6 +129,43 @@ export const LIMITS = {
   requestsFinishMs: 5_000,
   /** Concurrent requests of one client; more get a 429, so that one client cannot fill the queue for all. */
   clientRequestsMax: 2_000,
+  /**
+   * Connections of one node: about 12 KB each, and more than `clientRequestsMax`. A new connection above the bound takes
+   * the place of the one that has been idle for longest.
+   */
+  connectionsMax: 4_000,
+  /** Connections of one source address, unless FERRY_CONNECTIONS_PER_SOURCE says otherwise: a quarter of all. */
+  sourceConnectionsMax: 1_000,
+  /** Requests that a connection may send ahead of the answers. They are handled one after the other. */
+  pipelinedRequestsMax: 16,
+  /** Bytes of answers that the client of one connection has not read: eight of the largest pages. */
+  connectionUnreadBytesMax: 8 * 1024 * 1024,
+  /** The same of all connections together. Above it, those that have read nothing for longest are closed. */
+  unreadBytesMax: 64 * 1024 * 1024,
+  /** A client that has read nothing for this long is disconnected. One that reads 25 KB a second is fast enough. */
+  unreadMs: 30_000,
+  /** How often connections are checked for unread answers: 0.1 ms of processor time for 4,000. */
+  unreadLookMs: 250,
+  /** Static content is sent in pieces of this size, so that a slow reader holds no more than one of them. */
+  staticPieceBytes: 64 * 1024,
+  /** How long browsers keep pages of the documentation without asking whether they have changed. */
+  staticCacheSeconds: 300,
+  /** How long new requests may wait before their turn: a fifth of what callers of an overloaded service should see. */
+  admissionWaitMs: 100,
+  /** Longer for reads, of which many are waiting for the same few connections. */
+  admissionReadWaitMs: 250,
+  /** The wait must exceed its bound for this long before requests are refused: a burst is served. */
+  admissionIntervalMs: 100,
+  /** How often the wait is measured. */
+  admissionLookMs: 20,
+  /** Commands that may always wait: one full batch. Fewer would make batches small and the write path slow. */
+  admissionCommandsMin: 512,
+  /** Reads that may always wait for a connection. */
+  admissionReadsMin: 64,
+  /** A refused client is asked to come back after one of these times, so that not all of them come back together. */
+  overloadRetryMs: [250, 500, 750, 1_000],
+  /** Metrics are rendered at most this often: it takes milliseconds, and needs no token. */
+  metricsMs: 1_000,
   /** Nesting of JSON. No valid request is deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,

@@ -127,7 +127,7 @@ type Parts = { readonly logger: Logger; readonly print: (text: string) => void; 
 
 async function run(
   config: Config,
-  { database, writeDatabase }: OpenDatabase,
+  { database, writeDatabase, healthDatabase }: OpenDatabase,
   { logger, print, rails }: Parts,
   signalled: Promise<string>,
 ): Promise<void> {
@@ -138,7 +138,14 @@ async function run(
       "FERRY_CONFIG: creating the demo data requires the sandbox's own tokens: start the sandbox once without external_issuer.",
     );
   }
-  const service = await assemble({ config, database, writeDatabase, logger, ...(rails && { rails }) });
+  const service = await assemble({
+    config,
+    database,
+    writeDatabase,
+    healthDatabase,
+    logger,
+    ...(rails && { rails }),
+  });
   try {
     await service.start();
     if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });

@@ -29,6 +29,8 @@ export type AuthOptions = {
   readonly publicUrl: () => string;
   /** Whether the operations that simulate exist; not in production. */
   readonly simulates?: boolean;
+  /** Whether there is a page at /docs. */
+  readonly hasDocs?: boolean;
   readonly externalIssuer?: ExternalIssuer | undefined;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly timing?: Partial<AuthTiming>;
@@ -54,6 +56,7 @@ export function createAuth({
   log,
   timing = {},
   simulates = true,
+  hasDocs = true,
 }: AuthOptions): Auth {
   const {
     pollMs = LIMITS.authPollMs,
@@ -93,7 +96,7 @@ export function createAuth({
         registerElsewhere(app, externalIssuer.issuer);
         return;
       }
-      registerMetadata(app, keyring, publicUrl, simulates);
+      registerMetadata(app, keyring, publicUrl, { simulates, hasDocs });
       await registerTokenEndpoint(app, { database, clock, keyring, checker, attempts, publicUrl });
     },
     async start() {

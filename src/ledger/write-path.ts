@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createModes } from '../kernel/mode.ts';
 import { unavailable } from '../kernel/problem.ts';
+import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
 import type { Command, Outcome } from './command.ts';
 import { createCache } from './write-path/cache.ts';
@@ -27,6 +28,8 @@ export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
  * that the optimistic lane passes on, take the pessimistic lane.
  */
 export type WritePath = {
+  /** Commands that wait for a batch. */
+  readonly queue: Queue;
   /** Resolves once the command is committed. Rejects with the problem that refused it. */
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
   /** Rejects new commands, and finishes those that wait. */
@@ -119,6 +122,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     recover: pessimistic.recover,
   });
   const lanes: Lanes = { optimistic, pessimistic };
+  let submitted = 0;
 
   function push(waiting: Waiting): void {
     if (waiting.command.optimistic !== true || !optimistic.takes()) {
@@ -134,9 +138,11 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   }
 
   return {
+    queue: { waiting: queued, entered: () => submitted },
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
       const detail = refusal(modes.is('RUNNING'), confirmation, queued());
       if (detail !== undefined) return Promise.reject(unavailable(detail));
+      submitted += 1;
       return new Promise((resolve, reject) => {
         push({ command, resolve: resolve as Waiting['resolve'], reject });
       });

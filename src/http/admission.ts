@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { Problem } from '../kernel/problem.ts';
+import type { Queue } from '../kernel/queue.ts';
+import { LIMITS } from '../limits.ts';
+import { createGate, type Gate, type GateOptions } from './gate.ts';
+import { problemBody } from './problems.ts';
+import { requestId } from './request-id.ts';
+
+/** Refuses requests that could not be served in time, before anything else is done for them. */
+export type Admission = {
+  /** Whether the request has to be refused: one comparison. */
+  refuses(request: IncomingMessage): boolean;
+  refuse(request: IncomingMessage, response: ServerResponse): void;
+  start(): void;
+  stop(): void;
+};
+
+export type RequestKind = 'read' | 'write';
+
+export type AdmissionOptions = {
+  /** Reads wait for connections of the database, writes for the write path. */
+  readonly queues: Readonly<Record<RequestKind, Queue>>;
+  publicUrl(): string;
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly metrics: {
+    requestShed(kind: RequestKind): void;
+    /** For the metrics: read when they are requested. */
+    watchWaits(waitSeconds: (kind: RequestKind) => number): void;
+  };
+};
+
+/** Operations, and pages that take more than a few bytes. Health and metrics are always answered. */
+const SHEDDABLE = /^\/(v2|docs)\//;
+
+/** The log has one line per overload, and at most one a minute. */
+const LOG_MS = 60_000;
+
+const BOUNDS: Readonly<Record<RequestKind, Omit<GateOptions, 'queue'>>> = {
+  read: { targetMs: LIMITS.admissionReadWaitMs, waitingMin: LIMITS.admissionReadsMin },
+  write: { targetMs: LIMITS.admissionWaitMs, waitingMin: LIMITS.admissionCommandsMin },
+};
+
+const kindOf = ({ method }: IncomingMessage): RequestKind =>
+  method === 'GET' || method === 'HEAD' ? 'read' : 'write';
+
+const DETAIL = 'The service is overloaded. Nothing was executed; retry with the same ref_id.';
+
+type Refusal = { readonly body: string; readonly length: string };
+
+/** One for each time after which a client is asked to come back. */
+function createRefusals(publicUrl: string): Refusal[] {
+  return LIMITS.overloadRetryMs.map((ms) => {
+    const problem = new Problem('unavailable', DETAIL, { retry_after_ms: ms });
+    const body = JSON.stringify(problemBody(problem, publicUrl));
+    return { body, length: String(Buffer.byteLength(body)) };
+  });
+}
+
+/** Calls back with the time since the last call, and how much later than planned this one is. */
+function repeatedly(intervalMs: number, look: (elapsedMs: number, lateMs: number) => void): NodeJS.Timeout {
+  let lastMs = performance.now();
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    look(nowMs - lastMs, Math.max(0, nowMs - lastMs - intervalMs));
+    lastMs = nowMs;
+  }, intervalMs);
+  return timer.unref();
+}
+
+export function createAdmission({ queues, publicUrl, logger, metrics }: AdmissionOptions): Admission {
+  const gates: Readonly<Record<RequestKind, Gate>> = {
+    read: createGate({ queue: queues.read, ...BOUNDS.read }),
+    write: createGate({ queue: queues.write, ...BOUNDS.write }),
+  };
+  metrics.watchWaits((kind) => gates[kind].waitMs / 1_000);
+  let refusals: readonly Refusal[] | undefined;
+  let count = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let loggedMs = Number.NEGATIVE_INFINITY;
+
+  function look(elapsedMs: number, lateMs: number): void {
+    const wasShedding = gates.read.isShedding() || gates.write.isShedding();
+    for (const gate of [gates.read, gates.write]) gate.look(elapsedMs, lateMs);
+    const sheds = (['write', 'read'] as const).find((kind) => gates[kind].isShedding());
+    if (sheds === undefined || wasShedding || performance.now() - loggedMs < LOG_MS) return;
+    loggedMs = performance.now();
+    logger.warn(
+      { kind: sheds, waiting: queues[sheds].waiting() },
+      'the service is overloaded: requests that would have to wait too long get a 503',
+    );
+  }
+
+  return {
+    refuses(request) {
+      const kind = kindOf(request);
+      return queues[kind].waiting() >= gates[kind].waitingMax && SHEDDABLE.test(request.url!);
+    },
+    refuse(request, response) {
+      const kind = kindOf(request);
+      gates[kind].refused();
+      metrics.requestShed(kind);
+      // Made only now: the public URL is final once the server listens.
+      refusals ??= createRefusals(publicUrl());
+      count += 1;
+      const { body, length } = refusals[count % refusals.length]!;
+      response.writeHead(503, [
+        'content-type',
+        'application/problem+json; charset=utf-8',
+        'content-length',
+        length,
+        'retry-after',
+        '1',
+        'x-request-id',
+        requestId(request.headers['x-request-id']),
+      ]);
+      response.end(body);
+    },
+    start() {
+      timer ??= repeatedly(LIMITS.admissionLookMs, look);
+    },
+    stop() {
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
