@@ -75,7 +75,7 @@ export async function assemble(parts: Parts): Promise<Service> {
   const server = createHttpServer({
     host: config.host,
     port: config.port,
-    bounds: { sourceConnectionsMax: config.connectionsPerSource },
+    connections: { sourceConnectionsMax: config.connectionsPerSource },
     admission: createAdmission({ queues, publicUrl, logger, metrics }),
   });
   const auth = createAuthentication({

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../kernel/problem.ts';
 import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
-import { createGate, type Gate, type GateOptions } from './gate.ts';
+import { createGate, type Gate } from './gate.ts';
 import { problemBody } from './problems.ts';
 import { requestId } from './request-id.ts';
 
@@ -36,11 +36,6 @@ const SHEDDABLE = /^\/(v2|docs)\//;
 /** The log has one line per overload, and at most one a minute. */
 const LOG_MS = 60_000;
 
-const BOUNDS: Readonly<Record<RequestKind, Omit<GateOptions, 'queue'>>> = {
-  read: { targetMs: LIMITS.admissionReadWaitMs, waitingMin: LIMITS.admissionReadsMin },
-  write: { targetMs: LIMITS.admissionWaitMs, waitingMin: LIMITS.admissionCommandsMin },
-};
-
 const kindOf = ({ method }: IncomingMessage): RequestKind =>
   method === 'GET' || method === 'HEAD' ? 'read' : 'write';
 
@@ -70,8 +65,16 @@ function repeatedly(intervalMs: number, look: (elapsedMs: number, lateMs: number
 
 export function createAdmission({ queues, publicUrl, logger, metrics }: AdmissionOptions): Admission {
   const gates: Readonly<Record<RequestKind, Gate>> = {
-    read: createGate({ queue: queues.read, ...BOUNDS.read }),
-    write: createGate({ queue: queues.write, ...BOUNDS.write }),
+    read: createGate({
+      queue: queues.read,
+      targetMs: LIMITS.admissionReadWaitMs,
+      waitingMin: LIMITS.admissionReadsMin,
+    }),
+    write: createGate({
+      queue: queues.write,
+      targetMs: LIMITS.admissionWaitMs,
+      waitingMin: LIMITS.admissionCommandsMin,
+    }),
   };
   metrics.watchWaits((kind) => gates[kind].waitMs / 1_000);
   let refusals: readonly Refusal[] | undefined;

@@ -12,6 +12,8 @@ export type ConnectionBounds = {
   readonly unreadLookMs: number;
 };
 
+export type ConnectionOptions = ConnectionBounds & { readonly source?: typeof sourceOf };
+
 /**
  * The connections of clients. Bounds what they can cost: how many there are, in all and per source, how many requests one
  * of them sends ahead, and how much memory answers take that nobody reads.
@@ -113,7 +115,7 @@ function closeUnread(connections: Iterable<Connection>, bounds: ConnectionBounds
 
 export function createConnections(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
-  bounds: ConnectionBounds = LIMITS,
+  { source: sourceFor = sourceOf, ...bounds }: ConnectionOptions = LIMITS,
 ): Connections {
   const servers: Server[] = [];
   const bySocket = new Map<Socket, Connection>();
@@ -132,7 +134,7 @@ export function createConnections(
   }
 
   function open(socket: Socket): void {
-    const source = sourceOf(socket.remoteAddress);
+    const source = sourceFor(socket.remoteAddress);
     const isTooMany =
       sources.add(source, 1) > bounds.sourceConnectionsMax ||
       (bySocket.size >= bounds.connectionsMax && !closeLongestIdle());

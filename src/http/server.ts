@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyServerFactory } from 'fastify';
 import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { Admission } from './admission.ts';
-import { type ConnectionBounds, createConnections } from './connections.ts';
+import { type ConnectionOptions, createConnections } from './connections.ts';
 
 /** Listens on an address and serves the app that is attached to it, until it is stopped. */
 export type HttpServer = Worker & {
@@ -17,25 +17,25 @@ export type HttpServer = Worker & {
 export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
-  readonly bounds?: Partial<ConnectionBounds>;
+  readonly connections?: Partial<ConnectionOptions>;
   /** Without it, no request is refused because of overload. */
   readonly admission?: Admission;
 };
 
 type Handler = Parameters<FastifyServerFactory>[0];
 
-function createFactory({ bounds, admission }: HttpServerOptions) {
+function createFactory({ connections: given, admission }: HttpServerOptions) {
   let handler: Handler | undefined;
   const connections = createConnections(
     (request, response) => {
       if (admission?.refuses(request)) admission.refuse(request, response);
       else handler!(request, response);
     },
-    { ...LIMITS, ...bounds },
+    { ...LIMITS, ...given },
   );
   // Called again for each further address, if the host is a name with several of them: always with the same handler.
-  const factory: FastifyServerFactory = (given, options) => {
-    handler = given;
+  const factory: FastifyServerFactory = (handles, options) => {
+    handler = handles;
     const { http, keepAliveTimeout, requestTimeout } = options as {
       http: object;
       keepAliveTimeout: number;
