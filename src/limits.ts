@@ -150,7 +150,7 @@ export const LIMITS = {
   staticPieceBytes: 64 * 1024,
   /** How long browsers keep pages of the documentation without asking whether they have changed. */
   staticCacheSeconds: 300,
-  /** How long new requests may wait before their turn: a fifth of what callers of an overloaded service should see. */
+  /** How long the commands of new requests may take: a fifth of what callers of an overloaded service should see. */
   admissionWaitMs: 100,
   /** Longer for reads, of which many are waiting for the same few connections. */
   admissionReadWaitMs: 250,
@@ -158,7 +158,10 @@ export const LIMITS = {
   admissionIntervalMs: 100,
   /** How often the wait is measured. */
   admissionLookMs: 20,
-  /** Commands that may always wait: one full batch. Fewer would make batches small and the write path slow. */
+  /**
+   * Commands that may always be in progress: one full batch. Fewer would make batches small and the write path slow. In an
+   * overload, this also bounds the rate of a database whose commits take longer than `admissionWaitMs`.
+   */
   admissionCommandsMin: 512,
   /** Reads that may always wait for a connection. */
   admissionReadsMin: 64,

@@ -13,7 +13,7 @@ import { createFlights } from './write-path/flights.ts';
 import type { WritePathObserver } from './write-path/observer.ts';
 import { createOptimisticLane, type OptimisticLane } from './write-path/optimistic-lane.ts';
 import { createPessimisticLane, type PessimisticLane } from './write-path/pessimistic-lane.ts';
-import type { Waiting } from './write-path/queue.ts';
+import type { Progress, Waiting } from './write-path/queue.ts';
 
 export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
 
@@ -28,7 +28,7 @@ export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
  * that the optimistic lane passes on, take the pessimistic lane.
  */
 export type WritePath = {
-  /** Commands that wait for a batch. */
+  /** Commands that wait for a batch, or for the commit of theirs. */
   readonly queue: Queue;
   /** Resolves once the command is committed. Rejects with the problem that refused it. */
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
@@ -88,6 +88,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     { name: 'RUNNING' },
     { RUNNING: ['STOPPING'], STOPPING: ['STOPPED'], STOPPED: [] },
   );
+  const progress: Progress = { submitted: 0, answered: 0 };
   const whenStopped = Promise.withResolvers<void>();
   const queued = (): number => lanes.pessimistic.queued + lanes.optimistic.queued;
   const pump = createPump(
@@ -122,7 +123,6 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     recover: pessimistic.recover,
   });
   const lanes: Lanes = { optimistic, pessimistic };
-  let submitted = 0;
 
   function push(waiting: Waiting): void {
     if (waiting.command.optimistic !== true || !optimistic.takes()) {
@@ -138,13 +138,13 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   }
 
   return {
-    queue: { waiting: queued, entered: () => submitted },
+    queue: { waiting: () => progress.submitted - progress.answered, entered: () => progress.submitted },
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
       const detail = refusal(modes.is('RUNNING'), confirmation, queued());
       if (detail !== undefined) return Promise.reject(unavailable(detail));
-      submitted += 1;
+      progress.submitted += 1;
       return new Promise((resolve, reject) => {
-        push({ command, resolve: resolve as Waiting['resolve'], reject });
+        push({ command, progress, resolve: resolve as Waiting['resolve'], reject });
       });
     },
     stop() {
