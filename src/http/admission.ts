@@ -33,7 +33,7 @@ export type AdmissionOptions = {
 /** Operations, and pages that take more than a few bytes. Health and metrics are always answered. */
 const SHEDDABLE = /^\/(v2|docs)\//;
 
-/** The log has one line per overload, and at most one a minute. */
+/** The log has one line about an overload, and one more for every minute that it lasts. */
 const LOG_MS = 60_000;
 
 const kindOf = ({ method }: IncomingMessage): RequestKind =>
@@ -82,16 +82,12 @@ export function createAdmission({ queues, publicUrl, logger, metrics }: Admissio
   let timer: NodeJS.Timeout | undefined;
   let loggedMs = Number.NEGATIVE_INFINITY;
 
-  function look(elapsedMs: number, lateMs: number): void {
-    const wasShedding = gates.read.isShedding() || gates.write.isShedding();
-    for (const gate of [gates.read, gates.write]) gate.look(elapsedMs, lateMs);
-    const sheds = (['write', 'read'] as const).find((kind) => gates[kind].isShedding());
-    if (sheds === undefined || wasShedding || performance.now() - loggedMs < LOG_MS) return;
-    loggedMs = performance.now();
-    logger.warn(
-      { kind: sheds, waiting: queues[sheds].waiting() },
-      'the service is overloaded: requests that would have to wait too long get a 503',
-    );
+  function logOnce(kind: RequestKind): void {
+    const nowMs = performance.now();
+    if (nowMs - loggedMs < LOG_MS) return;
+    loggedMs = nowMs;
+    const facts = { kind, waiting: queues[kind].waiting() };
+    logger.warn(facts, 'the service is overloaded: requests that would have to wait too long get a 503');
   }
 
   return {
@@ -103,6 +99,7 @@ export function createAdmission({ queues, publicUrl, logger, metrics }: Admissio
       const kind = kindOf(request);
       gates[kind].refused();
       metrics.requestShed(kind);
+      logOnce(kind);
       // Made only now: the public URL is final once the server listens.
       refusals ??= createRefusals(publicUrl());
       count += 1;
@@ -120,7 +117,9 @@ export function createAdmission({ queues, publicUrl, logger, metrics }: Admissio
       response.end(body);
     },
     start() {
-      timer ??= repeatedly(LIMITS.admissionLookMs, look);
+      timer ??= repeatedly(LIMITS.admissionLookMs, (elapsedMs, lateMs) => {
+        for (const gate of [gates.read, gates.write]) gate.look(elapsedMs, lateMs);
+      });
     },
     stop() {
       clearInterval(timer);
