@@ -142,10 +142,18 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   const restMb = residentMb(service.pid);
 
   const ratePerSecond = TIMES_SUSTAINABLE * sustainable;
-  console.log(`sustainable: ${integer(sustainable)} a second; now ${integer(ratePerSecond)}, ${CONNECTIONS} connections`);
+  console.log(
+    `sustainable: ${integer(sustainable)} a second; now ${integer(ratePerSecond)}, ${CONNECTIONS} connections`,
+  );
   const slowest = probe(service);
   const measureMs = Number(options.seconds) * 1_000;
-  const overload = await run({ connections: CONNECTIONS, ratePerSecond, warmUpMs: 2_000, measureMs, mayRefuse: true });
+  const overload = await run({
+    connections: CONNECTIONS,
+    ratePerSecond,
+    warmUpMs: 2_000,
+    measureMs,
+    mayRefuse: true,
+  });
   const slowestProbeMs = await slowest();
   const after = await run({ ...half, warmUpMs: NORMAL_MS, measureMs: STEP.measureMs });
   await sleep(REST_MS);
@@ -162,7 +170,9 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   console.log(
     `Refused: ${integer(refused!.count / Number(options.seconds))} a second, p50 ${integer(refused!.p50Ms)} ms, p99 ${integer(refused!.p99Ms)} ms.`,
   );
-  console.log(`Memory: ${integer(restMb)} MB at rest, ${integer(overload.memoryMb)} MB at most, ${integer(afterMb)} MB after.\n`);
+  console.log(
+    `Memory: ${integer(restMb)} MB at rest, ${integer(overload.memoryMb)} MB at most, ${integer(afterMb)} MB after.\n`,
+  );
   return judge(targetsOf({ peak, overload, restMb, afterMb, slowestProbeMs, before, after }));
 }
 
@@ -177,7 +187,9 @@ async function main(): Promise<boolean> {
   cleanUpWhenInterrupted(cleanUp);
   try {
     await prepareFerry(stage);
-    console.log(machineLine(await stage.using(FERRY, (database) => describeMachine(stage.directory, database))));
+    console.log(
+      machineLine(await stage.using(FERRY, (database) => describeMachine(stage.directory, database))),
+    );
     return await measure(stage, load);
   } finally {
     await cleanUp();

@@ -1,5 +1,8 @@
+import { HTTP_LIMITS } from './limits-http.ts';
+
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
+  ...HTTP_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
@@ -129,46 +132,6 @@ export const LIMITS = {
   requestsFinishMs: 5_000,
   /** Concurrent requests of one client; more get a 429, so that one client cannot fill the queue for all. */
   clientRequestsMax: 2_000,
-  /**
-   * Connections of one node: about 12 KB each, and more than `clientRequestsMax`. A new connection above the bound takes
-   * the place of the one that has been idle for longest.
-   */
-  connectionsMax: 4_000,
-  /** Connections of one source address, unless FERRY_CONNECTIONS_PER_SOURCE says otherwise: a quarter of all. */
-  sourceConnectionsMax: 1_000,
-  /** Requests that a connection may send ahead of the answers. They are handled one after the other. */
-  pipelinedRequestsMax: 16,
-  /** Bytes of answers that the client of one connection has not read: eight of the largest pages. */
-  connectionUnreadBytesMax: 8 * 1024 * 1024,
-  /** The same of all connections together. Above it, those that have read nothing for longest are closed. */
-  unreadBytesMax: 64 * 1024 * 1024,
-  /** A client that has read nothing for this long is disconnected. One that reads 25 KB a second is fast enough. */
-  unreadMs: 30_000,
-  /** How often connections are checked for unread answers: 0.1 ms of processor time for 4,000. */
-  unreadLookMs: 250,
-  /** Static content is sent in pieces of this size, so that a slow reader holds no more than one of them. */
-  staticPieceBytes: 64 * 1024,
-  /** How long browsers keep pages of the documentation without asking whether they have changed. */
-  staticCacheSeconds: 300,
-  /** How long the commands of new requests may take: a fifth of what callers of an overloaded service should see. */
-  admissionWaitMs: 100,
-  /** Longer for reads, of which many are waiting for the same few connections. */
-  admissionReadWaitMs: 250,
-  /** The wait must exceed its bound for this long before requests are refused: a burst is served. */
-  admissionIntervalMs: 100,
-  /** How often the wait is measured. */
-  admissionLookMs: 20,
-  /**
-   * Commands that may always be in progress: one full batch. Fewer would make batches small and the write path slow. In an
-   * overload, this also bounds the rate of a database whose commits take longer than `admissionWaitMs`.
-   */
-  admissionCommandsMin: 512,
-  /** Reads that may always wait for a connection. */
-  admissionReadsMin: 64,
-  /** A refused client is asked to come back after one of these times, so that not all of them come back together. */
-  overloadRetryMs: [250, 500, 750, 1_000],
-  /** Metrics are rendered at most this often: it takes milliseconds, and needs no token. */
-  metricsMs: 1_000,
   /** Nesting of JSON. No valid request is deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   requestBodyBytesMax: 256 * 1024,

@@ -5,7 +5,7 @@ import { createCapabilities } from './capabilities.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import { createOutageLog } from './database/outage.ts';
-import { createServerClock } from './database/server-clock.ts';
+import { createServerClock, type ServerClock } from './database/server-clock.ts';
 import { createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
 import { registerBacklogs } from './http/backlogs.ts';
@@ -65,6 +65,10 @@ async function createNode({ config, database, logger }: Parts) {
   };
 }
 
+function clockWorker(clock: ServerClock): Worker {
+  return { name: 'server clock', stage: 'core', start: () => clock.start(), stop: clock.stop };
+}
+
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
@@ -72,12 +76,8 @@ export async function assemble(parts: Parts): Promise<Service> {
   const ledger = createLedger({ ...node, writeDatabase });
   const queues = { read: database.queue, write: ledger.writePath.queue };
   const publicUrl = (): string => config.publicUrl ?? server.url();
-  const server = createHttpServer({
-    host: config.host,
-    port: config.port,
-    connections: { sourceConnectionsMax: config.connectionsPerSource },
-    admission: createAdmission({ queues, publicUrl, logger, metrics }),
-  });
+  const admission = createAdmission({ queues, publicUrl, logger, metrics });
+  const server = createHttpServer(config, admission);
   const auth = createAuthentication({
     ...node,
     publicUrl,
@@ -95,23 +95,16 @@ export async function assemble(parts: Parts): Promise<Service> {
     recall: auth.recall,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
-      healthExtension({
-        database: healthDatabase,
-        registry: metrics.registry,
-        isReady: () => isReady,
-      }),
+      healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
-      ...(config.docs
-        ? [
-            documentationExtension({
-              capabilities,
-              scopes: auth.scopes,
-              extraPaths: auth.paths,
-              version: VERSION,
-              publicUrl,
-            }),
-          ]
-        : []),
+      documentationExtension({
+        isOn: config.docs,
+        capabilities,
+        scopes: auth.scopes,
+        extraPaths: auth.paths,
+        version: VERSION,
+        publicUrl,
+      }),
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,
@@ -124,13 +117,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     log.warn({ err: error }, 'could not read a backlog'),
   );
 
-  const ofClock: Worker = {
-    name: 'server clock',
-    stage: 'core',
-    start: () => clock.start(),
-    stop: clock.stop,
-  };
-  const workers = [ofClock, ...capabilities.flatMap((one) => one.workers ?? []), server];
+  const workers = [clockWorker(clock), ...capabilities.flatMap((one) => one.workers ?? []), server];
   return {
     app,
     writePath: ledger.writePath,

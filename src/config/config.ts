@@ -125,9 +125,7 @@ function readConnectionsPerSource(env: Environment): number {
   if (text === undefined || text === '') return LIMITS.sourceConnectionsMax;
   const count = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
   if (count < 1) {
-    throw new ConfigError(
-      `FERRY_CONNECTIONS_PER_SOURCE must be an integer from 1 to 999999, not "${text}".`,
-    );
+    throw new ConfigError(`FERRY_CONNECTIONS_PER_SOURCE must be an integer from 1 to 999999, not "${text}".`);
   }
   return count;
 }

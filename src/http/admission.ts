@@ -4,14 +4,14 @@ import { Problem } from '../kernel/problem.ts';
 import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
 import { createGate, type Gate } from './gate.ts';
+import { createPacer, type Held, type Pacer } from './pacer.ts';
 import { problemBody } from './problems.ts';
 import { requestId } from './request-id.ts';
 
 /** Refuses requests that could not be served in time, before anything else is done for them. */
 export type Admission = {
-  /** Whether the request has to be refused: one comparison. */
-  refuses(request: IncomingMessage): boolean;
-  refuse(request: IncomingMessage, response: ServerResponse): void;
+  /** Handles the request, now or when the thread has time for it, or refuses it. */
+  admit(request: IncomingMessage, response: ServerResponse, handle: Held['handle']): void;
   start(): void;
   stop(): void;
 };
@@ -63,7 +63,19 @@ function repeatedly(intervalMs: number, look: (elapsedMs: number, lateMs: number
   return timer.unref();
 }
 
-export function createAdmission({ queues, publicUrl, logger, metrics }: AdmissionOptions): Admission {
+/** Reads wait for the thread, and then for a connection. */
+function readQueue(pacer: Pacer, connections: Queue): Queue {
+  return {
+    waiting: () => pacer.waiting() + connections.waiting(),
+    // Those that the pacer has started have entered the other queue.
+    entered: () => pacer.waiting() + connections.entered(),
+  };
+}
+
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { publicUrl, logger, metrics } = options;
+  const pacer = createPacer(() => options.queues.read.waiting() < LIMITS.admissionReadsMin);
+  const queues = { read: readQueue(pacer, options.queues.read), write: options.queues.write };
   const gates: Readonly<Record<RequestKind, Gate>> = {
     read: createGate({
       queue: queues.read,
@@ -90,40 +102,55 @@ export function createAdmission({ queues, publicUrl, logger, metrics }: Admissio
     logger.warn(facts, 'the service is overloaded: requests that would have to wait too long get a 503');
   }
 
+  function refuse(kind: RequestKind, request: IncomingMessage, response: ServerResponse): void {
+    gates[kind].refused();
+    metrics.requestShed(kind);
+    logOnce(kind);
+    // Made only now: the public URL is final once the server listens.
+    refusals ??= createRefusals(publicUrl());
+    count += 1;
+    const { body, length } = refusals[count % refusals.length]!;
+    response.writeHead(503, [
+      'content-type',
+      'application/problem+json; charset=utf-8',
+      'content-length',
+      length,
+      'retry-after',
+      '1',
+      'x-request-id',
+      requestId(request.headers['x-request-id']),
+    ]);
+    response.end(body);
+  }
+
+  /** Reads that were let in as part of a burst, before it turned out to be an overload. */
+  function refuseExcess(): void {
+    while (pacer.waiting() > 0 && queues.read.waiting() > gates.read.waitingMax) {
+      const { request, response } = pacer.takeBack()!;
+      if (!response.closed) refuse('read', request, response);
+    }
+  }
+
   return {
-    refuses(request) {
+    admit(request, response, handle) {
       const kind = kindOf(request);
-      return queues[kind].waiting() >= gates[kind].waitingMax && SHEDDABLE.test(request.url!);
-    },
-    refuse(request, response) {
-      const kind = kindOf(request);
-      gates[kind].refused();
-      metrics.requestShed(kind);
-      logOnce(kind);
-      // Made only now: the public URL is final once the server listens.
-      refusals ??= createRefusals(publicUrl());
-      count += 1;
-      const { body, length } = refusals[count % refusals.length]!;
-      response.writeHead(503, [
-        'content-type',
-        'application/problem+json; charset=utf-8',
-        'content-length',
-        length,
-        'retry-after',
-        '1',
-        'x-request-id',
-        requestId(request.headers['x-request-id']),
-      ]);
-      response.end(body);
+      const isFull = queues[kind].waiting() >= gates[kind].waitingMax;
+      const hasToWait = kind === 'read' && pacer.isBusy();
+      if (!(isFull || hasToWait) || !SHEDDABLE.test(request.url!)) handle(request, response);
+      else if (isFull) refuse(kind, request, response);
+      else pacer.hold({ request, response, handle });
     },
     start() {
       timer ??= repeatedly(LIMITS.admissionLookMs, (elapsedMs, lateMs) => {
+        pacer.look(elapsedMs, lateMs);
         for (const gate of [gates.read, gates.write]) gate.look(elapsedMs, lateMs);
+        refuseExcess();
       });
     },
     stop() {
       clearInterval(timer);
       timer = undefined;
+      pacer.stop();
     },
   };
 }

@@ -59,7 +59,7 @@ export function sourceOf(address: string | undefined): string | undefined {
   const [head = '', tail] = plain.split('::');
   const groups = head.split(':');
   const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
-  return [...groups, ...new Array<string>(Math.max(0, missing)).fill('0')].slice(0, 4).join(':');
+  return [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0')].slice(0, 4).join(':');
 }
 
 /** How many connections each source has. Only sources that have any are in the map. */

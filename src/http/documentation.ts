@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
 import { PROBLEMS, Problem, type ProblemSlug } from '../kernel/problem.ts';
 import { type DocumentOptions, openApiDocument } from './openapi.ts';
+import type { ReferenceParts } from './reference-worker.ts';
 import { createStaticContent, lazily, type StaticContent, sendStatic } from './static.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -47,10 +48,13 @@ type Reference = { readonly page: StaticContent; readonly script: StaticContent 
 async function createReference(): Promise<Reference> {
   const worker = new Worker(new URL('reference-worker.ts', import.meta.url));
   try {
-    const [{ page, script }] = (await once(worker, 'message')) as [{ page: string; script: string }];
+    const [made] = (await once(worker, 'message')) as [ReferenceParts];
     return {
-      page: await createStaticContent(HTML, page.replace('</head>', `${ICON}</head>`)),
-      script: await createStaticContent('application/javascript; charset=utf-8', script),
+      page: await createStaticContent(HTML, made.page.replace('</head>', `${ICON}</head>`)),
+      script: await createStaticContent(
+        'application/javascript; charset=utf-8',
+        Buffer.from(made.script.buffer),
+      ),
     };
   } finally {
     await worker.terminate();
@@ -65,7 +69,7 @@ type Pages = {
 };
 
 /** Everything is made when it is first requested: the public URL is final only once the server listens. */
-function createPages(options: DocumentOptions & { publicUrl(): string }): Pages {
+function createPages(options: DocumentationOptions): Pages {
   const slugs = Object.keys(PROBLEMS) as ProblemSlug[];
   return {
     openApi: lazily(() => {
@@ -80,11 +84,16 @@ function createPages(options: DocumentOptions & { publicUrl(): string }): Pages 
   };
 }
 
+export type DocumentationOptions = DocumentOptions & {
+  /** Without it, all these pages are answered with a 404. */
+  readonly isOn: boolean;
+  publicUrl(): string;
+};
+
 /** `/openapi.json`, the readable reference at `/docs`, and a page for every problem. All of it works offline. */
-export function documentationExtension(
-  options: DocumentOptions & { publicUrl(): string },
-): (app: FastifyInstance) => void {
+export function documentationExtension(options: DocumentationOptions): (app: FastifyInstance) => void {
   return (app) => {
+    if (!options.isOn) return;
     const pages = createPages(options);
     app.get('/openapi.json', async (request, reply) => sendStatic(request, reply, await pages.openApi()));
     // The page refers to its script and to the document relative to this path.

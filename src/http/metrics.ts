@@ -87,18 +87,20 @@ function admissionMetrics(registers: Registers): AdmissionOptions['metrics'] {
   const kinds = ['read', 'write'] as const;
   for (const kind of kinds) shed.inc({ kind }, 0);
   const children = { read: shed.labels('read'), write: shed.labels('write') };
+  let secondsOf: (kind: (typeof kinds)[number]) => number = () => 0;
+  const wait = new Gauge({
+    name: 'ferry_http_wait_seconds',
+    help: 'How long a request has to wait for its turn',
+    labelNames: ['kind'] as const,
+    registers,
+    collect() {
+      for (const kind of kinds) wait.set({ kind }, secondsOf(kind));
+    },
+  });
   return {
     requestShed: (kind) => children[kind].inc(),
     watchWaits(waitSeconds) {
-      new Gauge({
-        name: 'ferry_http_wait_seconds',
-        help: 'How long a request has to wait for its turn',
-        labelNames: ['kind'] as const,
-        registers,
-        collect() {
-          for (const kind of kinds) this.set({ kind }, waitSeconds(kind));
-        },
-      });
+      secondsOf = waitSeconds;
     },
   };
 }

@@ -6,6 +6,8 @@ import { parentPort } from 'node:worker_threads';
 import reference from '@scalar/fastify-api-reference';
 import Fastify from 'fastify';
 
+export type ReferenceParts = { readonly page: string; readonly script: Uint8Array<ArrayBuffer> };
+
 const app = Fastify();
 await app.register(reference, {
   routePrefix: '/docs',
@@ -29,4 +31,9 @@ async function textOf(url: string): Promise<string> {
   return payload;
 }
 
-parentPort!.postMessage({ page: await textOf('/docs/'), script: await textOf('/docs/js/scalar.js') });
+const parts: ReferenceParts = {
+  page: await textOf('/docs/'),
+  script: new TextEncoder().encode(await textOf('/docs/js/scalar.js')),
+};
+// The bytes are handed over, not copied.
+parentPort!.postMessage(parts, [parts.script.buffer]);

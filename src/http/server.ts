@@ -17,21 +17,19 @@ export type HttpServer = Worker & {
 export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
-  readonly connections?: Partial<ConnectionOptions>;
-  /** Without it, no request is refused because of overload. */
-  readonly admission?: Admission;
+  readonly connectionsPerSource?: number;
 };
 
 type Handler = Parameters<FastifyServerFactory>[0];
 
-function createFactory({ connections: given, admission }: HttpServerOptions) {
+function createFactory(admission: Admission | undefined, bounds: Partial<ConnectionOptions>) {
   let handler: Handler | undefined;
   const connections = createConnections(
     (request, response) => {
-      if (admission?.refuses(request)) admission.refuse(request, response);
-      else handler!(request, response);
+      if (admission === undefined) handler!(request, response);
+      else admission.admit(request, response, handler!);
     },
-    { ...LIMITS, ...given },
+    { ...LIMITS, ...bounds },
   );
   // Called again for each further address, if the host is a name with several of them: always with the same handler.
   const factory: FastifyServerFactory = (handles, options) => {
@@ -48,9 +46,16 @@ function createFactory({ connections: given, admission }: HttpServerOptions) {
   return { factory, connections };
 }
 
-export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { host, port, admission } = options;
-  const { factory, connections } = createFactory(options);
+/** Without an admission, no request is refused because of overload. */
+export function createHttpServer(
+  { host, port, connectionsPerSource = LIMITS.sourceConnectionsMax }: HttpServerOptions,
+  admission?: Admission,
+  bounds: Partial<ConnectionOptions> = {},
+): HttpServer {
+  const { factory, connections } = createFactory(admission, {
+    sourceConnectionsMax: connectionsPerSource,
+    ...bounds,
+  });
   let app: FastifyInstance | undefined;
   return {
     name: 'HTTP server',

@@ -21,7 +21,7 @@ const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
 export async function createStaticContent(type: string, content: string | Buffer): Promise<StaticContent> {
-  const body = Buffer.from(content);
+  const body = typeof content === 'string' ? Buffer.from(content) : content;
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
     [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
@@ -87,7 +87,7 @@ export function sendStatic(
   reply: FastifyReply,
   content: StaticContent,
 ): FastifyReply {
-  const encoding = chooseEncoding(request.headers['accept-encoding'] as string | undefined);
+  const encoding = chooseEncoding(request.headers['accept-encoding']);
   const { body, etag } = content.variants[encoding];
   reply.headers({
     etag,

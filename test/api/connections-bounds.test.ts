@@ -23,12 +23,12 @@ afterEach(async () => {
 async function start(connections: Partial<ConnectionOptions>) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const handled: string[] = [];
-  const server = createHttpServer({ host: HOST, port: 0, connections });
+  const server = createHttpServer({ host: HOST, port: 0 }, undefined, connections);
   const pages = (app: FastifyInstance): void => {
-    app.get('/slow/:name', async (request) => {
-      handled.push((request.params as { name: string }).name);
-      await released;
-      return { name: (request.params as { name: string }).name };
+    app.get('/slow/:name', (request) => {
+      const { name } = request.params as { name: string };
+      handled.push(name);
+      return released.then(() => ({ name }));
     });
     app.get('/large', async () => LARGE);
     app.get('/small', async () => ({ ok: true }));

@@ -23,7 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const isShed = ({ status, body }: Answer): boolean => status === 503 && body.meta.retry_after_ms !== undefined;
+const isShed = ({ status, body }: Answer): boolean =>
+  status === 503 && body.meta.retry_after_ms !== undefined;
 
 function transfer(refId: string): Promise<Answer> {
   const asset = { asset: 'USD', amount: '0.01' };

@@ -52,7 +52,12 @@ it.each([
   await once(socket, 'data');
   await until('the answer is complete', () => answered.length === 1);
   const arrived = once(service.app.server, 'request');
-  const head = [`POST ${path} HTTP/1.1`, 'Host: x', `Authorization: ${authorization}`, `Content-Type: ${type}`];
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: x',
+    `Authorization: ${authorization}`,
+    `Content-Type: ${type}`,
+  ];
   socket.write(`${head.join('\r\n')}\r\nContent-Length: 1000\r\n\r\n{"a`);
   await arrived;
   socket.destroy();
