@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/patient-limits.ts'],
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most
     // of the time a test waits for the database, a process or a timeout.
     pool: 'forks',

@@ -1,5 +1,8 @@
+import { HTTP_LIMITS } from './limits-http.ts';
+
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
+  ...HTTP_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
@@ -50,6 +53,8 @@ export const LIMITS = {
   databaseConnectionsMax: 10,
   /** The write path has its own connections, so that slow reads never delay a transfer. */
   writePathConnectionsMax: 8,
+  /** Readiness has its own connection: a busy node is still ready. */
+  healthConnectionsMax: 1,
   /** A statement that runs longer is a bug. Audits and migrations set their own limit. */
   statementTimeoutMs: 10_000,
   /** For a server that does not answer at all. Longer than `statementTimeoutMs`, so that the server's own error comes first. */

@@ -6,6 +6,7 @@ import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import { createOutageLog } from './database/outage.ts';
 import { createServerClock } from './database/server-clock.ts';
+import { createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
 import { registerBacklogs } from './http/backlogs.ts';
 import { documentationExtension } from './http/documentation.ts';
@@ -44,6 +45,8 @@ export type Parts = {
   readonly database: Database;
   /** Connections of the write path alone; the same ones unless given. */
   readonly writeDatabase?: Database;
+  /** A connection of readiness alone; the same ones unless given. */
+  readonly healthDatabase?: Database;
   readonly logger: Logger;
   /** The operator's own. Without them the sandbox has simulated ones, and production none. */
   readonly rails?: Rails;
@@ -93,16 +96,19 @@ function workersOf({ clock, database, log }: Node, capabilities: readonly Capabi
 
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
-  const { config, database, writeDatabase = database, logger } = parts;
+  const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
-  const server = createHttpServer(config);
-  const publicUrl = (): string => config.publicUrl ?? server.url();
   const ledger = createLedger({ ...node, writeDatabase });
+  const queues = { read: database.queue, write: ledger.writePath.queue };
+  const publicUrl = (): string => config.publicUrl ?? server.url();
+  const admission = createAdmission({ queues, publicUrl, logger, metrics });
+  const server = createHttpServer(config, admission);
   const auth = createAuthentication({
     ...node,
     publicUrl,
     externalIssuer: config.externalIssuer,
     simulates: config.mode === 'sandbox',
+    hasDocs: config.docs,
   });
   const capabilities = [ledger, auth, ...createCapabilities(node, ledger.writePath, parts.rails)];
 
@@ -114,9 +120,10 @@ export async function assemble(parts: Parts): Promise<Service> {
     recall: auth.recall,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
-      healthExtension({ database, registry: metrics.registry, isReady: () => isReady }),
+      healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
       documentationExtension({
+        isOn: config.docs,
         capabilities,
         scopes: auth.scopes,
         extraPaths: auth.paths,
@@ -124,6 +131,8 @@ export async function assemble(parts: Parts): Promise<Service> {
         publicUrl,
       }),
     ],
+    hasDocs: config.docs,
+    serverFactory: server.factory,
     observe: metrics.request,
     refusal: () => database.refusal(),
   });

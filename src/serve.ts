@@ -142,7 +142,7 @@ type Parts = {
 
 async function run(
   config: Config,
-  { database, writeDatabase }: OpenDatabase,
+  { database, writeDatabase, healthDatabase }: OpenDatabase,
   { logger, print, ...own }: Parts,
   signalled: Promise<string>,
 ): Promise<void> {
@@ -153,7 +153,7 @@ async function run(
       "FERRY_CONFIG: creating the demo data requires the sandbox's own tokens: start the sandbox once without external_issuer.",
     );
   }
-  const service = await assemble({ config, database, writeDatabase, logger, ...own });
+  const service = await assemble({ config, database, writeDatabase, healthDatabase, logger, ...own });
   try {
     await service.start();
     if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });

@@ -5,18 +5,23 @@ import type { Requests } from './requests.ts';
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = Buffer.from('content-length: ');
 const OK = Buffer.from('HTTP/1.1 200 ');
+const UNAVAILABLE = Buffer.from('HTTP/1.1 503 ');
 const ID = Buffer.from('"id":"');
 const ID_LENGTH = 36;
 /** The largest answer is a page of 100 transfers. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 const DIGIT_ZERO = 48;
 
+const startsWith = (bytes: Buffer, start: Buffer): boolean =>
+  bytes.compare(start, 0, start.length, 0, start.length) === 0;
+
 /** How long the answer is, or zero while its head is not there. */
-function answerLength(bytes: Buffer): number {
+function answerLength(bytes: Buffer, mayRefuse: boolean): number {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return 0;
   const at = bytes.indexOf(LENGTH);
-  if (bytes.compare(OK, 0, OK.length, 0, OK.length) !== 0 || at < 0 || at > headEnd) {
+  const isExpected = startsWith(bytes, OK) || (mayRefuse && startsWith(bytes, UNAVAILABLE));
+  if (!isExpected || at < 0 || at > headEnd) {
     throw new Error(`the service answered ${bytes.toString('utf8', 0, 2_000)}`);
   }
   let length = 0;
@@ -38,11 +43,14 @@ export type Connection = {
   close(): void;
 };
 
-/** One request at a time. Anything but a whole answer of status 200 fails the run. */
+/** `refusedSentMs`, when it was sent, is given if the service refused the request: only where the job allows that. */
+export type Answered = (connection: Connection, dueMs: number, refusedSentMs?: number) => void;
+
+/** One request at a time. Anything but a whole answer of an expected status fails the run. */
 export function openConnection(
-  address: { readonly host: string; readonly port: number },
+  address: { readonly host: string; readonly port: number; readonly mayRefuse?: boolean },
   requests: Requests,
-  answered: (connection: Connection, dueMs: number) => void,
+  answered: Answered,
   failed: (error: Error) => void,
 ): Promise<Connection> {
   return new Promise((resolve) => {
@@ -50,14 +58,20 @@ export function openConnection(
     let filled = 0;
     let expected = 0;
     let dueMs = 0;
+    let sentMs = 0;
     let isNext = false;
+    const mayRefuse = address.mayRefuse === true;
     const take = (count: number, chunk: Buffer): void => {
       chunk.copy(answer, filled, 0, count);
       filled += count;
-      if (expected === 0) expected = answerLength(answer.subarray(0, filled));
+      if (expected === 0) expected = answerLength(answer.subarray(0, filled), mayRefuse);
       if (expected === 0 || filled < expected) return;
       filled = 0;
       expected = 0;
+      if (mayRefuse && startsWith(answer, UNAVAILABLE)) {
+        answered(connection, dueMs, sentMs);
+        return;
+      }
       if (requests.next !== undefined) {
         isNext = !isNext;
         if (isNext) {
@@ -86,6 +100,7 @@ export function openConnection(
     const connection: Connection = {
       send(at) {
         dueMs = at;
+        if (mayRefuse) sentMs = performance.now();
         socket.write(requests.first(), 'latin1');
       },
       close() {

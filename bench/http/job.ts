@@ -21,6 +21,8 @@ export type LoadJob = {
   readonly measureMs: number;
   /** Requests a second that arrive whatever the service does. Without it, each connection sends as fast as it is answered. */
   readonly ratePerSecond?: number;
+  /** The service may refuse requests with a 503; without it that fails the run. */
+  readonly mayRefuse?: boolean;
 };
 
 export type LoadResult = {
@@ -32,8 +34,18 @@ export type LoadResult = {
   readonly p999Ms: number;
   /** All answers, warming up and finishing included: what must be in the database afterwards. */
   readonly total: number;
+  /** Answers with status 503 within the measured time. Their time counts from when they were sent. */
+  readonly refused?: Refused;
   /** Of requests that arrive at a rate: whether the machine kept its pace meanwhile. */
   readonly pace?: Pace;
+};
+
+export type Refused = {
+  readonly count: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** The same of those that met a machine that kept its pace. */
+  readonly steadyP99Ms: number;
 };
 
 export type Pace = {

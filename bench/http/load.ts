@@ -5,9 +5,9 @@
  * Runs as a child process: takes a `LoadJob` as a message, answers with `LoadMessage`s.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection, openConnection } from './connection.ts';
-import type { LoadJob, LoadMessage, LoadResult } from './job.ts';
-import { slowShare, steadyTimes, watchPace } from './pace.ts';
+import { type Answered, type Connection, openConnection } from './connection.ts';
+import type { LoadJob, LoadMessage, LoadResult, Refused } from './job.ts';
+import { type Stretch, slowShare, steadyTimes, type Timeline, watchPace } from './pace.ts';
 import { requestsOf } from './requests.ts';
 
 function tell(message: LoadMessage): void {
@@ -27,6 +27,18 @@ function resultOf(times: readonly number[], durationMs: number, total: number): 
     p99Ms: percentile(sorted, 0.99),
     p999Ms: percentile(sorted, 0.999),
     total,
+  };
+}
+
+const sortedTimes = (times: readonly number[]): Float64Array => Float64Array.from(times).sort();
+
+function refusedOf(refused: Timeline, slow: readonly Stretch[]): Refused {
+  const sorted = sortedTimes(refused.tookMs);
+  return {
+    count: sorted.length,
+    p50Ms: percentile(sorted, 0.5),
+    p99Ms: percentile(sorted, 0.99),
+    steadyP99Ms: percentile(sortedTimes(steadyTimes(refused, slow)), 0.99),
   };
 }
 
@@ -52,6 +64,7 @@ function run(job: LoadJob): Promise<LoadResult> {
   return new Promise((resolve, reject) => {
     const times: number[] = [];
     const dueTimes: number[] = [];
+    const refused = { dueMs: [] as number[], tookMs: [] as number[] };
     const slowUntilNow = job.ratePerSecond === undefined ? undefined : watchPace();
     const idle: Connection[] = [];
     const waiting: number[] = [];
@@ -72,15 +85,19 @@ function run(job: LoadJob): Promise<LoadResult> {
         const from = performance.timeOrigin + fromMs;
         const pace = {
           slowShare: slowShare(slow, [from, from + durationMs]),
-          p99Ms: percentile(Float64Array.from(steady).sort(), 0.99),
+          p99Ms: percentile(sortedTimes(steady), 0.99),
         };
-        resolve({ ...result, pace });
+        resolve({ ...result, pace, ...(job.mayRefuse && { refused: refusedOf(refused, slow) }) });
       }, reject);
     };
-    const answered = (connection: Connection, dueMs: number): void => {
+    const answered: Answered = (connection, dueMs, refusedSentMs) => {
       const nowMs = performance.now();
-      total += 1;
-      if (phase === 'measuring') {
+      if (refusedSentMs === undefined) total += 1;
+      else if (phase === 'measuring') {
+        refused.dueMs.push(performance.timeOrigin + refusedSentMs);
+        refused.tookMs.push(nowMs - refusedSentMs);
+      }
+      if (phase === 'measuring' && refusedSentMs === undefined) {
         times.push(nowMs - dueMs);
         if (slowUntilNow !== undefined) dueTimes.push(performance.timeOrigin + dueMs);
       }

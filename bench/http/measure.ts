@@ -48,7 +48,8 @@ function runJob(child: ChildProcess, job: LoadJob, phase: () => void): Promise<L
 }
 
 export function startLoad(postmasterPid: number): Load {
-  const child = fork(LOAD);
+  // With figures that could not be had: JSON has no NaN.
+  const child = fork(LOAD, { serialization: 'advanced' });
   const cpuTimes = (service: Service): CpuTimes => ({
     service: processCpuUs(service.pid),
     server: serverCpuUs(postmasterPid),

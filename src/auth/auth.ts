@@ -39,6 +39,8 @@ export type AuthOptions = {
   readonly publicUrl: () => string;
   /** Whether the operations that simulate exist; not in production. */
   readonly simulates?: boolean;
+  /** Whether there is a page at /docs. */
+  readonly hasDocs?: boolean;
   readonly externalIssuer?: ExternalIssuer | undefined;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly timing?: Partial<AuthTiming>;
@@ -80,7 +82,7 @@ function polling(
 
 export function createAuth(options: AuthOptions): Auth {
   const { database, vault, clock, publicUrl, externalIssuer, log, timing = {}, simulates = true } = options;
-  const { sourceOf = createSourceOf() } = options;
+  const { sourceOf = createSourceOf(), hasDocs = true } = options;
   const {
     pollMs = LIMITS.authPollMs,
     staleMs = LIMITS.authStaleMs,
@@ -111,7 +113,7 @@ export function createAuth(options: AuthOptions): Auth {
         registerElsewhere(app, externalIssuer.issuer);
         return;
       }
-      registerMetadata(app, keyring, publicUrl, simulates);
+      registerMetadata(app, keyring, publicUrl, { simulates, hasDocs });
       await registerOauthEndpoints(app, {
         database,
         clock,

@@ -22,7 +22,7 @@ export function registerMetadata(
   app: FastifyInstance,
   keyring: Pick<Keyring, 'publicKeys'>,
   publicUrl: () => string,
-  simulates: boolean,
+  { simulates, hasDocs }: { readonly simulates: boolean; readonly hasDocs: boolean },
 ): void {
   app.get(KEYS_PATH, { schema: KEYS_SCHEMA }, async (_request, reply) => {
     // Short, because a new key signs at once: a client that caches this answer rejects its tokens until it expires.
@@ -35,7 +35,7 @@ export function registerMetadata(
       issuer: url,
       token_endpoint: `${url}${TOKEN_PATH}`,
       jwks_uri: `${url}${KEYS_PATH}`,
-      service_documentation: `${url}/docs`,
+      ...(hasDocs && { service_documentation: `${url}/docs` }),
       scopes_supported: SCOPE_NAMES.filter((scope) => simulates || !isSimulation(scope)),
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],

@@ -43,7 +43,8 @@ function tokenErrorOf(error: unknown): TokenError {
     return invalidRequest(`The body has more than ${LIMITS.tokenRequestBytesMax} bytes.`);
   if (
     typeof code === 'string' &&
-    code.startsWith('FST_') &&
+    // The connection ended before the body was complete: the framework sets the status 400.
+    (code.startsWith('FST_') || code === 'ECONNRESET') &&
     typeof statusCode === 'number' &&
     statusCode < 500
   )

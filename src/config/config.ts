@@ -7,6 +7,7 @@ import { createPriceTable, type PriceSource, SANDBOX_PRICES } from '../fees/pric
 import { createFeeSchedule, type FeeSchedule } from '../fees/schedule.ts';
 import { type Assets, createAssets } from '../kernel/asset.ts';
 import { isAddressRange } from '../kernel/source-address.ts';
+import { LIMITS } from '../limits.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
@@ -34,6 +35,10 @@ export type Config = {
   readonly assets: Assets;
   readonly fees: FeeSchedule;
   readonly prices: PriceSource;
+  /** Whether the API reference, the OpenAPI document and the pages about problems are served. */
+  readonly docs: boolean;
+  /** Connections that one source address may have; clients on the same machine are not counted. */
+  readonly connectionsPerSource: number;
   /** Whether this node processes withdrawals and the notices of rails. */
   readonly workers: boolean;
   /** How many times faster than real time the sandbox's rails run. */
@@ -60,6 +65,8 @@ export const VARIABLES = {
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
   FERRY_CONFIG: 'JSON file with assets, fees, prices and an external token issuer',
+  FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
+  FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
   FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
   FERRY_SECRET_KEY: '32 bytes in base64 that seal secrets and personal data; required in production',
@@ -122,6 +129,16 @@ function readPort(env: Environment): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw new ConfigError(`PORT must be a number from 0 to 65535, not "${text}".`);
   return port;
+}
+
+function readConnectionsPerSource(env: Environment): number {
+  const text = env.FERRY_CONNECTIONS_PER_SOURCE;
+  if (text === undefined || text === '') return LIMITS.sourceConnectionsMax;
+  const count = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
+  if (count < 1) {
+    throw new ConfigError(`FERRY_CONNECTIONS_PER_SOURCE must be an integer from 1 to 999999, not "${text}".`);
+  }
+  return count;
 }
 
 function readSpeed(env: Environment): number {
@@ -269,6 +286,8 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     assets,
     fees: fromFile(() => createFeeSchedule(networks, assets, file.fees)),
     prices: fromFile(() => readPrices(file, mode, assets)),
+    docs: oneOf(env, 'FERRY_DOCS', ['on', 'off'], 'on') === 'on',
+    connectionsPerSource: readConnectionsPerSource(env),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,

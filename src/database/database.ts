@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
@@ -20,6 +21,8 @@ export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts'
 export type { Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
+  /** Work that waits for a connection. */
+  readonly queue: Queue;
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** A read-only transaction on one snapshot of the whole database, without the time limits of ordinary statements. */
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
@@ -38,6 +41,7 @@ export type Database = Queryable & {
 
 /** The connections of one pool that are in use, and the age from which on connections are trusted. */
 type Loans = Lender & {
+  readonly queue: Queue;
   connect(): Promise<pg.PoolClient>;
   lend(client: pg.PoolClient, patient: boolean): Connection;
   /** Trusts only connections that are made from now on, and closes the others. */
@@ -47,6 +51,7 @@ type Loans = Lender & {
 
 function createLoans(pool: pg.Pool, vault: () => Vault): Loans {
   const inUse = new Set<pg.PoolClient>();
+  let asked = 0;
   /**
    * If one connection does not answer, the idle ones may be dead as well, and each would be found out only by another
    * timeout. So from then on only new connections are used.
@@ -70,7 +75,9 @@ function createLoans(pool: pg.Pool, vault: () => Vault): Loans {
   const lender: Lender = { takeBack, isTrusted, silent, vault };
   return {
     ...lender,
+    queue: { waiting: () => pool.waitingCount, entered: () => asked },
     async connect() {
+      asked += 1;
       for (;;) {
         const client = await pool.connect().catch((error: unknown) => {
           throw translate(error);
@@ -153,6 +160,7 @@ export function connectDatabase(
   }
 
   return {
+    queue: loans.queue,
     async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
       const connection = await reserve();
       try {

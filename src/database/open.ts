@@ -25,6 +25,8 @@ export type OpenDatabase = {
   readonly database: Database;
   /** A pool of its own for the write path. */
   readonly writeDatabase: Database;
+  /** A connection of its own for readiness. */
+  readonly healthDatabase: Database;
   /** Closes the connections, and stops the embedded server if no other process uses it. */
   close(): Promise<void>;
 };
@@ -86,13 +88,16 @@ function connectNode(reached: Reached, migrations: readonly Migration[], log: Lo
   const admission = admitNode(migrations, log);
   const database = connectDatabase(address, LIMITS.databaseConnectionsMax, { admission });
   const writeDatabase = connectWritePath(address, admission);
-  admission.watch([database, writeDatabase]);
+  const healthDatabase = connectDatabase(address, LIMITS.healthConnectionsMax, { admission });
+  const pools = [database, writeDatabase, healthDatabase];
+  admission.watch(pools);
   return {
     database,
     writeDatabase,
+    healthDatabase,
     async close() {
       admission.stop();
-      await Promise.all([database.close(), writeDatabase.close()]);
+      await Promise.all(pools.map((pool) => pool.close()));
       await reached.leave();
     },
   };
@@ -133,6 +138,7 @@ export async function openForTool(where: Where, { mayMake = false } = {}): Promi
     return {
       database,
       writeDatabase: database,
+      healthDatabase: database,
       async close() {
         await database.close();
         await reached.leave();

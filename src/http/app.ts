@@ -3,16 +3,17 @@ import Fastify, {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifyServerFactory,
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { newId } from '../kernel/id.ts';
 import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
+import { requestId } from './request-id.ts';
 import { type Authentication, type Operation, registerRoute } from './routes.ts';
 import { compilersFactory } from './schemas.ts';
 import { headersFault } from './strict-headers.ts';
@@ -37,27 +38,24 @@ export type AppOptions = {
   recall?: NonNullable<Authentication['recall']>;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
+  /** Whether there is a page at /docs. */
+  readonly hasDocs?: boolean;
+  /** Creates the server; a plain one unless given. */
+  readonly serverFactory?: FastifyServerFactory;
   /** Why operations cannot be executed now, as a sentence; undefined if they can. */
   refusal?(): string | undefined;
   observe?(route: string, method: string, status: number, seconds: number): void;
 };
 
-const REQUEST_ID = /^[\x21-\x7e]+$/;
-
-function requestId(header: unknown): string {
-  const sane =
-    typeof header === 'string' && header.length <= LIMITS.requestIdLengthMax && REQUEST_ID.test(header);
-  return sane ? header : newId();
-}
-
 /** The framework, without defaults that are unsafe for amounts of money. */
-function createFastify({ logger, publicUrl }: AppOptions): FastifyInstance {
+function createFastify({ logger, publicUrl, serverFactory }: AppOptions): FastifyInstance {
   return Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
     requestTimeout: LIMITS.requestArrivalMs,
     http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
+    ...(serverFactory && { serverFactory }),
     // A child logger for each request costs 3 µs, and hardly any request logs. Log calls name the request themselves.
     childLoggerFactory: (shared) => shared,
     genReqId: (request) => requestId(request.headers['x-request-id']),
@@ -134,7 +132,8 @@ function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
   });
   app.setNotFoundHandler((request, reply) => {
     const [path] = request.url.split('?', 1);
-    const detail = `There is no operation ${request.method} ${path}; see /docs.`;
+    const hint = options.hasDocs === true ? '; see /docs' : '';
+    const detail = `There is no operation ${request.method} ${path}${hint}.`;
     const problem = new Problem('not-found', detail, { resource: 'path', id: path });
     return sendProblem(reply, problem, options.publicUrl());
   });

@@ -1,6 +1,12 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { FastifyInstance } from 'fastify';
 import { PROBLEMS, Problem, type ProblemSlug } from '../kernel/problem.ts';
 import { type DocumentOptions, openApiDocument } from './openapi.ts';
+import type { ReferenceParts } from './reference-worker.ts';
+import { createStaticContent, lazily, type StaticContent, sendStatic } from './static.ts';
+
+const HTML = 'text/html; charset=utf-8';
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color:#1c1e21;background:#fff}
 h1{font-size:1.5rem}code{background:#f0f1f3;padding:.1em .3em;border-radius:3px}td,th{text-align:left;padding:.3rem 1rem .3rem 0;vertical-align:top}
@@ -36,66 +42,77 @@ function problemIndex(): string {
   return page('Problems', `<h1>Problems</h1><table>${rows.join('')}</table>`);
 }
 
-/** The reference page, created on first use: its script has four megabytes. */
-async function createReference(): Promise<FastifyInstance> {
-  const reference = Fastify();
-  const { default: plugin } = await import('@scalar/fastify-api-reference');
-  await reference.register(plugin, {
-    routePrefix: '/docs',
-    configuration: {
-      url: '../openapi.json',
-      pageTitle: 'Ferry API',
-      // Everything is served from here: no fonts, telemetry, proxy or assistant of third parties.
-      withDefaultFonts: false,
-      telemetry: false,
-      hideClientButton: true,
-      showDeveloperTools: 'never',
-      agent: { disabled: true },
-      mcp: { disabled: true },
-      authentication: { preferredSecurityScheme: 'oauth2' },
-    } as object,
-  });
-  return reference;
+type Reference = { readonly page: StaticContent; readonly script: StaticContent };
+
+/** Created on first use: most services never show it. */
+async function createReference(): Promise<Reference> {
+  const worker = new Worker(new URL('reference-worker.ts', import.meta.url));
+  try {
+    const [made] = (await once(worker, 'message')) as [ReferenceParts];
+    return {
+      page: await createStaticContent(HTML, made.page.replace('</head>', `${ICON}</head>`)),
+      script: await createStaticContent(
+        'application/javascript; charset=utf-8',
+        Buffer.from(made.script.buffer),
+      ),
+    };
+  } finally {
+    await worker.terminate();
+  }
 }
 
+type Pages = {
+  readonly openApi: () => Promise<StaticContent>;
+  readonly reference: () => Promise<Reference>;
+  readonly index: () => Promise<StaticContent>;
+  readonly bySlug: ReadonlyMap<string, () => Promise<StaticContent>>;
+};
+
+/** Everything is made when it is first requested: the public URL is final only once the server listens. */
+function createPages(options: DocumentationOptions): Pages {
+  const slugs = Object.keys(PROBLEMS) as ProblemSlug[];
+  return {
+    openApi: lazily(() => {
+      const document = JSON.stringify(openApiDocument(options, options.publicUrl()));
+      return createStaticContent('application/json; charset=utf-8', document);
+    }),
+    reference: lazily(createReference),
+    index: lazily(() => createStaticContent(HTML, problemIndex())),
+    bySlug: new Map(
+      slugs.map((slug) => [slug, lazily(() => createStaticContent(HTML, problemPage(slug)))] as const),
+    ),
+  };
+}
+
+export type DocumentationOptions = DocumentOptions & {
+  /** Without it, all these pages are answered with a 404. */
+  readonly isOn: boolean;
+  publicUrl(): string;
+};
+
 /** `/openapi.json`, the readable reference at `/docs`, and a page for every problem. All of it works offline. */
-export function documentationExtension(
-  options: DocumentOptions & { publicUrl(): string },
-): (app: FastifyInstance) => void {
+export function documentationExtension(options: DocumentationOptions): (app: FastifyInstance) => void {
   return (app) => {
-    let document: string | undefined;
-    let reference: Promise<FastifyInstance> | undefined;
-    app.get('/openapi.json', async (_request, reply) => {
-      document ??= JSON.stringify(openApiDocument(options, options.publicUrl()));
-      return reply.type('application/json; charset=utf-8').send(document);
-    });
-    for (const url of ['/docs', '/docs/', '/docs/js/scalar.js']) {
-      app.get(url, async (request, reply) => {
-        // A failure is not kept: the next request tries again.
-        reference ??= createReference().catch((error: unknown) => {
-          reference = undefined;
-          throw error;
-        });
-        const answer = await (await reference).inject({ method: 'GET', url: request.url });
-        const type = answer.headers['content-type'] ?? 'text/html';
-        reply.code(answer.statusCode).type(type);
-        if (answer.headers.location !== undefined) reply.header('location', answer.headers.location);
-        const isPage = type.startsWith('text/html');
-        return reply.send(isPage ? answer.payload.replace('</head>', `${ICON}</head>`) : answer.payload);
-      });
-    }
-    app.get('/problems', async (_request, reply) =>
-      reply.type('text/html; charset=utf-8').send(problemIndex()),
+    if (!options.isOn) return;
+    const pages = createPages(options);
+    app.get('/openapi.json', async (request, reply) => sendStatic(request, reply, await pages.openApi()));
+    // The page refers to its script and to the document relative to this path.
+    app.get('/docs', async (_request, reply) => reply.redirect('docs/', 301));
+    app.get('/docs/', async (request, reply) => sendStatic(request, reply, (await pages.reference()).page));
+    app.get('/docs/js/scalar.js', async (request, reply) =>
+      sendStatic(request, reply, (await pages.reference()).script),
     );
+    app.get('/problems', async (request, reply) => sendStatic(request, reply, await pages.index()));
     app.get('/problems/:slug', async (request, reply) => {
       const { slug } = request.params as { slug: string };
-      if (!Object.hasOwn(PROBLEMS, slug)) {
+      const made = pages.bySlug.get(slug);
+      if (made === undefined) {
         throw new Problem('not-found', `There is no problem type ${slug}.`, {
           resource: 'problem',
           id: slug,
         });
       }
-      return reply.type('text/html; charset=utf-8').send(problemPage(slug as ProblemSlug));
+      return sendStatic(request, reply, await made());
     });
   };
 }

@@ -1,10 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditReport } from '../ledger/audit.ts';
 import { TROUBLES, type WritePathObserver } from '../ledger/write-path.ts';
+import type { AdmissionOptions } from './admission.ts';
 import { createRequestTimes } from './request-times.ts';
 
 /** Metrics for operators. Names and labels are an interface: dashboards depend on them. */
-export type Metrics = {
+export type Metrics = AdmissionOptions['metrics'] & {
   readonly registry: Registry;
   readonly writePath: Omit<WritePathObserver, 'trouble'> & { trouble(what: string): void };
   request(route: string, method: string, status: number, seconds: number): void;
@@ -76,6 +77,34 @@ function auditMetrics(registers: Registers): Metrics['audited'] {
   };
 }
 
+function admissionMetrics(registers: Registers): AdmissionOptions['metrics'] {
+  const shed = new Counter({
+    name: 'ferry_http_shed_total',
+    help: 'Requests that were refused because of overload',
+    labelNames: ['kind'] as const,
+    registers,
+  });
+  const kinds = ['read', 'write'] as const;
+  for (const kind of kinds) shed.inc({ kind }, 0);
+  const children = { read: shed.labels('read'), write: shed.labels('write') };
+  let secondsOf: (kind: (typeof kinds)[number]) => number = () => 0;
+  const wait = new Gauge({
+    name: 'ferry_http_wait_seconds',
+    help: 'How long a request has to wait for its turn',
+    labelNames: ['kind'] as const,
+    registers,
+    collect() {
+      for (const kind of kinds) wait.set({ kind }, secondsOf(kind));
+    },
+  });
+  return {
+    requestShed: (kind) => children[kind].inc(),
+    watchWaits(waitSeconds) {
+      secondsOf = waitSeconds;
+    },
+  };
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'ferry_' });
@@ -95,6 +124,7 @@ export function createMetrics(): Metrics {
   for (const result of ['delivered', 'failed'] as const) attempts.inc({ result }, 0);
   return {
     registry,
+    ...admissionMetrics(registers),
     writePath: writePathMetrics(registers),
     request: createRequestTimes(registry).add,
     audited: auditMetrics(registers),

@@ -3,6 +3,7 @@ import { NotAdmitted } from '../database/admission.ts';
 import { failureOf } from '../database/failure.ts';
 import {
   type FieldError,
+  invalidField,
   invalidRequest,
   PROBLEMS,
   Problem,
@@ -144,6 +145,9 @@ export function problemFrom(error: unknown): Problem {
   ) {
     return invalidRequest([{ pointer: '', message: fastifyError.message }]);
   }
+  // The framework sets this status: the connection ended before the body was complete. Nobody reads this answer.
+  if (fastifyError.code === 'ECONNRESET' && fastifyError.statusCode === 400)
+    return invalidField('', 'has not arrived completely');
   if (error instanceof NotAdmitted) return unavailable(`${error.message} Retry with the same ref_id.`);
   const failure = failureOf(error);
   if (failure === 'unavailable' || failure === 'timeout') return unavailable(UNAVAILABLE);

@@ -83,7 +83,7 @@ export const PROBLEMS = {
   unavailable: {
     status: 503,
     title: 'Service unavailable',
-    help: 'The database is unavailable, the queue is full or the service is shutting down. Wait for the number of seconds in `Retry-After` and retry with the same `ref_id`: nothing is executed twice. If the request had no `ref_id` and its outcome is not known, check whether it was executed before you repeat it.',
+    help: 'The database is unavailable, the service is overloaded or is shutting down. Wait for the number of seconds in `Retry-After`, or of milliseconds in `meta.retry_after_ms`, and retry with the same `ref_id`: nothing is executed twice. If the request had no `ref_id` and its outcome is not known, check whether it was executed before you repeat it.',
   },
 } as const satisfies Record<string, { status: number; title: string; help: string }>;
 

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createModes } from '../kernel/mode.ts';
 import { unavailable } from '../kernel/problem.ts';
+import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
 import type { Command, Outcome } from './command.ts';
 import { createCache } from './write-path/cache.ts';
@@ -12,7 +13,7 @@ import { createFlights } from './write-path/flights.ts';
 import type { WritePathObserver } from './write-path/observer.ts';
 import { createOptimisticLane, type OptimisticLane } from './write-path/optimistic-lane.ts';
 import { createPessimisticLane, type PessimisticLane } from './write-path/pessimistic-lane.ts';
-import type { Waiting } from './write-path/queue.ts';
+import type { Progress, Waiting } from './write-path/queue.ts';
 
 export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
 
@@ -27,6 +28,8 @@ export { TROUBLES, type WritePathObserver } from './write-path/observer.ts';
  * that the optimistic lane passes on, take the pessimistic lane.
  */
 export type WritePath = {
+  /** Commands that wait for a batch, or for the commit of theirs. */
+  readonly queue: Queue;
   /** Resolves once the command is committed. Rejects with the problem that refused it. */
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
   /** Rejects new commands, and finishes those that wait. */
@@ -85,6 +88,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
     { name: 'RUNNING' },
     { RUNNING: ['STOPPING'], STOPPING: ['STOPPED'], STOPPED: [] },
   );
+  const progress: Progress = { submitted: 0, answered: 0 };
   const whenStopped = Promise.withResolvers<void>();
   const queued = (): number => lanes.pessimistic.queued + lanes.optimistic.queued;
   const pump = createPump(
@@ -134,11 +138,13 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   }
 
   return {
+    queue: { waiting: () => progress.submitted - progress.answered, entered: () => progress.submitted },
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
       const detail = refusal(modes.is('RUNNING'), confirmation, queued());
       if (detail !== undefined) return Promise.reject(unavailable(detail));
+      progress.submitted += 1;
       return new Promise((resolve, reject) => {
-        push({ command, resolve: resolve as Waiting['resolve'], reject });
+        push({ command, progress, resolve: resolve as Waiting['resolve'], reject });
       });
     },
     stop() {

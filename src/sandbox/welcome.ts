@@ -7,7 +7,8 @@ import type { SandboxFile } from './demo.ts';
 export function welcome(config: Config, url: string): string {
   if (config.mode === 'production') return `Ferry listens on ${url}\n`;
   const path = join(config.dataDir, 'sandbox.json');
-  const lines = ['', `  Ferry sandbox listens on ${url}`, '', `  Documentation   ${url}/docs`];
+  const lines = ['', `  Ferry sandbox listens on ${url}`, ''];
+  if (config.docs) lines.push(`  Documentation   ${url}/docs`);
   if (!existsSync(path)) {
     lines.push(
       '',

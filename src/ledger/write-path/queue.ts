@@ -4,9 +4,13 @@ import type { Command, Outcome } from '../command.ts';
 import type { Verdict } from '../decide.ts';
 import type { WritePathObserver } from './observer.ts';
 
+/** How many commands were submitted, and how many of their callers have been answered. */
+export type Progress = { submitted: number; answered: number };
+
 /** A command in a queue, with its caller. */
 export type Waiting = {
   readonly command: Command<unknown>;
+  readonly progress: Progress;
   resolve(outcome: Outcome<unknown>): void;
   reject(error: unknown): void;
 };
@@ -45,6 +49,7 @@ export function answerAll(
 ): void {
   for (const [index, waiting] of batch.entries()) {
     const verdict = verdicts[index]!;
+    waiting.progress.answered += 1;
     if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
     else if (verdict.kind === 'replay')
       waiting.resolve({ replayed: true, resourceId: verdict.resourceId, differs: verdict.differs });
@@ -57,14 +62,18 @@ export function answerAll(
 }
 
 export function rejectAll(batch: readonly Waiting[], error: unknown): void {
-  for (const waiting of batch) waiting.reject(error);
+  for (const waiting of batch) {
+    waiting.progress.answered += 1;
+    waiting.reject(error);
+  }
 }
 
 /** A retry is safe only with a ref_id. Without one there is no Retry-After header, which clients might follow. */
 export function rejectUnknown(batch: readonly Waiting[]): void {
   const detail =
     'The connection to the database was lost during the commit, and the outcome is not known yet.';
-  for (const { command, reject } of batch) {
+  for (const { command, progress, reject } of batch) {
+    progress.answered += 1;
     reject(
       command.key === undefined
         ? new Problem(

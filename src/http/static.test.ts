@@ -1,0 +1,44 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { chooseEncoding, createStaticContent, lazily } from './static.ts';
+
+describe('the encoding', () => {
+  it.each([
+    [undefined, 'identity'],
+    ['', 'identity'],
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['GZIP;Q=0.5', 'gzip'],
+    ['br;q=0.5, gzip', 'gzip'],
+    ['br;q=0, gzip;q=0', 'identity'],
+    ['*', 'br'],
+    ['*;q=0', 'identity'],
+    ['br;q=0, *', 'gzip'],
+    ['deflate', 'identity'],
+    ['br;q=nonsense', 'identity'],
+  ] as const)('for "%s" is %s', (header, encoding) => {
+    expect(chooseEncoding(header)).toBe(encoding);
+  });
+});
+
+it('all variants have the same content, and an ETag each', async () => {
+  const text = 'Fährgeld '.repeat(1_000);
+  const { br, gzip, identity } = (await createStaticContent('text/plain', text)).variants;
+  expect(identity.body.toString()).toBe(text);
+  expect(brotliDecompressSync(br.body).toString()).toBe(text);
+  expect(gunzipSync(gzip.body).toString()).toBe(text);
+  expect(new Set([br.etag, gzip.etag, identity.etag]).size).toBe(3);
+  expect((await createStaticContent('text/plain', text)).variants.br.etag).toBe(br.etag);
+  expect((await createStaticContent('text/plain', `${text}.`)).variants.br.etag).not.toBe(br.etag);
+});
+
+it('a value that is made lazily is made once, but again after a failure', async () => {
+  let made = 0;
+  const get = lazily(async () => {
+    made += 1;
+    if (made === 1) throw new Error('not yet');
+    return made;
+  });
+  await expect(Promise.all([get(), get()])).rejects.toThrow('not yet');
+  expect(await Promise.all([get(), get()])).toEqual([2, 2]);
+});
