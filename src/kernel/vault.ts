@@ -10,7 +10,7 @@ export type Vault = {
   /** A digest function with a key of its own, in base64url. Equal texts have equal digests; nobody can guess a text by trying. */
   digester(purpose: string): (text: string) => string;
   /**
-   * The same with 96 bits, for the hot path: one call of SHA-256 with the key before the text takes 0.6 µs, an HMAC 17. Nobody
+   * The same with 96 bits, for the hot path: one call of SHA-256 with the key before the text takes 0.6 µs, an HMAC 3. Nobody
    * can continue such a hash for a longer text, because the rest of it is cut off.
    */
   shortDigester(purpose: string): (text: string) => string;

@@ -11,6 +11,6 @@ export function sealJson(vault: Vault, value: object | null | undefined, place: 
 }
 
 /** The value of the column as the driver has parsed it: null, sealed, or from before sealing. */
-export function openJson<Value>(vault: Vault, stored: unknown, place: string): Value {
-  return (typeof stored === 'string' ? JSON.parse(vault.open(stored, place)) : stored) as Value;
+export function openJson<Value>(vault: Vault, stored: Value | string, place: string): Value {
+  return typeof stored === 'string' ? (JSON.parse(vault.open(stored, place)) as Value) : stored;
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createSecretKey } from 'node:crypto';
 import { decrypt, encrypt } from './vault.ts';
 
 /**
@@ -16,9 +16,10 @@ export type WrappingKey = {
 const PLACE = 'data_keys';
 
 /** The key of FERRY_SECRET_KEY: 32 bytes. */
-export function localWrappingKey(key: Buffer): WrappingKey {
-  if (key.length !== 32) throw new Error('a wrapping key must have 32 bytes');
-  const hash = createHash('sha256').update('ferry wrapping key').update(key).digest('hex');
+export function localWrappingKey(bytes: Buffer): WrappingKey {
+  if (bytes.length !== 32) throw new Error('a wrapping key must have 32 bytes');
+  const hash = createHash('sha256').update('ferry wrapping key').update(bytes).digest('hex');
+  const key = createSecretKey(bytes);
   return {
     id: `local:${hash.slice(0, 16)}`,
     wrap: async (dataKey) => encrypt(key, dataKey, PLACE).toString('base64url'),

@@ -14,7 +14,7 @@ import type { ClaimedWork, Work, WorkWrite } from './states.ts';
 /** Units are strings in JSON, whose numbers would lose digits. */
 type PlainPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
 /** The payment has the account number and the name of the recipient, so it is sealed. */
-type StoredWork = Omit<Work, 'payment'> & { readonly payment: unknown };
+type StoredWork = Omit<Work, 'payment'> & { readonly payment: PlainPayment | string | null };
 
 const paymentPlace = (transferId: string): string => `withdrawal_work.payment:${transferId}`;
 

@@ -49,7 +49,7 @@ describe('an idempotency key', () => {
     const all = commands.map((command, index) => learned(command, outcomes[index]!));
     expect(new Set(all).size).toBe(1);
     const differs = outcomes.flatMap((outcome) => (outcome.replayed ? [outcome.differs] : []));
-    expect(differs).toEqual(Array(49).fill(['attempt']));
+    expect(differs).toEqual(Array.from({ length: 49 }, () => ['attempt']));
     expect(await availableOf(alice)).toBe(5n);
     expect(await keyRows(customerId)).toEqual([{ space: 'test', ref_id: 'once', resource_id: all[0]! }]);
   });

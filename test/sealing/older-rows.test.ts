@@ -224,7 +224,7 @@ describe('a database from before sealing', () => {
   it('works at once on two nodes that start together, and its old signing key signs', async () => {
     second = connectUnlocked(test.address);
     services = await Promise.all(
-      [test.database, second!].map((database) => assemble({ config, database, logger })),
+      [test.database, second].map((database) => assemble({ config, database, logger })),
     );
     await Promise.all(services.map((service) => service.start()));
     const other = await createCustomer(test.database, { name: 'Other', integration: 'FIRST_PARTY' });

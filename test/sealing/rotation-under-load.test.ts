@@ -41,7 +41,7 @@ beforeAll(async () => {
   await path.stop();
 });
 afterAll(async () => {
-  removeDataDir(dataDir);
+  await removeDataDir(dataDir);
   await test.drop();
 });
 
@@ -94,7 +94,7 @@ it('the key, the data keys and the signing key are replaced under load without o
   ];
   for (let count = 0; count < 2; count += 1) await balancer.replace(undefined, old);
   const statuses = new Map<string, number>();
-  let isOver = false;
+  const over = new AbortController();
   let sent = 0;
 
   async function token(): Promise<string> {
@@ -111,7 +111,7 @@ it('the key, the data keys and the signing key are replaced under load without o
   async function load(): Promise<void> {
     let bearer = await token();
     let accountId: string | undefined;
-    for (let count = 0; !isOver; count += 1) {
+    for (let count = 0; !over.signal.aborted; count += 1) {
       if (count % 50 === 49) bearer = await token();
       const [from, to] = count % 2 === 0 ? profiles : profiles.toReversed();
       const transfer = {
@@ -127,8 +127,8 @@ it('the key, the data keys and the signing key are replaced under load without o
           : count % 10 === 9
             ? ['GET', `/v2/transfer/fiat-accounts/${accountId}`, undefined]
             : ['POST', '/v2/transfer/platform', transfer];
-      const response = await balancer.send(path as string, {
-        method: method as string,
+      const response = await balancer.send(path, {
+        method,
         headers: { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       });
@@ -149,15 +149,15 @@ it('the key, the data keys and the signing key are replaced under load without o
     runFerry(args, { ...PRODUCTION, ...both, DATABASE_URL: urlOf(test.address), FERRY_DATA_DIR: dataDir });
   try {
     await enough();
-    for (const node of [...balancer.nodes]) await balancer.replace(node, both);
+    for (const node of balancer.nodes.slice()) await balancer.replace(node, both);
     await enough();
     expect(await command('key', 'rewrap')).toMatchObject({ code: 0, stdout: 'Rewrapped 1 data key.\n' });
     expect(await command('key', 'rotate')).toMatchObject({ code: 0 });
     await enough();
-    for (const node of [...balancer.nodes]) await balancer.replace(node, only);
+    for (const node of balancer.nodes.slice()) await balancer.replace(node, only);
     await enough();
   } finally {
-    isOver = true;
+    over.abort();
     await loads;
     for (const { service, database } of balancer.nodes) {
       await service.stop();

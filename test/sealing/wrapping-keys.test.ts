@@ -19,7 +19,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
 });
 afterAll(async () => {
-  removeDataDir(dataDir);
+  await removeDataDir(dataDir);
   await test.drop();
 });
 
