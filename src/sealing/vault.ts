@@ -1,10 +1,3 @@
-<<<<<<< HEAD
-
-import { createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes } from 'node:crypto';
-import type { BlockCipher, Vault } from '../kernel/vault.ts';
-
-=======
-
 import {
   createCipheriv,
   createDecipheriv,
@@ -15,9 +8,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import type { Vault } from '../kernel/vault.ts';
-
->>>>>>> sealed
+import type { BlockCipher, Vault } from '../kernel/vault.ts';
 
 export type { Vault } from '../kernel/vault.ts';
 
@@ -74,7 +65,7 @@ function derive(key: Buffer, purpose: string): Buffer {
 }
 
 /** One block of AES, without chaining: equal blocks are meant to be equal. */
-function createBlockCipher(key: Buffer): BlockCipher {
+function createBlockCipher(key: KeyObject): BlockCipher {
   return {
     bytes: 16,
     encrypt(block) {
@@ -111,7 +102,7 @@ export function createVault(keys: readonly DataKey[]): Vault {
       const key = createSecretKey(derive(oldest.key, `digest ${purpose}`));
       return (text) => createHmac('sha256', key).update(text).digest('base64url');
     },
-    blocks: (purpose) => createBlockCipher(derive(oldest.key, `blocks ${purpose}`)),
+    blocks: (purpose) => createBlockCipher(createSecretKey(derive(oldest.key, `blocks ${purpose}`))),
     shortDigester(purpose) {
       const prefix = derive(oldest.key, `short digest ${purpose}`).toString('base64url');
       return (text) => hash('sha256', prefix + text, 'base64url').slice(0, SHORT_DIGEST_LENGTH);
