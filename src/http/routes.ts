@@ -179,7 +179,8 @@ export function registerRoute(app: FastifyInstance, route: Route, authentication
     reply.header('cache-control', 'no-store');
   };
   const { query } = route;
-  const hasRefId = 'ref_id' in ((route.body as BodySchema | undefined)?.properties ?? {});
+  const body: BodySchema | undefined = route.body;
+  const hasRefId = 'ref_id' in (body?.properties ?? {});
   const operation: Operation = { route, url: routerPath(route.path) };
   app.route({
     method: route.method,
