@@ -11,7 +11,7 @@
 \set to 1 + (:from - 1 + random(1, :profiles - 1)) % :profiles
 begin;
 insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
-values (:customer, 'transfers', (date_part('epoch', clock_timestamp()) * 1000000)::bigint || '-' || :client_id::integer, uuidv7(), '{"amount":"0.01","asset":"USD","from_profile_id":"00000000-0000-0000-0000-000000000000","operation":"PLATFORM","ref_id":"0000000000000000000","to_profile_id":"00000000-0000-0000-0000-000000000000"}')
+values (:customer, 'transfers', (date_part('epoch', clock_timestamp()) * 1000000)::bigint || '-' || :client_id::integer, uuidv7(), 'amount=0000000000000000;asset=0000000000000000;from_profile_id=0000000000000000;operation=0000000000000000;to_profile_id=0000000000000000;')
 on conflict do nothing
 returning resource_id as debit_id, uuidv7() as credit_id, uuidv7() as group_id, ref_id, lpad(:from, 32, '0')::uuid as from_id, lpad(:to, 32, '0')::uuid as to_id \gset
 select max(available) filter (where profile_id = :from_id) as from_available,

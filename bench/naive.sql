@@ -9,7 +9,7 @@
 \set to 1 + (:from - 1 + random(1, :profiles - 1)) % :profiles
 begin;
 insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
-values (lpad(:from, 32, '0')::uuid, 'transfers', uuidv7()::text, uuidv7(), '{"amount":"0.01","asset":"USD","destination":"00000000-0000-0000-0000-000000000000","source":"00000000-0000-0000-0000-000000000000"}')
+values (lpad(:from, 32, '0')::uuid, 'transfers', uuidv7()::text, uuidv7(), 'amount=0000000000000000;asset=0000000000000000;from_profile_id=0000000000000000;operation=0000000000000000;to_profile_id=0000000000000000;')
 on conflict do nothing
 returning resource_id, customer_id as from_id, lpad(:to, 32, '0')::uuid as to_id \gset
 select max(available) filter (where profile_id = :from_id) as from_available,

@@ -13,7 +13,7 @@ async function countsIn(database: Database): Promise<Counts> {
     await tx.query<{ name: string; count: number }>(
       `select type as name, count(*)::integer as count from transfers group by type
        union all select 'keys of platform transfers', count(*)::integer from idempotency_keys
-         where request like '%"operation":"PLATFORM"%'
+         where resource_id in (select id from transfers where type = 'PLATFORM_TRANSFER_DEBIT')
        union all select 'settlement transactions', count(*)::integer from settlement_transactions`,
     ),
     await eventCounts(tx),

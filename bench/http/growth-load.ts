@@ -46,8 +46,7 @@ const ROWS = [
    from loading group by group_number order by group_number`,
   `insert into idempotency_keys (customer_id, space, ref_id, resource_id, request)
    select $1::uuid, 'transfers', ref_id, debit_id,
-          format('{"amount":"0.01","asset":"USD","from_profile_id":"%s","operation":"PLATFORM","ref_id":"%s","to_profile_id":"%s"}',
-                 from_id, ref_id, to_id)
+          'amount=0000000000000000;asset=0000000000000000;from_profile_id=0000000000000000;operation=0000000000000000;to_profile_id=0000000000000000;'
    from loading`,
   `insert into entries (owner_id, asset, account, at_ns, line, posting, cause_id, delta, balance_after)
    select side.owner_id, 'USD', 'available', at_ns, side.line, 0, group_id, side.delta, side.balance_after
