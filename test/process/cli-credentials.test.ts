@@ -159,15 +159,3 @@ it('client create --id registers a client of an external issuer, without a secre
     sentence: 'A client with the id "their-client" already exists.',
   });
 });
-
-it('a wrong FERRY_SECRET_KEY is one sentence that says what to do', async () => {
-  const env = {
-    FERRY_DATA_DIR: dataDir,
-    DATABASE_URL: urlOf(test.address),
-    FERRY_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-  };
-  expectSentence(await runFerry(['client', 'secret', 'add', clientId], env), {
-    code: 1,
-    sentence: /^The secrets of this database were sealed under the key local:\w+, and FERRY_SECRET_KEY is/,
-  });
-});

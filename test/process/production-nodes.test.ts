@@ -202,7 +202,9 @@ describe('three nodes that start together on an empty database', () => {
 
   it('never need more connections than the documentation says', async () => {
     const [, perNode] = /at most (\d+) connections/.exec(OPERATIONS)!;
-    expect(Number(perNode)).toBe(LIMITS.databaseConnectionsMax + LIMITS.writePathConnectionsMax);
+    expect(Number(perNode)).toBe(
+      LIMITS.databaseConnectionsMax + LIMITS.writePathConnectionsMax + LIMITS.healthConnectionsMax,
+    );
     const token = await tokenAt(nodes[0]!);
     const busy = nodes.flatMap((node) =>
       Array.from({ length: 100 }, () => call(node, token, 'GET', '/v2/profiles')),
@@ -311,7 +313,7 @@ describe('a DATABASE_URL', () => {
     ['to a port where nothing listens', 'postgres://ferry:geheim@127.0.0.1:1/ferry', 'ECONNREFUSED'],
     [
       'to a host that does not exist',
-      'postgres://ferry:geheim@nowhere.invalid/ferry?sslmode=require',
+      'postgres://ferry:geheim@nowhere.invalid/ferry?sslmode=verify-full',
       'nowhere.invalid',
     ],
     ['to a socket that does not exist', 'postgres://ferry:geheim@%2Fnowhere/ferry', '/nowhere'],

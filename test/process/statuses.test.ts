@@ -162,8 +162,9 @@ describe('a disabled profile', () => {
       target_profile_id: own(),
       legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }],
     };
+    // To another customer it does not exist.
     expect((await call(node!, '/v2/settlement/transactions', settlement, counterpartyToken)).status).toBe(
-      403,
+      404,
     );
 
     const way = { profile_id: own(), crypto_network: 'BITCOIN' };

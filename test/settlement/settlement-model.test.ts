@@ -182,7 +182,9 @@ async function run(
     const parties = [step.source, target];
     const proposed = world.propose(profiles[step.source]!, profiles[target]!, legs, window);
     if (isBlocked({ parties })) {
-      expect((await problemOf(proposed)).slug).toBe('forbidden');
+      // Every profile has an owner of its own, who learns nothing about the profile of the other one.
+      const slug = disabled.has(step.source) ? 'forbidden' : 'not-found';
+      expect((await problemOf(proposed)).slug).toBe(slug);
       return;
     }
     const settlement = await proposed;
@@ -199,8 +201,10 @@ async function run(
 
   async function move(action: 'affirm' | 'cancel', one: Known): Promise<void> {
     const attempt = world[action](one.settlement);
-    if (action === 'affirm' && isBlocked(one)) expect((await problemOf(attempt)).slug).toBe('forbidden');
-    else if (one.status === 'PENDING') {
+    if (action === 'affirm' && isBlocked(one)) {
+      const slug = disabled.has(one.parties[1]!) ? 'forbidden' : 'invalid-state';
+      expect((await problemOf(attempt)).slug).toBe(slug);
+    } else if (one.status === 'PENDING') {
       await attempt;
       one.status = action === 'affirm' ? 'AFFIRMED' : 'CANCELLED';
     } else expect((await problemOf(attempt)).meta).toEqual({ status: one.status });

@@ -331,11 +331,16 @@ describe('who may propose what to whom', () => {
     expect(answer.body.detail).toBe(`There is no profile with the id ${other}.`);
   });
 
-  it.each(['source', 'target'])('refuses a disabled %s profile with 403', async (side) => {
-    const disabled = await service.createProfile(side === 'source' ? alice : bob);
-    await service.database.query(`update profiles set status = 'DISABLED' where id = $1`, [disabled]);
-    const answer = await refused(() => create(request({ [`${side}_profile_id`]: disabled })));
-    expect(expectProblem(answer, 403, 'forbidden')).toEqual({ profile_id: disabled });
+  it('refuses a disabled profile: with 403 if it is your own, as an unknown one if it is not', async () => {
+    const [own, theirs] = [await service.createProfile(alice), await service.createProfile(bob)];
+    for (const id of [own, theirs])
+      await service.database.query(`update profiles set status = 'DISABLED' where id = $1`, [id]);
+    for (const side of ['source_profile_id', 'target_profile_id']) {
+      const answer = await refused(() => create(request({ [side]: own })));
+      expect(expectProblem(answer, 403, 'forbidden')).toEqual({ profile_id: own });
+    }
+    const answer = await refused(() => create(request({ target_profile_id: theirs })));
+    expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'profile', id: theirs });
   });
 
   it('needs a token', async () => {
