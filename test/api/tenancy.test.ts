@@ -67,12 +67,13 @@ const lists = tenanted.filter(isList);
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
 
-/** Written by background work: the ledger's, deliveries, and the feed, which orders earlier events. */
+/** Written by background work: the ledger's, deliveries, sealing, and the feed, which orders earlier events. */
 const NOT_COMPARED = [
   'system_balances',
   'system_deltas',
   'event_sequence',
   'event_marks',
+  'sealing_progress',
   'webhook_progress',
   'webhook_deliveries',
 ];
