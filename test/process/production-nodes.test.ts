@@ -202,7 +202,8 @@ describe('three nodes that start together on an empty database', () => {
 
   it('never need more connections than the documentation says', async () => {
     const [, perNode] = /at most (\d+) connections/.exec(OPERATIONS)!;
-    expect(Number(perNode)).toBe(LIMITS.databaseConnectionsMax + LIMITS.writePathConnectionsMax);
+    const { databaseConnectionsMax, writePathConnectionsMax, healthConnectionsMax } = LIMITS;
+    expect(Number(perNode)).toBe(databaseConnectionsMax + writePathConnectionsMax + healthConnectionsMax);
     const token = await tokenAt(nodes[0]!);
     const busy = nodes.flatMap((node) =>
       Array.from({ length: 100 }, () => call(node, token, 'GET', '/v2/profiles')),
