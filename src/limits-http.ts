@@ -30,10 +30,10 @@ export const HTTP_LIMITS = {
   /** How often the wait is measured. */
   admissionLookMs: 20,
   /**
-   * Commands that may always be in progress: one full batch. Fewer would make batches small and the write path slow. In an
+   * Commands that may always be in progress: two full batches. Fewer would make batches small and the write path slow. In an
    * overload, this also bounds the rate of a database whose commits take longer than `admissionWaitMs`.
    */
-  admissionCommandsMin: 512,
+  admissionCommandsMin: 1_024,
   /** Reads that may always wait for a connection. */
   admissionReadsMin: 16,
   /** While the thread is this late, reads are started one by one, and get a third of its time. */

@@ -87,7 +87,7 @@ export function createGate(options: GateOptions): Gate {
         isShedding = !isShedding;
         heldMs = undefined;
       }
-      waitingMax = isShedding ? Math.max(waitingMin, perMs * (targetMs - lateMs)) : Number.POSITIVE_INFINITY;
+      waitingMax = isShedding ? Math.max(waitingMin, perMs * targetMs) : Number.POSITIVE_INFINITY;
     },
     refused() {
       hasRefused = true;
