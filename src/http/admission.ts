@@ -92,11 +92,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
     read: createGate({
       queue: queues.read,
       targetMs: LIMITS.admissionReadWaitMs,
+      crowd: LIMITS.admissionReadsCrowd,
       waitingMin: LIMITS.admissionReadsMin,
     }),
     write: createGate({
       queue: queues.write,
       targetMs: LIMITS.admissionWaitMs,
+      crowd: LIMITS.admissionCommandsCrowd,
       waitingMin: LIMITS.admissionCommandsMin,
     }),
   };

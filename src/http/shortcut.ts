@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { LIMITS } from '../limits.ts';
 import { requestId } from './request-id.ts';
 
 /**
@@ -73,9 +74,34 @@ function isSame({ head }: PlainRequest, { method, url, rawHeaders, complete }: I
   return complete && trimmed === lines.join('\r\n');
 }
 
+type Refusal = { readonly socket: Socket; text: string | undefined };
+
+function send(refusal: Refusal): void {
+  const { socket, text } = refusal;
+  refusal.text = undefined;
+  if (text !== undefined && !socket.destroyed) socket.write(text);
+}
+
+/**
+ * Sends refusals a few at a time, once per turn of the event loop. All at once they would take tens of milliseconds, and the
+ * batches of the requests that were let in make only one step per turn.
+ */
+function createSender(): (refusal: Refusal) => void {
+  const waiting: Refusal[] = [];
+  function sendSome(): void {
+    for (const refusal of waiting.splice(0, LIMITS.refusalsPerTurnMax)) send(refusal);
+    if (waiting.length > 0) setImmediate(sendSome);
+  }
+  return (refusal) => {
+    if (waiting.length === 0) setImmediate(sendSome);
+    waiting.push(refusal);
+  };
+}
+
 export function createShortcut(options: ShortcutOptions): Shortcut {
   const { isShedding, refusalOf, isIdle, monitor } = options;
   const installed = new WeakSet<Socket>();
+  const sendSoon = createSender();
 
   function refusalFor(socket: Socket, plain: PlainRequest): string | undefined {
     if (socket.writableNeedDrain || !isIdle(socket)) return undefined;
@@ -86,19 +112,23 @@ export function createShortcut(options: ShortcutOptions): Shortcut {
   function filter(socket: Socket, parse: (chunk: Buffer) => void): (chunk: Buffer) => void {
     let isBetween = false;
     let parsed: IncomingMessage[] = [];
+    const refusal: Refusal = { socket, text: undefined };
     monitor(socket, (request) => parsed.push(request));
+    /** Between two requests, the parser cannot but agree on a plain one. */
+    const isStillBetween = (plain: PlainRequest): boolean =>
+      parsed.length === 1 && (isBetween ? parsed[0]!.complete : isSame(plain, parsed[0]!));
     return (chunk) => {
+      // The client did not wait for its answer.
+      send(refusal);
       const plain = isShedding() ? readPlainRequest(chunk) : undefined;
-      const refusal = isBetween && plain !== undefined ? refusalFor(socket, plain) : undefined;
-      if (refusal !== undefined) {
-        socket.write(refusal);
+      if (plain !== undefined && isBetween) refusal.text = refusalFor(socket, plain);
+      if (refusal.text !== undefined) {
+        sendSoon(refusal);
         return;
       }
       parsed = [];
       parse.call(socket, chunk);
-      const [request, ...others] = parsed;
-      isBetween =
-        plain !== undefined && request !== undefined && others.length === 0 && isSame(plain, request);
+      isBetween = plain !== undefined && isStillBetween(plain);
       parsed = [];
     };
   }
