@@ -170,6 +170,10 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   console.log(
     `Refused: ${integer(refused!.count / Number(options.seconds))} a second, p50 ${integer(refused!.p50Ms)} ms, p99 ${integer(refused!.p99Ms)} ms.`,
   );
+  const cores = (perAnswerUs: number): string => ((perAnswerUs * overload.perSecond) / 1e6).toFixed(2);
+  console.log(
+    `Processors: service ${cores(overload.serviceCpuUs)}, PostgreSQL ${cores(overload.serverCpuUs)}, load ${cores(overload.loadCpuUs)}.`,
+  );
   console.log(
     `Memory: ${integer(restMb)} MB at rest, ${integer(overload.memoryMb)} MB at most, ${integer(afterMb)} MB after.\n`,
   );

@@ -21,20 +21,24 @@ export const HTTP_LIMITS = {
   staticPieceBytes: 64 * 1024,
   /** How long browsers keep pages of the documentation without asking whether they have changed. */
   staticCacheSeconds: 300,
-  /** How long the commands of new requests may take: a fifth of what callers of an overloaded service should see. */
-  admissionWaitMs: 100,
+  /** How long the commands of new requests may take: a tenth of what callers of an overloaded service should see. */
+  admissionWaitMs: 50,
   /** Longer for reads, of which many wait for the same few connections. */
   admissionReadWaitMs: 500,
   /** The wait must exceed its bound for this long before requests are refused: a burst is served. */
   admissionIntervalMs: 100,
   /** How often the wait is measured. */
   admissionLookMs: 20,
+  /** With fewer commands in progress, no request is refused: two full batches, 100 to 200 ms. */
+  admissionCommandsCrowd: 1_024,
   /**
-   * Commands that may always be in progress: one full batch. Fewer would make batches small and the write path slow. In an
-   * overload, this also bounds the rate of a database whose commits take longer than `admissionWaitMs`.
+   * Commands in progress that are let in during an overload. With fewer, batches are small and the write path is slower; with
+   * more, it is not faster, but everybody waits longer. For a database whose commits take longer than `admissionWaitMs`, it
+   * bounds the rate during an overload.
    */
-  admissionCommandsMin: 512,
-  /** Reads that may always wait for a connection. */
+  admissionCommandsMin: 256,
+  /** The same for reads that wait for a connection. */
+  admissionReadsCrowd: 64,
   admissionReadsMin: 16,
   /** While the thread is this late, reads are started one by one, and get a third of its time. */
   pacedFromLateMs: 50,
@@ -42,6 +46,8 @@ export const HTTP_LIMITS = {
   pacedLateMs: 5,
   /** A refused client is asked to come back after one of these times, so that not all of them come back together. */
   overloadRetryMs: [250, 500, 750, 1_000],
+  /** Refusals that are sent per turn of the event loop: about a millisecond. */
+  refusalsPerTurnMax: 64,
   /** Metrics are rendered at most this often: it takes milliseconds, and needs no token. */
   metricsMs: 1_000,
 } as const;

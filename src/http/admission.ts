@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { Problem } from '../kernel/problem.ts';
 import type { Queue } from '../kernel/queue.ts';
@@ -7,11 +8,16 @@ import { createGate, type Gate } from './gate.ts';
 import { createPacer, type Held, type Pacer } from './pacer.ts';
 import { problemBody } from './problems.ts';
 import { requestId } from './request-id.ts';
+import type { ShortcutOptions } from './shortcut.ts';
 
 /** Refuses requests that could not be served in time, before anything else is done for them. */
 export type Admission = {
   /** Handles the request, now or when the thread has time for it, or refuses it. */
   admit(request: IncomingMessage, response: ServerResponse, handle: Held['handle']): void;
+  readonly isShedding: ShortcutOptions['isShedding'];
+  readonly refusalOf: ShortcutOptions['refusalOf'];
+  /** Called with the socket of every request that `admit` refused, once its answer was sent. */
+  onRefused(listener: (socket: Socket) => void): void;
   start(): void;
   stop(): void;
 };
@@ -36,19 +42,25 @@ const SHEDDABLE = /^\/(v2|docs)\//;
 /** The log has one line about an overload, and one more for every minute that it lasts. */
 const LOG_MS = 60_000;
 
-const kindOf = ({ method }: IncomingMessage): RequestKind =>
+const kindOf = ({ method }: { readonly method?: string | undefined }): RequestKind =>
   method === 'GET' || method === 'HEAD' ? 'read' : 'write';
 
 const DETAIL = 'The service is overloaded. Nothing was executed; retry with the same ref_id.';
 
-type Refusal = { readonly body: string; readonly length: string };
+type Refusal = { readonly headers: readonly string[]; readonly body: string; readonly text: string };
 
-/** One for each time after which a client is asked to come back. */
+/** One for each time after which a client is asked to come back. The id of the request has to be added. */
 function createRefusals(publicUrl: string): Refusal[] {
   return LIMITS.overloadRetryMs.map((ms) => {
     const problem = new Problem('unavailable', DETAIL, { retry_after_ms: ms });
     const body = JSON.stringify(problemBody(problem, publicUrl));
-    return { body, length: String(Buffer.byteLength(body)) };
+    const headers = [
+      ['content-type', 'application/problem+json; charset=utf-8'],
+      ['content-length', String(Buffer.byteLength(body))],
+      ['retry-after', '1'],
+    ];
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    return { headers: headers.flat(), body, text: `HTTP/1.1 503 Service Unavailable\r\n${lines}` };
   });
 }
 
@@ -80,11 +92,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
     read: createGate({
       queue: queues.read,
       targetMs: LIMITS.admissionReadWaitMs,
+      crowd: LIMITS.admissionReadsCrowd,
       waitingMin: LIMITS.admissionReadsMin,
     }),
     write: createGate({
       queue: queues.write,
       targetMs: LIMITS.admissionWaitMs,
+      crowd: LIMITS.admissionCommandsCrowd,
       waitingMin: LIMITS.admissionCommandsMin,
     }),
   };
@@ -93,6 +107,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
   let loggedMs = Number.NEGATIVE_INFINITY;
+  let refused: (socket: Socket) => void = () => undefined;
 
   function logOnce(kind: RequestKind): void {
     const nowMs = performance.now();
@@ -102,24 +117,20 @@ export function createAdmission(options: AdmissionOptions): Admission {
     logger.warn(facts, 'the service is overloaded: requests that would have to wait too long get a 503');
   }
 
-  function refuse(kind: RequestKind, request: IncomingMessage, response: ServerResponse): void {
+  function nextRefusal(kind: RequestKind): Refusal {
     gates[kind].refused();
     metrics.requestShed(kind);
     logOnce(kind);
     // Made only now: the public URL is final once the server listens.
     refusals ??= createRefusals(publicUrl());
     count += 1;
-    const { body, length } = refusals[count % refusals.length]!;
-    response.writeHead(503, [
-      'content-type',
-      'application/problem+json; charset=utf-8',
-      'content-length',
-      length,
-      'retry-after',
-      '1',
-      'x-request-id',
-      requestId(request.headers['x-request-id']),
-    ]);
+    return refusals[count % refusals.length]!;
+  }
+
+  function refuse(kind: RequestKind, request: IncomingMessage, response: ServerResponse): void {
+    const { headers, body } = nextRefusal(kind);
+    response.writeHead(503, [...headers, 'x-request-id', requestId(request.headers['x-request-id'])]);
+    response.once('close', () => refused(request.socket));
     response.end(body);
   }
 
@@ -139,6 +150,16 @@ export function createAdmission(options: AdmissionOptions): Admission {
       if (!(isFull || hasToWait) || !SHEDDABLE.test(request.url!)) handle(request, response);
       else if (isFull) refuse(kind, request, response);
       else pacer.hold({ request, response, handle });
+    },
+    isShedding: () => gates.read.isShedding() || gates.write.isShedding(),
+    refusalOf(request) {
+      const kind = kindOf(request);
+      if (queues[kind].waiting() < gates[kind].waitingMax) return undefined;
+      const { text, body } = nextRefusal(kind);
+      return `${text}x-request-id: ${request.requestId}\r\n\r\n${body}`;
+    },
+    onRefused(listener) {
+      refused = listener;
     },
     start() {
       timer ??= repeatedly(LIMITS.admissionLookMs, (elapsedMs, lateMs) => {

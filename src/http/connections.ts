@@ -22,6 +22,10 @@ export type Connections = {
   watch(server: Server): void;
   /** Handles a request, after the answers to all earlier requests of its connection have been sent. */
   take(request: IncomingMessage, response: ServerResponse): void;
+  /** Whether no request of the connection is in progress. */
+  isIdle(socket: Socket): boolean;
+  /** Calls back with every request of the connection that arrives. */
+  monitor(socket: Socket, arrived: (request: IncomingMessage) => void): void;
   /** While the service stops: closes connections without a request in progress, until the work has ended. */
   closeDuring<Result>(work: Promise<Result>): Promise<Result>;
 };
@@ -32,6 +36,7 @@ type Connection = {
   readonly socket: Socket;
   readonly source: string | undefined;
   isUsed: boolean;
+  arrived: ((request: IncomingMessage) => void) | undefined;
   isAnswering: boolean;
   /** Requests that arrived before the answer to the one before them was sent. */
   readonly pipelined: Exchange[];
@@ -147,6 +152,7 @@ export function createConnections(
       socket,
       source,
       isUsed: false,
+      arrived: undefined,
       isAnswering: false,
       pipelined: [],
       idleSinceMs: performance.now(),
@@ -194,10 +200,19 @@ export function createConnections(
       const connection = bySocket.get(request.socket);
       // Closed already, but the parser was not done with what had arrived.
       if (connection === undefined || connection.socket.destroyed) return;
+      connection.arrived?.(request);
       if (!connection.isAnswering) begin(connection, { request, response });
       else if (connection.pipelined.length < bounds.pipelinedRequestsMax)
         connection.pipelined.push({ request, response });
       else connection.socket.destroy();
+    },
+    isIdle(socket) {
+      const connection = bySocket.get(socket);
+      return connection !== undefined && !connection.isAnswering;
+    },
+    monitor(socket, arrived) {
+      const connection = bySocket.get(socket);
+      if (connection !== undefined) connection.arrived = arrived;
     },
     async closeDuring(work) {
       // A server that closes does so only once with idle connections, and only after a minute with those without any

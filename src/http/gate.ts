@@ -4,13 +4,13 @@ import { LIMITS } from '../limits.ts';
 /**
  * Decides how many requests may wait in a queue, by how long they wait (as CoDel does for packets, RFC 8289):
  *
- *             the wait exceeds its target for an interval
- *   OPEN  ────────────────────────────────────────────────>  SHEDDING
- *         <────────────────────────────────────────────────
- *            an interval without a refusal or a long wait
+ *            many wait, and longer than the target, for an interval
+ *   OPEN  ───────────────────────────────────────────────────────────>  SHEDDING
+ *         <───────────────────────────────────────────────────────────
+ *                an interval without a refusal or a long wait
  *
  * In OPEN any number may wait, so that a burst is served. In SHEDDING as many as the queue serves within the target: it never
- * runs empty, and whoever is let in is served in time. Few always may: a short queue is no overload, however slow the machine.
+ * runs empty, and whoever is let in is served in time. A short queue is no overload, however slow the machine.
  */
 export type Gate = {
   /** New requests are refused while this many wait. */
@@ -27,7 +27,9 @@ export type Gate = {
 export type GateOptions = {
   readonly queue: Queue;
   readonly targetMs: number;
-  /** How many may always wait. */
+  /** With fewer, it does not begin to shed. */
+  readonly crowd: number;
+  /** How many may always wait: enough to keep the queue busy. */
   readonly waitingMin: number;
   readonly intervalMs?: number;
 };
@@ -55,7 +57,7 @@ function createServiceRate(queue: Queue): { measure(elapsedMs: number): number }
 }
 
 export function createGate(options: GateOptions): Gate {
-  const { queue, targetMs, waitingMin, intervalMs = LIMITS.admissionIntervalMs } = options;
+  const { queue, targetMs, crowd, waitingMin, intervalMs = LIMITS.admissionIntervalMs } = options;
   const rate = createServiceRate(queue);
   let isShedding = false;
   let waitingMax = Number.POSITIVE_INFINITY;
@@ -66,7 +68,7 @@ export function createGate(options: GateOptions): Gate {
 
   function isOtherwise(): boolean {
     const isLong = waitMs > targetMs;
-    return isShedding ? !isLong && !hasRefused : isLong;
+    return isShedding ? !isLong && !hasRefused : isLong && queue.waiting() >= crowd;
   }
 
   return {
@@ -87,7 +89,7 @@ export function createGate(options: GateOptions): Gate {
         isShedding = !isShedding;
         heldMs = undefined;
       }
-      waitingMax = isShedding ? Math.max(waitingMin, perMs * (targetMs - lateMs)) : Number.POSITIVE_INFINITY;
+      waitingMax = isShedding ? Math.max(waitingMin, perMs * targetMs) : Number.POSITIVE_INFINITY;
     },
     refused() {
       hasRefused = true;

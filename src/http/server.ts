@@ -4,6 +4,7 @@ import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { Admission } from './admission.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
+import { createShortcut } from './shortcut.ts';
 
 /** Listens on an address and serves the app that is attached to it, until it is stopped. */
 export type HttpServer = Worker & {
@@ -31,6 +32,11 @@ function createFactory(admission: Admission | undefined, bounds: Partial<Connect
     },
     { ...LIMITS, ...bounds },
   );
+  if (admission !== undefined) {
+    const { isIdle, monitor } = connections;
+    const { isShedding, refusalOf } = admission;
+    admission.onRefused(createShortcut({ isIdle, monitor, isShedding, refusalOf }).install);
+  }
   // Called again for each further address, if the host is a name with several of them: always with the same handler.
   const factory: FastifyServerFactory = (handles, options) => {
     handler = handles;

@@ -4,7 +4,12 @@ import { type Answer, startTestService, type TestCustomer, type TestService } fr
 import { until } from '../support/until.ts';
 
 // Few enough that a test can exceed them.
-Object.assign(LIMITS, { admissionCommandsMin: 20, admissionReadsMin: 5 });
+Object.assign(LIMITS, {
+  admissionCommandsCrowd: 20,
+  admissionCommandsMin: 20,
+  admissionReadsCrowd: 5,
+  admissionReadsMin: 5,
+});
 
 /** In flight and in the queue: more than the write path takes into batches that wait for the database. */
 const TRANSFERS = 900;
