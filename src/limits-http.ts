@@ -40,10 +40,39 @@ export const HTTP_LIMITS = {
   /** The same for reads that wait for a connection. */
   admissionReadsCrowd: 64,
   admissionReadsMin: 16,
-  /** While the thread is this late, reads are started one by one, and get a third of its time. */
-  pacedFromLateMs: 50,
-  /** A read that delayed everything else by more than this is followed by a pause. */
-  pacedLateMs: 5,
+  /**
+   * Units that a customer may use per second on one node, unless `ferry customer limit` says otherwise. A unit is about
+   * 0.2 ms of the thread, so this is less than half of a node.
+   */
+  customerUnitsPerSecond: 2_000,
+  /** The highest rate that can be set: more than any node serves. */
+  unitsPerSecondMax: 1_000_000,
+  /** The share of its customer's rate that one client may use: a report must not stop the payments of another client. */
+  clientRateShare: 0.5,
+  /** Unused units of this many seconds can be used at once. */
+  rateSeconds: 2,
+  /** What a request costs: one unit, one more for each so many rows of a page, or bytes of an answer or a body. */
+  rowsPerUnit: 12.5,
+  answerBytesPerUnit: 6 * 1024,
+  bodyBytesPerUnit: 4 * 1024,
+  /** A body that is sent in chunks, without its length. */
+  chunkedBodyUnits: 8,
+  /** A stream reads pages for as long as it is open. */
+  streamUnits: 20,
+  /** Tokens that one client gets per second. A token is valid for an hour; more are a mistake in a program. */
+  clientTokensPerSecond: 20,
+  /** Reads in progress: the connections that background work leaves over. */
+  readsMax: 7,
+  /** Reads of one customer in progress, so that the next customer never waits for all of them. */
+  customerReadsMax: 5,
+  /** Rows that are processed at once: about a millisecond. */
+  sliceRows: 64,
+  /** Refusals of one caller that are sent at once, the interval of further ones, and how late they may become. */
+  refusalsAtOnceMax: 20,
+  refusalIntervalMs: 5,
+  refusalDelayMaxMs: 2_000,
+  /** Callers whose refusals are counted: about 100 bytes each. */
+  refusedCallersMax: 10_000,
   /** A refused client is asked to come back after one of these times, so that not all of them come back together. */
   overloadRetryMs: [250, 500, 750, 1_000],
   /** Refusals that are sent per turn of the event loop: about a millisecond. */

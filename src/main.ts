@@ -13,7 +13,10 @@ import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import { createTurns } from './http/turns.ts';
+import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
+import { createPatience } from './kernel/patience.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
@@ -99,9 +102,12 @@ export async function assemble(parts: Parts): Promise<Service> {
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
   const ledger = createLedger({ ...node, writeDatabase });
-  const queues = { read: database.queue, write: ledger.writePath.queue };
+  const usage = createUsage();
+  const turns = createTurns();
+  const patience = createPatience();
   const publicUrl = (): string => config.publicUrl ?? server.url();
-  const admission = createAdmission({ queues, publicUrl, logger, metrics });
+  const writes = ledger.writePath.queue;
+  const admission = createAdmission({ turns, writes, usage, publicUrl, logger, metrics });
   const server = createHttpServer(config, admission);
   const auth = createAuthentication({
     ...node,
@@ -109,6 +115,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     externalIssuer: config.externalIssuer,
     simulates: config.mode === 'sandbox',
     hasDocs: config.docs,
+    patience,
   });
   const capabilities = [ledger, auth, ...createCapabilities(node, ledger.writePath, parts.rails)];
 
@@ -118,6 +125,10 @@ export async function assemble(parts: Parts): Promise<Service> {
     publicUrl,
     authenticate: auth.authenticate,
     recall: auth.recall,
+    usage,
+    turns,
+    patience,
+    sourceOf: node.sourceOf,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),

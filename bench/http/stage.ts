@@ -81,8 +81,12 @@ export type Service = {
 const running = new Set<FerryProcess>();
 
 /** The service as its users run it, in a process of its own. */
-export async function startService(stage: Stage, database: string): Promise<Service> {
-  const ferry = await startFerry(stage.environment(database));
+export async function startService(
+  stage: Stage,
+  database: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Service> {
+  const ferry = await startFerry({ ...stage.environment(database), ...env });
   running.add(ferry);
   const [customer, counterparty] = sandboxOf(stage.directory).customers;
   const { hostname, port } = new URL(ferry.url);

@@ -17,6 +17,7 @@ import {
   type Integration,
   insertClient,
   insertCustomer,
+  setUnitsPerSecond,
 } from './store.ts';
 
 export type { Client, Customer, Integration } from './store.ts';
@@ -103,6 +104,21 @@ export async function createCustomer(
   const existing = mayExist ? await findCustomer(tx, name) : undefined;
   if (existing?.integration === integration) return existing;
   throw new AdministrationError(`A customer with the name "${name}" already exists.`);
+}
+
+/** Null: the default. Takes effect on every node within 10 seconds. */
+export async function limitCustomer(
+  tx: Queryable,
+  idOrName: string,
+  unitsPerSecond: number | null,
+): Promise<Customer> {
+  const customer = await requireKnownCustomer(tx, idOrName);
+  const { unitsPerSecondMax } = LIMITS;
+  const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= unitsPerSecondMax;
+  if (unitsPerSecond !== null && !isRate(unitsPerSecond))
+    throw new AdministrationError(`The rate must be a whole number from 1 to ${unitsPerSecondMax}.`);
+  await setUnitsPerSecond(tx, customer.id, unitsPerSecond);
+  return { ...customer, unitsPerSecond };
 }
 
 export function listCustomers(tx: Queryable): Promise<Customer[]> {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createPatience, type Patience } from '../kernel/patience.ts';
 import { type Repeated, repeat } from '../kernel/repeat.ts';
 import { createSourceOf, type SourceOf } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
@@ -19,6 +20,7 @@ import { audiencesOf, registerElsewhere, registerMetadata } from './metadata.ts'
 import { registerOauthEndpoints } from './oauth-endpoints.ts';
 import { createScryptChecker } from './scrypt-secrets.ts';
 import { createHashSecret } from './secrets.ts';
+import { createTakeToken } from './token-rate.ts';
 import { createOwnVerify, createReadOwnToken } from './verify.ts';
 
 export type AuthTiming = {
@@ -37,6 +39,8 @@ export type AuthOptions = {
   readonly clock: Clock;
   /** Issuer and audience of tokens, the same on all nodes. */
   readonly publicUrl: () => string;
+  /** Shared with the operations. */
+  readonly patience?: Patience;
   /** Whether the operations that simulate exist; not in production. */
   readonly simulates?: boolean;
   /** Whether there is a page at /docs. */
@@ -82,7 +86,7 @@ function polling(
 
 export function createAuth(options: AuthOptions): Auth {
   const { database, vault, clock, publicUrl, externalIssuer, log, timing = {}, simulates = true } = options;
-  const { sourceOf = createSourceOf(), hasDocs = true } = options;
+  const { sourceOf = createSourceOf(), hasDocs = true, patience = createPatience() } = options;
   const {
     pollMs = LIMITS.authPollMs,
     staleMs = LIMITS.authStaleMs,
@@ -127,6 +131,8 @@ export function createAuth(options: AuthOptions): Auth {
         scrypt: createScryptChecker(),
         checkAssertion: createCheckAssertion(database, clock, () => audiencesOf(publicUrl())),
         failures: createFailures(),
+        patience,
+        takeToken: createTakeToken(),
       });
     },
     async start() {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../kernel/clock.ts';
+import { createGenerations } from '../kernel/generations.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import type { Connection, ForwardedFor, SourceOf } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import type { ClientDirectory, ClientState } from './clients.ts';
-import { createGenerations } from './generations.ts';
 import type { Keyring } from './keys.ts';
 import { disabledClient, invalidToken, type Verified, type Verify } from './verify.ts';
 

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
+import { createGenerations } from '../kernel/generations.ts';
 import { type AddressRanges, addressRanges, isAddressRange } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
-import { createGenerations } from './generations.ts';
 import { splitScope } from './scopes.ts';
 import { type ClientRow, clientRows, type Integration } from './store.ts';
 
@@ -11,6 +11,8 @@ export type ClientState = {
   readonly customerId: string;
   readonly integration: Integration;
   readonly disabled: boolean;
+  /** The rate limit of the customer, if it has one of its own. */
+  readonly unitsPerSecond: number | undefined;
   readonly scopes: ReadonlySet<string>;
   /** Undefined: from anywhere. */
   readonly addresses: AddressRanges | undefined;
@@ -42,6 +44,7 @@ function isSame(one: ClientRow, other: ClientRow): boolean {
     one.allowedAddresses === other.allowedAddresses &&
     one.revokedTokens === other.revokedTokens &&
     one.integration === other.integration &&
+    one.unitsPerSecond === other.unitsPerSecond &&
     one.customerId === other.customerId
   );
 }
@@ -53,6 +56,7 @@ function stateOf(row: ClientRow): ClientState {
     customerId,
     integration,
     disabled,
+    unitsPerSecond: row.unitsPerSecond ?? undefined,
     scopes: new Set(splitScope(scopes)),
     // A range that was written by hand and is invalid matches nothing.
     addresses:

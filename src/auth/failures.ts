@@ -1,5 +1,5 @@
+import { createGenerations } from '../kernel/generations.ts';
 import { LIMITS } from '../limits.ts';
-import { createGenerations } from './generations.ts';
 
 /**
  * Failed logins per source address. They never count against the client that they name: its id is not secret, and an

@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { failureOf } from '../database/failure.ts';
+import type { Patience } from '../kernel/patience.ts';
 import { Problem } from '../kernel/problem.ts';
+import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { type AuthenticationParts, authenticateClient } from './client-authentication.ts';
 import type { Authenticable } from './credential-store.ts';
@@ -17,6 +19,8 @@ import {
   UNAVAILABLE,
 } from './token-request.ts';
 import { REVOCATION_SCHEMA, TOKEN_SCHEMA } from './token-schema.ts';
+
+type Refusing = { readonly patience: Patience; readonly sourceOf: SourceOf };
 
 /** An endpoint for clients that authenticate themselves. */
 type Endpoint = {
@@ -65,7 +69,12 @@ function sendTokenError(request: FastifyRequest, reply: FastifyReply, error: Tok
   return reply.code(error.status).send({ error: error.code, error_description: error.message });
 }
 
-function prepareScope(scope: FastifyInstance): void {
+/** Wrong credentials, or too many requests. */
+const isRefusal = ({ status }: TokenError): boolean => status === 401 || status === 429;
+
+function prepareScope(scope: FastifyInstance, { patience, sourceOf }: Refusing): void {
+  const sourceOfRequest = ({ raw, headers }: FastifyRequest): string =>
+    sourceKey(sourceOf(raw.socket, headers['x-forwarded-for']));
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -82,7 +91,10 @@ function prepareScope(scope: FastifyInstance): void {
     const tokenError = tokenErrorOf(error);
     if (tokenError.status === 500)
       request.log.error({ err: error, request_id: request.id }, 'token request failed');
-    return sendTokenError(request, reply, tokenError);
+    const laterMs = isRefusal(tokenError) ? patience.delayMs(sourceOfRequest(request), performance.now()) : 0;
+    if (laterMs === 0) return sendTokenError(request, reply, tokenError);
+    setTimeout(() => void sendTokenError(request, reply, tokenError), laterMs);
+    return reply;
   });
   scope.addHook('onRequest', async (_request, reply) => {
     reply.headers({ 'cache-control': 'no-store', pragma: 'no-cache' });
@@ -113,10 +125,10 @@ function register(
 /** In their own Fastify scope: only here bodies are forms, and errors are those of OAuth. */
 export async function registerOauthEndpoints(
   app: FastifyInstance,
-  parts: AuthenticationParts & TokenParts & RevocationParts,
+  parts: AuthenticationParts & TokenParts & RevocationParts & Refusing,
 ): Promise<void> {
   await app.register(async (scope) => {
-    prepareScope(scope);
+    prepareScope(scope, parts);
     register(scope, parts, {
       url: TOKEN_PATH,
       schema: TOKEN_SCHEMA,

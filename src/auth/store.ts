@@ -15,6 +15,8 @@ export type Customer = {
   readonly id: string;
   readonly name: string;
   readonly integration: Integration;
+  /** Its rate limit; null: that of `LIMITS`. */
+  readonly unitsPerSecond: number | null;
   readonly createdAtNs: Instant;
 };
 
@@ -35,6 +37,7 @@ export type ClientRow = {
   readonly customerId: string;
   readonly integration: Integration;
   readonly disabled: boolean;
+  readonly unitsPerSecond: number | null;
   readonly scopes: string;
   readonly allowedAddresses: string | null;
   /** Ids of the tokens that were revoked and have not expired yet. */
@@ -51,14 +54,15 @@ export type SigningKeyRow = {
 
 export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
 
-const CUSTOMER = 'id, name, integration, created_at_ns as "createdAtNs"';
+const CUSTOMER =
+  'id, name, integration, units_per_second as "unitsPerSecond", created_at_ns as "createdAtNs"';
 const CLIENT = `id, customer_id as "customerId", name, scopes, allowed_addresses as "allowedAddresses",
   created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
 
 /** Undefined when the id or the name is taken. */
 export async function insertCustomer(
   tx: Queryable,
-  customer: Omit<Customer, 'createdAtNs'>,
+  customer: Pick<Customer, 'id' | 'name' | 'integration'>,
 ): Promise<Customer | undefined> {
   const rows = await tx.query<Customer>(
     `insert into customers (id, name, integration, created_at_ns) values ($1, $2, $3, ${CLOCK_NS})
@@ -80,6 +84,15 @@ export async function customerByName(tx: Queryable, name: string): Promise<Custo
 
 export function allCustomers(tx: Queryable): Promise<Customer[]> {
   return tx.query<Customer>(`select ${CUSTOMER} from customers order by created_at_ns, id`);
+}
+
+/** Null: the default. */
+export async function setUnitsPerSecond(
+  tx: Queryable,
+  id: string,
+  unitsPerSecond: number | null,
+): Promise<void> {
+  await tx.query('update customers set units_per_second = $2 where id = $1', [id, unitsPerSecond]);
 }
 
 /** Undefined when the id is taken. */
@@ -149,6 +162,7 @@ export async function setAllowedAddresses(
 export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
   return tx.query<ClientRow>(
     `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
+            units_per_second as "unitsPerSecond",
             array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
             (select string_agg(jti, ' ' order by jti) from revoked_tokens
              where client_id = clients.id and expires_at_ns > ${CLOCK_NS}) as "revokedTokens"

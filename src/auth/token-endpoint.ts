@@ -2,10 +2,16 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Authenticable } from './credential-store.ts';
 import type { Keyring } from './keys.ts';
 import { splitScope } from './scopes.ts';
+import type { TakeToken } from './token-rate.ts';
 import { type Form, invalidRequest, TokenError } from './token-request.ts';
 import { issueToken } from './tokens.ts';
 
-export type TokenParts = { readonly clock: Clock; readonly keyring: Keyring; publicUrl(): string };
+export type TokenParts = {
+  readonly clock: Clock;
+  readonly keyring: Keyring;
+  readonly takeToken: TakeToken;
+  publicUrl(): string;
+};
 
 function grantedScopes(client: Authenticable, asked: string | undefined): readonly string[] {
   const scopes = splitScope(asked ?? '');
@@ -30,11 +36,12 @@ export function checkGrant(form: Form): void {
 }
 
 export async function answerToken(
-  { keyring, clock, publicUrl }: TokenParts,
+  { keyring, clock, takeToken, publicUrl }: TokenParts,
   client: Authenticable,
   form: Form,
 ): Promise<object> {
   const scopes = grantedScopes(client, form.get('scope'));
+  takeToken(client.id);
   const issued = await issueToken(keyring, clock, publicUrl(), client, scopes);
   return {
     access_token: issued.accessToken,

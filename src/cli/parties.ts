@@ -2,6 +2,7 @@ import {
   createClient,
   createCustomer,
   disableClient,
+  limitCustomer,
   listClients,
   listCustomers,
   registerClient,
@@ -9,6 +10,7 @@ import {
 } from '../auth/administration.ts';
 import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
 import { formatInstant } from '../kernel/instant.ts';
+import { LIMITS } from '../limits.ts';
 import { rewrap, vaultOf } from '../vault.ts';
 import {
   CommandError,
@@ -97,14 +99,42 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       return withDatabase(invocation, async (database) => {
         const customers = await listCustomers(database);
-        const data = customers.map(({ id, name, integration, createdAtNs }) => ({
+        const data = customers.map(({ id, name, integration, unitsPerSecond, createdAtNs }) => ({
           id,
           name,
           integration,
+          units_per_second: unitsPerSecond ?? LIMITS.customerUnitsPerSecond,
           created_at: formatInstant(createdAtNs),
         }));
-        const rows = data.map((one) => [one.id, one.integration, one.name]);
-        show(invocation, data, table([['ID', 'INTEGRATION', 'NAME'], ...rows]));
+        const rows = data.map((one) => [one.id, one.integration, `${one.units_per_second}`, one.name]);
+        show(invocation, data, table([['ID', 'INTEGRATION', 'UNITS/S', 'NAME'], ...rows]));
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'customer limit',
+    summary: 'set the rate limit of a customer; takes effect within 10 seconds',
+    usage: 'customer limit <id or name> --units <number or default> [--json]',
+    details: [
+      'A request costs one unit; a page of a list one more for every 13 rows, and a large body one more for every 4 KB.',
+      `The default is ${LIMITS.customerUnitsPerSecond} units per second on each node. Each client of the customer may use half of it.`,
+    ].join('\n'),
+    options: { units: { value: 'number', help: 'units per second, or "default"' } },
+    json: true,
+    async run(invocation) {
+      const [customer, extra] = invocation.positionals;
+      if (customer === undefined || extra !== undefined)
+        throw new UsageError('Expected the id or name of one customer.');
+      const units = text(invocation, 'units');
+      return withDatabase(invocation, async (database) => {
+        const { id, name, unitsPerSecond } = await limitCustomer(
+          database,
+          customer,
+          units === 'default' ? null : Number(units),
+        );
+        const rate = unitsPerSecond ?? LIMITS.customerUnitsPerSecond;
+        show(invocation, { id, units_per_second: rate }, `${name} may use ${rate} units per second.`);
         return 0;
       });
     },

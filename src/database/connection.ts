@@ -36,6 +36,8 @@ export type Lender = {
   isTrusted(client: pg.PoolClient): boolean;
   /** Called when a connection did not answer in time. */
   silent(): void;
+  /** Whether many rows are parsed in slices, between which other requests make progress. */
+  readonly inSlices: boolean;
   vault(): Vault;
 };
 
@@ -90,11 +92,12 @@ function preparedOf(client: pg.PoolClient): Prepared {
 }
 
 /** Statements that are issued in the same turn of the event loop are sent as one pipeline. */
-function queryableOn(client: pg.PoolClient, timeoutMs: number, { silent, vault }: Lender): Transaction {
+function queryableOn(client: pg.PoolClient, timeoutMs: number, lender: Lender): Transaction {
+  const { silent, inSlices, vault } = lender;
   const prepared = preparedOf(client);
   let waiting: Part[] = [];
   function send(): void {
-    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate, silent);
+    const query = new PipelineQuery(waiting, prepared, timeoutMs, translate, silent, inSlices);
     waiting = [];
     client.query(query);
   }

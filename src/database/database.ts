@@ -49,7 +49,7 @@ type Loans = Lender & {
   close(): Promise<void>;
 };
 
-function createLoans(pool: pg.Pool, vault: () => Vault): Loans {
+function createLoans(pool: pg.Pool, inSlices: boolean, vault: () => Vault): Loans {
   const inUse = new Set<pg.PoolClient>();
   let asked = 0;
   /**
@@ -72,7 +72,7 @@ function createLoans(pool: pg.Pool, vault: () => Vault): Loans {
     for (const client of inUse) if (isConcerned(client)) takeBack(client, how);
   }
 
-  const lender: Lender = { takeBack, isTrusted, silent, vault };
+  const lender: Lender = { takeBack, isTrusted, silent, inSlices, vault };
   return {
     ...lender,
     queue: { waiting: () => pool.waitingCount, entered: () => asked },
@@ -141,7 +141,8 @@ export function connectDatabase(
     idleInTransactionMs = LIMITS.idleInTransactionTimeoutMs,
     connectTimeoutMs = LIMITS.databaseConnectTimeoutMs,
     admission = ANY_CONNECTION,
-  }: PoolOptions = {},
+    inSlices = true,
+  }: PoolOptions & { readonly inSlices?: boolean } = {},
 ): Database {
   let opened: Vault | undefined;
   function vault(): Vault {
@@ -150,6 +151,7 @@ export function connectDatabase(
   }
   const loans = createLoans(
     createPool(address, connectionsMax, { planner, idleInTransactionMs, connectTimeoutMs, admission }),
+    inSlices,
     vault,
   );
 
@@ -190,6 +192,8 @@ export function connectWritePath(address: DatabaseAddress, admission: Admission 
   return connectDatabase(address, LIMITS.writePathConnectionsMax, {
     planner: WRITE_PATH_PLANNER,
     idleInTransactionMs: LIMITS.batchIdleTimeoutMs,
+    // Transfers wait for batches.
+    inSlices: false,
     admission,
   });
 }

@@ -1,5 +1,7 @@
 // A pipeline sends several statements at once and gets one combined answer. Statements after a failed one are skipped.
 import pg from 'pg';
+import { SLICES } from '../kernel/slices.ts';
+import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable, NoAnswer } from './failure.ts';
 import type { CopyMessages, Parameter } from './queryable.ts';
 
@@ -76,6 +78,9 @@ export class PipelineQuery extends pg.Query {
   #isFinished = false;
   readonly #timeoutMs: number;
   readonly #silent: () => void;
+  readonly #inSlices: boolean;
+  #wire: Wire | undefined;
+  #rowCount = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -85,17 +90,21 @@ export class PipelineQuery extends pg.Query {
     translate: (error: unknown) => unknown,
     /** Called when no answer came in time. */
     silent: () => void,
+    /** Whether many rows are parsed in slices. */
+    inSlices: boolean,
   ) {
     super('pipeline', ((error: Error | null) => this.#finish(error && translate(error))) as never);
     this.#parts = parts;
     this.#prepared = prepared;
     this.#timeoutMs = timeoutMs;
     this.#silent = silent;
+    this.#inSlices = inSlices;
     this.#rows = parts.map(() => []);
   }
 
   override submit = (connection: pg.Connection): void => {
     const wire = connection as Wire;
+    this.#wire = wire;
     this.#timer = setTimeout(giveUp, this.#timeoutMs, wire, this.#silent);
     wire.stream.cork();
     try {
@@ -148,6 +157,16 @@ export class PipelineQuery extends pg.Query {
       this.#faults[this.#done] ??= error;
     }
     this.#rows[this.#done]!.push(row);
+    this.#rowCount += 1;
+    if (this.#inSlices && this.#rowCount % LIMITS.sliceRows === 0) this.#pause();
+  }
+
+  /** Rows that have arrived are still parsed, about 64 KB of them. */
+  #pause(): void {
+    const { stream } = this.#wire!;
+    if (stream.isPaused()) return;
+    stream.pause();
+    SLICES.request(() => stream.resume());
   }
 
   handleCommandComplete(): void {

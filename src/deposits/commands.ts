@@ -44,6 +44,7 @@ function targetCommand<Row extends DepositTarget>(
   const { id, space, table } = kind;
   const { ref_id: refId } = request;
   return {
+    customerId,
     key: refId === undefined ? undefined : { customerId, space, refId, resourceId: id, request },
     balances: [],
     reads: [read(tables.profiles, request.profile_id), ...actorReads(tables.actors, request, '')],

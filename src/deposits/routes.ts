@@ -103,7 +103,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-addresses');
         const rows = await listAddresses(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, presentDepositAddress) };
+        return { body: await pageOf(rows, page, presentDepositAddress) };
       },
     }),
   ];
@@ -159,7 +159,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-instructions');
         const rows = await listInstructions(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, (target) => presentInstructions(target) as never) };
+        return { body: await pageOf(rows, page, (target) => presentInstructions(target) as never) };
       },
     }),
   ];
@@ -184,7 +184,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       async handle({ query }) {
         const page = readPage(query, 'suspense');
         const rows = await listSuspense(database, page);
-        return { body: pageOf(rows, page, (row) => presentSuspense(row, assets)) };
+        return { body: await pageOf(rows, page, (row) => presentSuspense(row, assets)) };
       },
     }),
     route({

@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
+import { SLICES } from '../kernel/slices.ts';
 import { LIMITS } from '../limits.ts';
 import { FEED_START, type FeedEvent, type FeedPlace, isAfter, LINE_MAX } from './event.ts';
 import { createTest, type FeedFilter, isFiltered, lowerBounds } from './filter.ts';
@@ -112,6 +113,7 @@ async function searchFeed(
   const events: FeedEvent[] = [];
   let after = start;
   let scanned = 0;
+  let sinceSlice = 0;
   for (let step = 1; ; step += 1) {
     const portion = portionOf(kind, limit + 1 - events.length, step, scanMax - scanned);
     const groups = await nextGroups(database, customerId, filter, after, portion);
@@ -131,6 +133,11 @@ async function searchFeed(
       }
       after = { position, line: lastLine };
       scanned += lines;
+      sinceSlice += lines;
+      if (sinceSlice >= LIMITS.sliceRows) {
+        sinceSlice = 0;
+        await SLICES.next();
+      }
       if (kind === 'filtered' && scanned >= scanMax) return { events, next: after, hasMore: true };
     }
     if (isAll) return { events, next: after, hasMore: false };

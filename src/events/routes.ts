@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { isId } from '../kernel/id.ts';
-import { readPage } from '../kernel/paging.ts';
+import { joinedTexts, readPage } from '../kernel/paging.ts';
 import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
@@ -67,7 +67,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       response: EventPage,
       problems: [],
       answer: eventPageExample(example),
-      async handle({ caller, query, signal }) {
+      async handle({ caller, query, signal, rest }) {
         const { customerId } = caller;
         const filter = readFilter(query, dependencies);
         const start =
@@ -77,9 +77,9 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
         if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
           throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
-        const reading = { database, news, customerId, filter, signal: signal() };
+        const reading = { database, news, customerId, filter, signal: signal(), rest };
         const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
-        const items = page.events.map(eventText).join(',');
+        const items = await joinedTexts(page.events, eventText);
         const cursor = cursors.write(page.next);
         return { body: `{"items":[${items}],"next_page_cursor":"${cursor}","has_more":${page.hasMore}}` };
       },
@@ -150,7 +150,9 @@ function streamRoute(dependencies: EventDependencies): Route {
       const filter = readFilter(query, dependencies);
       const start = await startOf(customerId, query, header('last-event-id'));
       occupy(customerId, signal());
-      const reading = { database, news, customerId, filter, signal: signal() };
+      // The request has ended once the stream begins: it has no place among the reads.
+      const rest = <Result>(wait: Promise<Result>): Promise<Result> => wait;
+      const reading = { database, news, customerId, filter, signal: signal(), rest };
       return { body: streamEvents(reading, cursors, start, heartbeatMs) as never };
     },
   });

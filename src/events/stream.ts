@@ -12,6 +12,8 @@ export type FeedReading = {
   readonly customerId: string;
   readonly filter: FeedFilter;
   readonly signal: AbortSignal;
+  /** Waits for news without occupying one of the places for reads. */
+  rest<Result>(wait: Promise<Result>): Promise<Result>;
 };
 
 /**
@@ -19,7 +21,7 @@ export type FeedReading = {
  * that no event is missed in between.
  */
 export async function readOrWait(
-  { database, news, customerId, filter, signal }: FeedReading,
+  { database, news, customerId, filter, signal, rest }: FeedReading,
   start: FeedPlace,
   limit: number,
   waitMs: number,
@@ -40,7 +42,7 @@ export async function readOrWait(
       if (page.events.length > 0 || page.hasMore || isOver) return page;
       // Events that do not match the filter are not read again.
       after = page.next;
-      await waiting;
+      await rest(waiting);
     } finally {
       enough.abort();
     }

@@ -66,6 +66,7 @@ export function guaranteedFeeCommand(
   fields.check();
   const id = newId();
   return {
+    customerId: caller.customerId,
     balances: [],
     decide(view) {
       const scheduled = schedule.crypto(asset, network);

@@ -138,6 +138,7 @@ export function createFiatAccountCommand(
   const acts = actor.identityId !== undefined || actor.accountId !== undefined;
   const resourceKey = { customerId, space: FIAT_ACCOUNT_SPACE, resourceId: id };
   return {
+    customerId,
     key: request.ref_id === undefined ? undefined : { ...resourceKey, refId: request.ref_id, request },
     balances: [],
     reads: acts ? [read(tables.actors, actorKey(actor))] : [],
@@ -187,6 +188,7 @@ function onAccount(
   decide: (account: FiatAccount, at: Instant) => Decision<FiatAccount>,
 ): Command<FiatAccount> {
   return {
+    ...(customerId !== undefined && { customerId }),
     balances: [],
     reads: [read(tables.fiatAccounts, id)],
     decide(view) {

@@ -70,7 +70,7 @@ export function reviewRoutes(
         const page = readPage(query, 'reviews');
         const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
         const rows = await listForReview(database, filters, page);
-        return { body: pageOf(rows, page, (account) => presentForReview(account, networks)) };
+        return { body: await pageOf(rows, page, (account) => presentForReview(account, networks)) };
       },
     }),
     route({

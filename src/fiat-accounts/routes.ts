@@ -157,7 +157,7 @@ function listRoute({ database, networks }: FiatAccountDependencies): Route {
     async handle({ caller, query }) {
       const page = readPage(query, 'fiat-accounts');
       const rows = await listFiatAccounts(database, caller.customerId, query, page);
-      return { body: pageOf(rows, page, present) };
+      return { body: await pageOf(rows, page, present) };
     },
   });
 }

@@ -5,15 +5,21 @@ import { Problem } from '../kernel/problem.ts';
 import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
 import { createGate, type Gate } from './gate.ts';
-import { createPacer, type Held, type Pacer } from './pacer.ts';
 import { problemBody } from './problems.ts';
 import { requestId } from './request-id.ts';
 import type { ShortcutOptions } from './shortcut.ts';
+import type { Turns } from './turns.ts';
+import type { RequestKind, Usage } from './usage.ts';
 
-/** Refuses requests that could not be served in time, before anything else is done for them. */
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Refuses requests that could not be served in time, before anything else is done for them. In an overload, a customer that
+ * has less than its share in flight is still let in.
+ */
 export type Admission = {
-  /** Handles the request, now or when the thread has time for it, or refuses it. */
-  admit(request: IncomingMessage, response: ServerResponse, handle: Held['handle']): void;
+  /** Handles the request, or refuses it. */
+  admit(request: IncomingMessage, response: ServerResponse, handle: Handle): void;
   readonly isShedding: ShortcutOptions['isShedding'];
   readonly refusalOf: ShortcutOptions['refusalOf'];
   /** Called with the socket of every request that `admit` refused, once its answer was sent. */
@@ -22,11 +28,11 @@ export type Admission = {
   stop(): void;
 };
 
-export type RequestKind = 'read' | 'write';
-
 export type AdmissionOptions = {
-  /** Reads wait for connections of the database, writes for the write path. */
-  readonly queues: Readonly<Record<RequestKind, Queue>>;
+  /** Reads wait for their turn, writes for the write path. */
+  readonly turns: Turns;
+  readonly writes: Queue;
+  readonly usage: Usage;
   publicUrl(): string;
   readonly logger: Pick<Logger, 'warn'>;
   readonly metrics: {
@@ -75,19 +81,9 @@ function repeatedly(intervalMs: number, look: (elapsedMs: number, lateMs: number
   return timer.unref();
 }
 
-/** Reads wait for the thread, and then for a connection. */
-function readQueue(pacer: Pacer, connections: Queue): Queue {
-  return {
-    waiting: () => pacer.waiting() + connections.waiting(),
-    // Those that the pacer has started have entered the other queue.
-    entered: () => pacer.waiting() + connections.entered(),
-  };
-}
-
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { publicUrl, logger, metrics } = options;
-  const pacer = createPacer(() => options.queues.read.waiting() < LIMITS.admissionReadsMin);
-  const queues = { read: readQueue(pacer, options.queues.read), write: options.queues.write };
+  const { turns, usage, publicUrl, logger, metrics } = options;
+  const queues = { read: turns.queue, write: options.writes };
   const gates: Readonly<Record<RequestKind, Gate>> = {
     read: createGate({
       queue: queues.read,
@@ -117,10 +113,14 @@ export function createAdmission(options: AdmissionOptions): Admission {
     logger.warn(facts, 'the service is overloaded: requests that would have to wait too long get a 503');
   }
 
-  function nextRefusal(kind: RequestKind): Refusal {
+  function noteRefusal(kind: RequestKind): void {
     gates[kind].refused();
     metrics.requestShed(kind);
     logOnce(kind);
+  }
+
+  function nextRefusal(kind: RequestKind): Refusal {
+    noteRefusal(kind);
     // Made only now: the public URL is final once the server listens.
     refusals ??= createRefusals(publicUrl());
     count += 1;
@@ -136,25 +136,29 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
   /** Reads that were let in as part of a burst, before it turned out to be an overload. */
   function refuseExcess(): void {
-    while (pacer.waiting() > 0 && queues.read.waiting() > gates.read.waitingMax) {
-      const { request, response } = pacer.takeBack()!;
-      if (!response.closed) refuse('read', request, response);
+    while (turns.queue.waiting() > gates.read.waitingMax) {
+      count += 1;
+      const retryMs = LIMITS.overloadRetryMs[count % LIMITS.overloadRetryMs.length];
+      noteRefusal('read');
+      turns.refuseOne(new Problem('unavailable', DETAIL, { retry_after_ms: retryMs }, 1));
     }
+  }
+
+  function isRefused(kind: RequestKind, socket: Socket): boolean {
+    const { waitingMax } = gates[kind];
+    return queues[kind].waiting() >= waitingMax && !usage.isWithinShare(socket, kind, waitingMax);
   }
 
   return {
     admit(request, response, handle) {
       const kind = kindOf(request);
-      const isFull = queues[kind].waiting() >= gates[kind].waitingMax;
-      const hasToWait = kind === 'read' && pacer.isBusy();
-      if (!(isFull || hasToWait) || !SHEDDABLE.test(request.url!)) handle(request, response);
-      else if (isFull) refuse(kind, request, response);
-      else pacer.hold({ request, response, handle });
+      if (isRefused(kind, request.socket) && SHEDDABLE.test(request.url!)) refuse(kind, request, response);
+      else handle(request, response);
     },
     isShedding: () => gates.read.isShedding() || gates.write.isShedding(),
     refusalOf(request) {
       const kind = kindOf(request);
-      if (queues[kind].waiting() < gates[kind].waitingMax) return undefined;
+      if (!isRefused(kind, request.socket)) return undefined;
       const { text, body } = nextRefusal(kind);
       return `${text}x-request-id: ${request.requestId}\r\n\r\n${body}`;
     },
@@ -163,7 +167,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     start() {
       timer ??= repeatedly(LIMITS.admissionLookMs, (elapsedMs, lateMs) => {
-        pacer.look(elapsedMs, lateMs);
         for (const gate of [gates.read, gates.write]) gate.look(elapsedMs, lateMs);
         refuseExcess();
       });
@@ -171,7 +174,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
     stop() {
       clearInterval(timer);
       timer = undefined;
-      pacer.stop();
     },
   };
 }

@@ -7,16 +7,20 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { Logger } from 'pino';
+import { createPatience, type Patience } from '../kernel/patience.ts';
 import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
+import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readJson, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
-import { type Authentication, type Operation, registerRoute } from './routes.ts';
+import { type Authentication, type Operation, type Reading, registerRoute } from './routes.ts';
 import { compilersFactory } from './schemas.ts';
 import { headersFault } from './strict-headers.ts';
+import { createTurns, type Turns } from './turns.ts';
+import { createUsage, type Usage } from './usage.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,6 +28,8 @@ declare module 'fastify' {
     operation: Operation | undefined;
     /** Set once the token is verified. */
     caller: Caller | undefined;
+    /** Set for reads, once they wait for their turn. */
+    reading: Reading | undefined;
   }
 }
 
@@ -36,6 +42,12 @@ export type AppOptions = {
   authenticate: Authentication['authenticate'];
   /** The same, synchronously, if the last request of the connection had the same header. */
   recall?: NonNullable<Authentication['recall']>;
+  /** Rate limits and turns of this node; new ones unless given. */
+  readonly usage?: Usage;
+  readonly turns?: Turns;
+  readonly patience?: Patience;
+  /** The address that a request comes from; without it, all callers without a valid token count as one. */
+  readonly sourceOf?: SourceOf;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
   /** Whether there is a page at /docs. */
@@ -86,6 +98,7 @@ const SECURITY_HEADERS = {
 function addHooks(app: FastifyInstance, options: AppOptions): void {
   app.decorateRequest('operation', undefined);
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('reading', undefined);
   // Hooks use callbacks instead of promises: each promise costs a request about half a microsecond.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
@@ -123,12 +136,22 @@ function addBodyParser(app: FastifyInstance): void {
 }
 
 function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
+  const { sourceOf, patience = createPatience() } = options;
+  const delayMs = (request: FastifyRequest, { slug }: Problem): number => {
+    if (slug !== 'rate-limited' && slug !== 'unauthenticated') return 0;
+    const address = (): string =>
+      sourceKey(sourceOf?.(request.raw.socket, request.headers['x-forwarded-for']));
+    return patience.delayMs(request.caller?.clientId ?? address(), performance.now());
+  };
   app.setErrorHandler((error, request, reply) => {
     const isMisshapen = (error as FastifyError).validation !== undefined;
     const problem = isMisshapen ? invalidRequest(faultsOf(request)) : problemFrom(error);
     if (problem.slug === 'internal')
       request.log.error({ err: error, request_id: request.id }, 'request failed');
-    return sendProblem(reply, problem, options.publicUrl());
+    const laterMs = delayMs(request, problem);
+    if (laterMs === 0) return sendProblem(reply, problem, options.publicUrl());
+    setTimeout(() => void sendProblem(reply, problem, options.publicUrl()), laterMs);
+    return reply;
   });
   app.setNotFoundHandler((request, reply) => {
     const [path] = request.url.split('?', 1);
@@ -151,7 +174,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     methodsByUrl.set(url, methods);
   });
   for (const extension of options.extensions) await extension(app);
-  for (const route of options.routes) registerRoute(app, route, options);
+  const entrance = {
+    ...options,
+    usage: options.usage ?? createUsage(),
+    turns: options.turns ?? createTurns(),
+  };
+  for (const route of options.routes) registerRoute(app, route, entrance);
   answerMethodNotAllowed(app, methodsByUrl, () => options.publicUrl());
   return app;
 }

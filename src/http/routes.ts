@@ -4,8 +4,11 @@ import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
+import { unitsOf, unitsOfAnswer } from './costs.ts';
 import { refuseUnstorable } from './json.ts';
 import { applyIdempotencyKey } from './strict-headers.ts';
+import type { Turn, Turns } from './turns.ts';
+import { type ClientUse, type RequestKind, rateLimitOf, type Usage } from './usage.ts';
 
 /** Problems that every operation can answer, in addition to its own. */
 export const COMMON_PROBLEMS: readonly ProblemSlug[] = [
@@ -59,40 +62,6 @@ export function readQuery(
   return read;
 }
 
-/** Requests of one client that are in flight. Only clients that have any are in the map. */
-type InFlight = { count: number; readonly leave: () => void };
-const inFlightByClient = new Map<string, InFlight>();
-
-function newInFlight(clientId: string): InFlight {
-  const made: InFlight = {
-    count: 0,
-    leave() {
-      made.count -= 1;
-      if (made.count === 0) inFlightByClient.delete(clientId);
-    },
-  };
-  inFlightByClient.set(clientId, made);
-  return made;
-}
-
-/** Counts the client's requests in flight and rejects those above the limit. The count goes down with the response. */
-function admit(clientId: string, reply: FastifyReply): void {
-  // The client disconnected while its token was being verified: `close` is not emitted again.
-  if (reply.raw.closed) return;
-  const inFlight = inFlightByClient.get(clientId) ?? newInFlight(clientId);
-  if (inFlight.count >= LIMITS.clientRequestsMax) {
-    throw new Problem(
-      'rate-limited',
-      `Client ${clientId} has ${inFlight.count} requests in flight, which is the maximum.`,
-      { in_flight: inFlight.count },
-      1,
-    );
-  }
-  inFlight.count += 1;
-  // Emitted exactly once: after the response, when the client disconnects, or when the service cuts the connection.
-  reply.raw.on('close', inFlight.leave);
-}
-
 export type Authentication = {
   authenticate(
     authorization: string | undefined,
@@ -134,10 +103,34 @@ function sendStream(
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function createHandler(route: Route, { authenticate }: Authentication) {
+/** The read of a request, from its turn to its answer. */
+export type Reading = { client: ClientUse; units: number; turn: Turn };
+
+/** Gives the place back while it waits. */
+async function rest<Result>(turns: Turns, reading: Reading, wait: Promise<Result>): Promise<Result> {
+  reading.turn.end();
+  const result = await wait;
+  await new Promise<void>((resolve, reject) => {
+    const start: Start = (error) => (error === undefined ? resolve() : reject(error));
+    reading.turn = turns.take(reading.client.customer.id, 1, start);
+    if (!reading.turn.isWaiting()) start();
+  });
+  return result;
+}
+
+/** Pages are texts; most of them cost less than they could have. */
+function endReading(usage: Usage, { client, units, turn }: Reading, body: unknown): void {
+  turn.end();
+  if (typeof body !== 'string') return;
+  const saved = units - unitsOfAnswer(body.length);
+  if (saved > 0) usage.giveBack(client, saved);
+}
+
+function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     // Created only if a handler needs it: most requests never wait.
     let disconnected: AbortController | undefined;
+    const { reading } = request;
     const answered = route.handle({
       caller: request.caller!,
       body: request.body,
@@ -147,12 +140,14 @@ function createHandler(route: Route, { authenticate }: Authentication) {
         disconnected ??= disconnectController(reply);
         return disconnected.signal;
       },
+      rest: (wait) => (reading === undefined ? wait : rest(turns, reading, wait)),
       header(name) {
         const value = request.headers[name];
         return typeof value === 'string' ? value : undefined;
       },
     });
     return answered.then(({ body, replayed }) => {
+      if (reading !== undefined) endReading(usage, reading, body);
       if (route.streams !== undefined) {
         const texts = body as AsyncIterable<string>;
         disconnected ??= disconnectController(reply);
@@ -165,19 +160,43 @@ function createHandler(route: Route, { authenticate }: Authentication) {
   };
 }
 
+type Start = (error?: Error) => void;
+
 /** A route, and its path in the router's form. */
 export type Operation = { readonly route: Route; readonly url: string };
 
-/** Registers an operation: token and scope are checked first, then the shape of the request, then it is handled. */
-export function registerRoute(app: FastifyInstance, route: Route, authentication: Authentication): void {
-  const enter = (request: FastifyRequest, reply: FastifyReply, caller: Caller): void => {
+/** Where requests of operations come in. */
+export type Entrance = Authentication & { readonly usage: Usage; readonly turns: Turns };
+
+/**
+ * Checks the scopes of the caller and its rate. Returns whether the request may start now: a read that has to wait for its
+ * turn is started by a call of `start`. Writes have their own queue, the write path.
+ */
+function createEnter(route: Route, { usage, turns }: Entrance) {
+  const kind: RequestKind = route.method === 'GET' ? 'read' : 'write';
+  const cost = unitsOf(route);
+  return (request: FastifyRequest, reply: FastifyReply, caller: Caller, start: Start): boolean => {
+    request.caller = caller;
     requireScope(caller, route.scope);
     if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
-    admit(caller.clientId, reply);
-    request.caller = caller;
+    const units = cost(request);
+    const client = usage.enter(caller, kind, units, reply.raw);
     // An answer belongs to whoever has the token: no cache may keep it.
     reply.header('cache-control', 'no-store');
+    reply.header('ratelimit-policy', client.policy);
+    reply.header('ratelimit', rateLimitOf(client));
+    // A connection that is closed already would not give its place back.
+    if (kind === 'write' || reply.raw.closed) return true;
+    const reading: Reading = { client, units, turn: turns.take(client.customer.id, units, start) };
+    request.reading = reading;
+    reply.raw.once('close', () => reading.turn.end());
+    return !reading.turn.isWaiting();
   };
+}
+
+/** Registers an operation: token, scope and rate are checked first, then the shape of the request, then it is handled. */
+export function registerRoute(app: FastifyInstance, route: Route, entrance: Entrance): void {
+  const enter = createEnter(route, entrance);
   const { query } = route;
   const body: BodySchema | undefined = route.body;
   const hasRefId = 'ref_id' in (body?.properties ?? {});
@@ -195,15 +214,17 @@ export function registerRoute(app: FastifyInstance, route: Route, authentication
       request.operation = operation;
       const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
       const { socket } = request.raw;
-      const known = authentication.recall?.(authorization, socket, forwardedFor);
-      if (known === undefined) {
-        return authentication
-          .authenticate(authorization, socket, forwardedFor)
-          .then((caller) => enter(request, reply, caller));
+      const known = entrance.recall?.(authorization, socket, forwardedFor);
+      if (known !== undefined) {
+        if (enter(request, reply, known, done)) done();
+        return;
       }
-      enter(request, reply, known);
-      done();
-      return undefined;
+      entrance
+        .authenticate(authorization, socket, forwardedFor)
+        .then((caller) => enter(request, reply, caller, done))
+        .then((mayStart) => {
+          if (mayStart) done();
+        }, done);
     },
     ...(query === undefined && !hasRefId
       ? {}
@@ -215,6 +236,6 @@ export function registerRoute(app: FastifyInstance, route: Route, authentication
             done();
           },
         }),
-    handler: createHandler(route, authentication),
+    handler: createHandler(route, entrance),
   });
 }

@@ -23,7 +23,11 @@ export type ShortcutOptions = {
   /** Whether requests are refused at the moment. */
   isShedding(): boolean;
   /** The whole answer, if the request has to be refused. */
-  refusalOf(request: { readonly method: string; readonly requestId: string }): string | undefined;
+  refusalOf(request: {
+    readonly socket: Socket;
+    readonly method: string;
+    readonly requestId: string;
+  }): string | undefined;
   /** Whether no request of the connection is in progress. */
   isIdle(socket: Socket): boolean;
   /** Calls back with every request of the connection that the parser has made. */
@@ -105,7 +109,7 @@ export function createShortcut(options: ShortcutOptions): Shortcut {
 
   function refusalFor(socket: Socket, plain: PlainRequest): string | undefined {
     if (socket.writableNeedDrain || !isIdle(socket)) return undefined;
-    return refusalOf({ method: plain.method, requestId: requestId(plain.requestId) });
+    return refusalOf({ socket, method: plain.method, requestId: requestId(plain.requestId) });
   }
 
   /** Stands between the socket and the parser. */

@@ -28,6 +28,7 @@ export function createAccountCommand(
   const createProfile = request.create_profile ?? false;
   const ids = { account: newId(), profile: newId() };
   return {
+    customerId,
     key:
       wanted.ref_id === undefined
         ? undefined

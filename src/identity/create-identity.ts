@@ -38,6 +38,7 @@ export function createIdentityCommand(
   const { customerId } = caller;
   const type = readType(request);
   return {
+    customerId,
     key:
       request.ref_id === undefined
         ? undefined

@@ -86,6 +86,7 @@ export function addMembersCommand(
     key: placeKey(accountId, member.identity_id),
   }));
   return {
+    customerId: caller.customerId,
     balances: [],
     reads: [
       read(accounts, accountId),
@@ -119,6 +120,7 @@ export function removeMemberCommand(found: Member, tables: MemberTables): Comman
   const { accounts, places } = tables;
   const key = placeKey(found.accountId, found.identityId);
   return {
+    customerId: found.customerId,
     balances: [],
     reads: [read(accounts, found.accountId), read(places, key)],
     decide(view) {

@@ -60,7 +60,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       async handle({ caller, query }) {
         const page = readPage(query, 'identities');
         const rows = await listIdentities(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, presentIdentity) as never };
+        return { body: await pageOf(rows, page, presentIdentity) };
       },
     }),
     route({
@@ -121,7 +121,7 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       async handle({ caller, query }) {
         const page = readPage(query, 'accounts');
         const rows = await listAccounts(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, presentAccount) as never };
+        return { body: await pageOf(rows, page, presentAccount) };
       },
     }),
     route({

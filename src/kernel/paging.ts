@@ -4,6 +4,7 @@ import { isId } from './id.ts';
 import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
+import { SLICES } from './slices.ts';
 
 /** Lists use keyset pagination, never offsets, so pages stay correct while rows are inserted. */
 const OPERATORS = ['lt', 'lte', 'eq', 'gte', 'gt'] as const;
@@ -168,24 +169,39 @@ function nextCursor<Item extends Row>(
   return next === undefined ? undefined : writeCursor(page, next);
 }
 
-/** If the scan stopped at its limit, the page may be short or empty although it is not the last one. */
+/** The texts of many rows, joined. In slices: a long page would occupy the thread for 10 ms. */
+export async function joinedTexts<Item>(
+  rows: readonly Item[],
+  text: (row: Item) => string,
+  count = rows.length,
+): Promise<string> {
+  let texts = '';
+  for (let index = 0; index < Math.min(count, rows.length); index += 1) {
+    if (index > 0 && index % LIMITS.sliceRows === 0) await SLICES.next();
+    texts += index === 0 ? text(rows[index]!) : `,${text(rows[index]!)}`;
+  }
+  return texts;
+}
+
+/**
+ * A page as JSON text, of items that are JSON already. If the scan stopped at its limit, the page may be short or empty although
+ * it is not the last one.
+ */
+export async function pageText<Item extends Row>(
+  found: Found<Item>,
+  page: NamedPage,
+  text: (row: Item) => string,
+): Promise<string> {
+  const items = await joinedTexts(found.rows, text, page.limit);
+  const cursor = nextCursor(found, page);
+  return `{"items":[${items}]${cursor === undefined ? '' : `,"next_page_cursor":"${cursor}"`}}`;
+}
+
+/** The same of items that are values. */
 export function pageOf<Item extends Row, Body>(
   found: Found<Item>,
   page: NamedPage,
   present: (row: Item) => Body,
-): { items: Body[]; next_page_cursor?: string } {
-  const items = found.rows.slice(0, page.limit).map(present);
-  const cursor = nextCursor(found, page);
-  return cursor === undefined ? { items } : { items, next_page_cursor: cursor };
-}
-
-/** The same as JSON text, for items that are JSON already. */
-export function pageText<Item extends Row>(
-  found: Found<Item>,
-  page: NamedPage,
-  text: (row: Item) => string,
-): string {
-  const items = found.rows.slice(0, page.limit).map(text).join(',');
-  const cursor = nextCursor(found, page);
-  return `{"items":[${items}]${cursor === undefined ? '' : `,"next_page_cursor":"${cursor}"`}}`;
+): Promise<string> {
+  return pageText(found, page, (row) => JSON.stringify(present(row)));
 }

@@ -11,6 +11,8 @@ export type Caller = {
   readonly scopes: ReadonlySet<string>;
   /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';
+  /** The rate limit of the customer, if it has one of its own. */
+  readonly unitsPerSecond?: number | undefined;
 };
 
 export type RouteRequest<Body, Query, Params> = {
@@ -20,6 +22,11 @@ export type RouteRequest<Body, Query, Params> = {
   readonly params: Params;
   /** For handlers that wait. Aborted when the caller disconnects or, during a stream, is no longer permitted. */
   signal(): AbortSignal;
+  /**
+   * Waits without occupying one of the places for reads. Everything that waits for something other than the database must
+   * wait with this function.
+   */
+  rest<Result>(wait: Promise<Result>): Promise<Result>;
   /** A header of the request, by its name in lower case. */
   header(name: string): string | undefined;
 };

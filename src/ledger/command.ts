@@ -90,6 +90,8 @@ export type IdempotencyKey = {
 };
 
 export type Command<Answer> = {
+  /** Whose turn the command takes when more commands wait than fit into a batch; absent for the service's own. */
+  readonly customerId?: string;
   readonly key?: IdempotencyKey | undefined;
   /** Every balance row that the postings may touch. */
   readonly balances: readonly BalanceKey[];

@@ -55,6 +55,7 @@ export function createProfileCommand(
   const key = nicknameKey(customerId, request.nickname);
   const accountId = request.account_id;
   return {
+    customerId,
     balances: [],
     reads: [
       read(newProfiles, key),

@@ -67,7 +67,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       async handle({ caller, query }) {
         const page = readPage(query, 'profiles');
         const rows = await listProfiles(database, caller.customerId, query, page);
-        return { body: pageOf(rows, page, presentProfile) as never };
+        return { body: await pageOf(rows, page, presentProfile) };
       },
     }),
     route({

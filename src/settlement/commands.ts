@@ -104,6 +104,7 @@ export function createSettlementCommand(
   const id = newId();
   const refId = request.ref_id ?? newId();
   return {
+    customerId: caller.customerId,
     // A ref_id that the service assigned is claimed as well, so that the customer cannot use it for another transaction.
     key: {
       customerId: caller.customerId,
@@ -164,6 +165,7 @@ export function moveSettlementCommand(
 ): Command<Settlement> {
   const { id, sourceProfileId, targetProfileId } = seen;
   return {
+    customerId: caller.customerId,
     balances: [],
     reads: [read(settlements, id), read(profiles, sourceProfileId), read(profiles, targetProfileId)],
     decide(view) {

@@ -114,7 +114,7 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
           ...found,
           rows: await explained(database, assets, disabledProfiles, found.rows, caller.customerId),
         };
-        return { body: pageOf(now, page, (row) => presentSettlement(row, assets)) };
+        return { body: await pageOf(now, page, (row) => presentSettlement(row, assets)) };
       },
     }),
     route({

@@ -149,6 +149,7 @@ export function insideTransferCommand(
   const ids = { group, debit: debitId, credit: creditId };
   return {
     optimistic: true,
+    customerId: caller.customerId,
     key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
     balances: [
       { profileId: fromId, asset },

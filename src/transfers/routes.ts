@@ -106,7 +106,7 @@ function readRoutes({ database, assets, networks }: TransferConnections): Route[
       async handle({ caller, query }) {
         const page = readPage(query, 'transfers');
         const transfers = await listTransfers(database, caller.customerId, query, page);
-        return { body: pageText(transfers, page, present) };
+        return { body: await pageText(transfers, page, present) };
       },
     }),
     route({

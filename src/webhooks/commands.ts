@@ -37,6 +37,7 @@ export function createEndpointCommand(
       refId === undefined
         ? undefined
         : { customerId, space: WEBHOOK_SPACE, refId, resourceId: id, request: fields },
+    customerId,
     balances: [],
     reads: [read(endpointCounts, customerId)],
     decide(view) {
@@ -77,6 +78,7 @@ function changeCommand(
   change: (endpoint: Endpoint, view: View) => { next: Endpoint; also?: Write[] } | undefined,
 ): Command<Endpoint> {
   return {
+    customerId,
     balances: [],
     reads: [read(endpoints, id)],
     decide(view) {
@@ -146,6 +148,7 @@ export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string;
 export function testEventCommand(caller: Caller, id: string): Command<TestEvent> {
   const { customerId } = caller;
   return {
+    customerId,
     balances: [],
     reads: [read(endpoints, id)],
     decide(view) {

@@ -61,7 +61,7 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
         const endpoint = await endpointOf(database, caller.customerId, params.id);
         const page = readPage(query, 'deliveries');
         const rows = await listDeliveries(database, endpoint, query, page);
-        return { body: pageOf(rows, page, present) };
+        return { body: await pageOf(rows, page, present) };
       },
     }),
     route({

@@ -134,7 +134,7 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
           ...presentEndpoint(row),
           ...presentStanding(standings.get(row.id)),
         });
-        return { body: pageOf(rows, page, present) };
+        return { body: await pageOf(rows, page, present) };
       },
     }),
     route({

@@ -177,6 +177,7 @@ export function cryptoWithdrawalCommand(
   // A `balance_asset` that equals the asset means the same as an omitted one.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };
   return {
+    customerId: caller.customerId,
     key: transferKey(
       caller.customerId,
       'CRYPTO_WITHDRAWAL',

@@ -77,6 +77,7 @@ export function fiatWithdrawalCommand(
   const id = newId();
   const canonical = normalised(request, given, (units) => assets.format(USD, units));
   return {
+    customerId: caller.customerId,
     key: transferKey(caller.customerId, 'FIAT_WITHDRAWAL', id, canonical),
     balances: [{ profileId: request.profile_id, asset: USD }],
     reads: [...withdrawalReads(request, tables), read(fiatAccounts, request.fiat_account_id)],

@@ -103,7 +103,7 @@ export function contradictionRoutes(database: Database): Route[] {
       async handle({ query }) {
         const page = readPage(query, 'contradictions');
         const rows = await listContradictions(database, page);
-        const body = pageOf(rows, page, ({ transferId, rail, reported, recorded, detail, atNs }) => ({
+        const body = await pageOf(rows, page, ({ transferId, rail, reported, recorded, detail, atNs }) => ({
           transfer_id: transferId,
           rail,
           reported,

@@ -189,7 +189,7 @@ describe('limits on connections', () => {
   async function startSlowApp(verified?: Promise<void>) {
     let asked = 0;
     let waiting = 0;
-    const clientId = newId();
+    const [clientId, customerId] = [newId(), newId()];
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const slow = route({
       method: 'GET',
@@ -200,9 +200,9 @@ describe('limits on connections', () => {
       scope: 'funding:read_profile',
       response: Type.Object({}),
       problems: [],
-      async handle() {
+      async handle({ rest }) {
         waiting += 1;
-        await released;
+        await rest(released);
         return { body: {} };
       },
     });
@@ -214,7 +214,7 @@ describe('limits on connections', () => {
       async authenticate() {
         asked += 1;
         await verified;
-        return { customerId: newId(), clientId, scopes, integration: 'FIRST_PARTY' };
+        return { customerId, clientId, scopes, integration: 'FIRST_PARTY' };
       },
       extensions: [],
     });

@@ -141,7 +141,8 @@ async function walk<Item extends Row>(
   do {
     const ranges = Object.fromEntries(times.map(([name, ns]) => [name, formatInstant(ns)]));
     const page = readPage({ ...given, ...ranges, page_cursor: cursor }, 'test');
-    const body = pageOf(await list(test.database, page), page, (row) => row.id);
+    const text = await pageOf(await list(test.database, page), page, (row) => row.id);
+    const body: { items: string[]; next_page_cursor?: string } = JSON.parse(text);
     expect(body.items.length).toBeLessThanOrEqual(given.limit);
     ids.push(...body.items);
     cursor = body.next_page_cursor;

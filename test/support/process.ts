@@ -30,9 +30,9 @@ function environment(env: Record<string, string>): Record<string, string> {
   return { PATH, PORT: '0', ...env };
 }
 
-/** The same for a process that serves until it is stopped. */
+/** The same for a process that serves until it is stopped. With `NODE_OPTIONS: ''`, it has the limits of production. */
 export function nodeEnvironment(env: Record<string, string>): Record<string, string> {
-  return { ...environment(env), NODE_OPTIONS: `--import=${PATIENT_NODE}` };
+  return { NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...environment(env) };
 }
 
 /** A command that ends by itself. */

@@ -24,13 +24,23 @@ export function isWorthABatch(queued: number, batchesInFlight: number, batchesMa
   return queued >= LIMITS.secondBatchCommandsMin && batchesInFlight < batchesMax;
 }
 
-/**
- * As many commands as fit into a batch, oldest first. If no batch is in flight, only half of them, provided that the rest is
- * enough for another batch: two alternating batches keep both the node and the database busy.
- */
-export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
-  const half = batchesInFlight === 0 && queue.length >= 2 * LIMITS.secondBatchCommandsMin;
-  const countMax = Math.min(half ? Math.ceil(queue.length / 2) : queue.length, LIMITS.batchCommandsMax);
+/** The oldest command of each customer, then the second oldest of each, and so on. The service's own commands are one line. */
+function inTurn(queue: readonly Waiting[]): Waiting[] {
+  const lines = new Map<string | undefined, Waiting[]>();
+  for (const waiting of queue) {
+    const { customerId } = waiting.command;
+    const line = lines.get(customerId);
+    if (line === undefined) lines.set(customerId, [waiting]);
+    else line.push(waiting);
+  }
+  const ordered: Waiting[] = [];
+  for (let place = 0; ordered.length < queue.length; place += 1)
+    for (const line of lines.values()) if (place < line.length) ordered.push(line[place]!);
+  return ordered;
+}
+
+/** How many of the first commands fit into a batch. */
+function fitting(queue: readonly Waiting[], countMax: number): number {
   let balances = 0;
   let count = 0;
   while (count < countMax) {
@@ -38,7 +48,26 @@ export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] 
     if (count > 0 && balances > LIMITS.batchBalancesMax) break;
     count += 1;
   }
-  return queue.splice(0, count);
+  return count;
+}
+
+/**
+ * As many commands as fit into a batch: oldest first or, if more are queued than fit, those of all customers in turn, so that
+ * no customer waits for the whole queue of another one. If no batch is in flight, only half of the commands, provided that
+ * the rest is enough for another batch: two alternating batches keep both the node and the database busy.
+ */
+export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
+  const half = batchesInFlight === 0 && queue.length >= 2 * LIMITS.secondBatchCommandsMin;
+  const countMax = Math.min(half ? Math.ceil(queue.length / 2) : queue.length, LIMITS.batchCommandsMax);
+  const count = fitting(queue, countMax);
+  if (queue.length <= LIMITS.batchCommandsMax && count === countMax) return queue.splice(0, count);
+  const ordered = inTurn(queue);
+  const batch = ordered.slice(0, fitting(ordered, countMax));
+  const taken = new Set(batch);
+  const left = queue.filter((waiting) => !taken.has(waiting));
+  queue.length = 0;
+  for (const waiting of left) queue.push(waiting);
+  return batch;
 }
 
 /** Answers every caller of a committed batch. */

@@ -1,0 +1,159 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { type Budget, createBudget, giveBack, refill, unitsFrom, waitMs } from '../kernel/budget.ts';
+import { createGenerations } from '../kernel/generations.ts';
+import { Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
+import { LIMITS } from '../limits.ts';
+
+export type RequestKind = 'read' | 'write';
+
+/** What one customer uses of this node. */
+export type CustomerUse = {
+  readonly id: string;
+  readonly perSecond: number;
+  readonly budget: Budget;
+  readonly inFlight: Record<RequestKind, number>;
+};
+
+/** What one client uses of this node. */
+export type ClientUse = {
+  readonly id: string;
+  readonly customer: CustomerUse;
+  readonly budget: Budget;
+  inFlight: number;
+  /** The policies as a header: what they allow is the same for all requests. */
+  readonly policy: string;
+  /** Listeners for the end of a response. */
+  readonly leave: Readonly<Record<RequestKind, () => void>>;
+};
+
+/**
+ * Rate limits, and what customers have in flight. A customer and each of its clients have a budget of units; a request takes
+ * units of both. Each node counts for itself.
+ */
+export type Usage = {
+  /**
+   * Takes the units and counts the request until its response is closed. Throws a problem if the client has too many
+   * requests in flight, or if a budget has too few units: then it takes none.
+   */
+  enter(caller: Caller, kind: RequestKind, units: number, response: ServerResponse): ClientUse;
+  /** The request turned out to be cheaper than it could have been. */
+  giveBack(client: ClientUse, units: number): void;
+  /** Whether the customer of this connection has fewer requests in flight than its share of this many. */
+  isWithinShare(socket: Socket, kind: RequestKind, inFlightMax: number): boolean;
+};
+
+/** RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers: a quota of q units per window of w seconds. */
+function policyOf(customer: Budget, client: Budget): string {
+  const quota = (name: string, { unitsMax }: Budget): string =>
+    `"${name}";q=${Math.floor(unitsMax)};w=${LIMITS.rateSeconds}`;
+  return `${quota('client', client)}, ${quota('customer', customer)}`;
+}
+
+/** RateLimit of the same draft: what is left, and in how many seconds the quota is full again. */
+function remaining(name: string, { units, unitsMax, perSecond }: Budget): string {
+  return `"${name}";r=${Math.floor(units)};t=${Math.ceil((unitsMax - units) / perSecond)}`;
+}
+
+export function rateLimitOf({ customer, budget }: ClientUse): string {
+  return `${remaining('client', budget)}, ${remaining('customer', customer.budget)}`;
+}
+
+function tooFast(whose: string, { perSecond }: Budget, retryMs: number): Problem {
+  return new Problem(
+    'rate-limited',
+    `${whose} exceeds its rate of ${perSecond} units a second. Nothing was executed; retry after ${retryMs} ms.`,
+    { units_per_second: perSecond, retry_after_ms: retryMs },
+    Math.ceil(retryMs / 1_000),
+  );
+}
+
+function tooMany({ id, inFlight }: ClientUse): Problem {
+  const detail = `Client ${id} has ${inFlight} requests in flight, which is the maximum.`;
+  return new Problem('rate-limited', detail, { in_flight: inFlight }, 1);
+}
+
+function takeUnits({ id, customer, budget }: ClientUse, units: number, nowMs: number): void {
+  refill(budget, nowMs);
+  refill(customer.budget, nowMs);
+  const clientWaitMs = waitMs(budget, units);
+  if (clientWaitMs > 0) throw tooFast(`Client ${id}`, budget, clientWaitMs);
+  const customerWaitMs = waitMs(customer.budget, units);
+  if (customerWaitMs > 0) throw tooFast(`Customer ${customer.id}`, customer.budget, customerWaitMs);
+  budget.units -= unitsFrom(budget, units);
+  customer.budget.units -= unitsFrom(customer.budget, units);
+}
+
+export function createUsage(): Usage {
+  const customers = createGenerations<CustomerUse>(LIMITS.knownClientsMax);
+  const clients = createGenerations<ClientUse>(LIMITS.knownClientsMax);
+  const customerOf = new WeakMap<Socket, CustomerUse>();
+  const active: Record<RequestKind, number> = { read: 0, write: 0 };
+
+  function newCustomer(id: string, perSecond: number, before: CustomerUse | undefined): CustomerUse {
+    const budget = createBudget(perSecond, LIMITS.rateSeconds, performance.now());
+    // With another rate, the requests in flight are still the same.
+    const made = { id, perSecond, budget, inFlight: before?.inFlight ?? { read: 0, write: 0 } };
+    customers.set(id, made);
+    return made;
+  }
+
+  function newClient(id: string, customer: CustomerUse): ClientUse {
+    const { inFlight } = customer;
+    const leaving = (kind: RequestKind) => () => {
+      made.inFlight -= 1;
+      inFlight[kind] -= 1;
+      if (inFlight[kind] === 0) active[kind] -= 1;
+    };
+    const budget = createBudget(
+      customer.perSecond * LIMITS.clientRateShare,
+      LIMITS.rateSeconds,
+      performance.now(),
+    );
+    const leave = { read: leaving('read'), write: leaving('write') };
+    const policy = policyOf(customer.budget, budget);
+    const made: ClientUse = { id, customer, budget, inFlight: 0, policy, leave };
+    clients.set(id, made);
+    return made;
+  }
+
+  function clientOf({ clientId, customerId, unitsPerSecond }: Caller): ClientUse {
+    const perSecond = unitsPerSecond ?? LIMITS.customerUnitsPerSecond;
+    const known = clients.get(clientId);
+    if (known !== undefined && known.customer.id === customerId && known.customer.perSecond === perSecond)
+      return known;
+    const customer = customers.get(customerId);
+    return newClient(
+      clientId,
+      customer?.perSecond === perSecond ? customer : newCustomer(customerId, perSecond, customer),
+    );
+  }
+
+  return {
+    enter(caller, kind, units, response) {
+      const client = clientOf(caller);
+      const { inFlight } = client.customer;
+      if (client.inFlight >= LIMITS.clientRequestsMax) throw tooMany(client);
+      takeUnits(client, units, performance.now());
+      const { socket } = response.req;
+      if (customerOf.get(socket) !== client.customer) customerOf.set(socket, client.customer);
+      // If the client disconnected while its token was being verified, `close` is not emitted again.
+      if (response.closed) return client;
+      if (inFlight[kind] === 0) active[kind] += 1;
+      inFlight[kind] += 1;
+      client.inFlight += 1;
+      // Emitted exactly once: after the response, when the client disconnects, or when the service cuts the connection.
+      response.on('close', client.leave[kind]);
+      return client;
+    },
+    giveBack(client, units) {
+      giveBack(client.budget, units);
+      giveBack(client.customer.budget, units);
+    },
+    isWithinShare(socket, kind, inFlightMax) {
+      const customer = customerOf.get(socket);
+      return customer !== undefined && customer.inFlight[kind] < inFlightMax / Math.max(1, active[kind]);
+    },
+  };
+}

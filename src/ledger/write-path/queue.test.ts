@@ -1,0 +1,67 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Problem } from '../../kernel/problem.ts';
+import { LIMITS } from '../../limits.ts';
+import { refuse } from '../command.ts';
+import { takeBatch, type Waiting } from './queue.ts';
+
+const { batchCommandsMax, batchBalancesMax } = LIMITS;
+const BUSY = 1;
+
+function command(customerId: string | undefined, balances = 2): Waiting {
+  return {
+    command: {
+      ...(customerId !== undefined && { customerId }),
+      balances: Array.from({ length: balances }, (_, index) => ({ profileId: `${index}`, asset: 'USD' })),
+      decide: () => refuse(new Problem('forbidden', 'never decided')),
+    },
+    progress: { submitted: 1, answered: 0 },
+    resolve: () => undefined,
+    reject: () => undefined,
+  };
+}
+const commands = (customerId: string, count: number): Waiting[] =>
+  Array.from({ length: count }, () => command(customerId));
+const countOf = (batch: readonly Waiting[], customerId: string): number =>
+  batch.filter((waiting) => waiting.command.customerId === customerId).length;
+
+describe('the next batch', () => {
+  it('has the oldest commands, if all that wait fit', () => {
+    const queue = [...commands('a', 5), ...commands('b', 3)];
+    const all = [...queue];
+    expect(takeBatch(queue, BUSY)).toEqual(all);
+    expect(queue).toEqual([]);
+  });
+
+  it('has commands of all customers in turn, if more wait than fit', () => {
+    const queue = [...commands('flood', 3 * batchCommandsMax), ...commands('a', 3), ...commands('b', 5)];
+    const batch = takeBatch(queue, BUSY);
+    expect(batch).toHaveLength(batchCommandsMax);
+    expect(countOf(batch, 'a')).toBe(3);
+    expect(countOf(batch, 'b')).toBe(5);
+    expect(countOf(batch, 'flood')).toBe(batchCommandsMax - 8);
+  });
+
+  it('loses no command, keeps the order of each customer, and keeps its bounds', () => {
+    const waiting = fc
+      .tuple(fc.constantFrom('a', 'b', undefined), fc.constantFrom(0, 2, 200))
+      .map((one) => command(...one));
+    fc.assert(
+      fc.property(fc.array(waiting, { maxLength: 40, size: 'max' }), fc.nat(1), (given, inFlight) => {
+        const queue = [...given];
+        const taken: Waiting[] = [];
+        while (queue.length > 0) {
+          const batch = takeBatch(queue, inFlight);
+          expect(batch.length).toBeGreaterThan(0);
+          const balances = batch.reduce((sum, one) => sum + one.command.balances.length, 0);
+          expect(balances <= batchBalancesMax || batch.length === 1).toBe(true);
+          taken.push(...batch);
+        }
+        for (const customerId of ['a', 'b', undefined]) {
+          const own = (list: Waiting[]) => list.filter((one) => one.command.customerId === customerId);
+          expect(own(taken)).toEqual(own(given));
+        }
+      }),
+    );
+  });
+});
