@@ -41,24 +41,24 @@ export const HTTP_LIMITS = {
   admissionReadsCrowd: 64,
   admissionReadsMin: 16,
   /**
-   * Units that a customer may use per second on one node, unless `ferry customer limit` says otherwise. A unit is about
+   * Points that a customer may use per second on one node, unless `ferry customer limit` says otherwise. A point is about
    * 0.2 ms of the thread, so this is less than half of a node.
    */
-  customerUnitsPerSecond: 2_000,
+  customerPointsPerSecond: 2_000,
   /** The highest rate that can be set: more than any node serves. */
-  unitsPerSecondMax: 1_000_000,
+  pointsPerSecondMax: 1_000_000,
   /** The share of its customer's rate that one client may use: a report must not stop the payments of another client. */
   clientRateShare: 0.5,
-  /** Unused units of this many seconds can be used at once. */
+  /** Unused points of this many seconds can be used at once. */
   rateSeconds: 2,
-  /** What a request costs: one unit, one more for each so many rows of a page, or bytes of an answer or a body. */
-  rowsPerUnit: 12.5,
-  answerBytesPerUnit: 6 * 1024,
-  bodyBytesPerUnit: 4 * 1024,
+  /** What a request costs: one point, one more for each so many rows of a page, or bytes of an answer or a body. */
+  rowsPerPoint: 12.5,
+  answerBytesPerPoint: 6 * 1024,
+  bodyBytesPerPoint: 4 * 1024,
   /** A body that is sent in chunks, without its length. */
-  chunkedBodyUnits: 8,
+  chunkedBodyPoints: 8,
   /** A stream reads pages for as long as it is open. */
-  streamUnits: 20,
+  streamPoints: 20,
   /** Tokens that one client gets per second. A token is valid for an hour; more are a mistake in a program. */
   clientTokensPerSecond: 20,
   /** Reads in progress: the connections that background work leaves over. */

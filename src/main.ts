@@ -102,12 +102,10 @@ export async function assemble(parts: Parts): Promise<Service> {
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
   const ledger = createLedger({ ...node, writeDatabase });
-  const usage = createUsage();
-  const turns = createTurns();
-  const patience = createPatience();
+  const entrance = { usage: createUsage(), turns: createTurns(), patience: createPatience() };
   const publicUrl = (): string => config.publicUrl ?? server.url();
   const writes = ledger.writePath.queue;
-  const admission = createAdmission({ turns, writes, usage, publicUrl, logger, metrics });
+  const admission = createAdmission({ ...entrance, writes, publicUrl, logger, metrics });
   const server = createHttpServer(config, admission);
   const auth = createAuthentication({
     ...node,
@@ -115,7 +113,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     externalIssuer: config.externalIssuer,
     simulates: config.mode === 'sandbox',
     hasDocs: config.docs,
-    patience,
+    patience: entrance.patience,
   });
   const capabilities = [ledger, auth, ...createCapabilities(node, ledger.writePath, parts.rails)];
 
@@ -125,9 +123,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     publicUrl,
     authenticate: auth.authenticate,
     recall: auth.recall,
-    usage,
-    turns,
-    patience,
+    ...entrance,
     sourceOf: node.sourceOf,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [

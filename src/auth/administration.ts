@@ -17,7 +17,7 @@ import {
   type Integration,
   insertClient,
   insertCustomer,
-  setUnitsPerSecond,
+  setPointsPerSecond,
 } from './store.ts';
 
 export type { Client, Customer, Integration } from './store.ts';
@@ -110,15 +110,15 @@ export async function createCustomer(
 export async function limitCustomer(
   tx: Queryable,
   idOrName: string,
-  unitsPerSecond: number | null,
+  pointsPerSecond: number | null,
 ): Promise<Customer> {
   const customer = await requireKnownCustomer(tx, idOrName);
-  const { unitsPerSecondMax } = LIMITS;
-  const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= unitsPerSecondMax;
-  if (unitsPerSecond !== null && !isRate(unitsPerSecond))
-    throw new AdministrationError(`The rate must be a whole number from 1 to ${unitsPerSecondMax}.`);
-  await setUnitsPerSecond(tx, customer.id, unitsPerSecond);
-  return { ...customer, unitsPerSecond };
+  const { pointsPerSecondMax } = LIMITS;
+  const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= pointsPerSecondMax;
+  if (pointsPerSecond !== null && !isRate(pointsPerSecond))
+    throw new AdministrationError(`The rate must be a whole number from 1 to ${pointsPerSecondMax}.`);
+  await setPointsPerSecond(tx, customer.id, pointsPerSecond);
+  return { ...customer, pointsPerSecond };
 }
 
 export function listCustomers(tx: Queryable): Promise<Customer[]> {

@@ -12,7 +12,7 @@ export type ClientState = {
   readonly integration: Integration;
   readonly disabled: boolean;
   /** The rate limit of the customer, if it has one of its own. */
-  readonly unitsPerSecond: number | undefined;
+  readonly pointsPerSecond: number | undefined;
   readonly scopes: ReadonlySet<string>;
   /** Undefined: from anywhere. */
   readonly addresses: AddressRanges | undefined;
@@ -44,7 +44,7 @@ function isSame(one: ClientRow, other: ClientRow): boolean {
     one.allowedAddresses === other.allowedAddresses &&
     one.revokedTokens === other.revokedTokens &&
     one.integration === other.integration &&
-    one.unitsPerSecond === other.unitsPerSecond &&
+    one.pointsPerSecond === other.pointsPerSecond &&
     one.customerId === other.customerId
   );
 }
@@ -56,7 +56,7 @@ function stateOf(row: ClientRow): ClientState {
     customerId,
     integration,
     disabled,
-    unitsPerSecond: row.unitsPerSecond ?? undefined,
+    pointsPerSecond: row.pointsPerSecond ?? undefined,
     scopes: new Set(splitScope(scopes)),
     // A range that was written by hand and is invalid matches nothing.
     addresses:

@@ -101,7 +101,7 @@ export function createExternalVerify(
         clientId: claims.client_id,
         scopes: scopesOf(claims, client),
         integration: customer.integration,
-        unitsPerSecond: customer.unitsPerSecond ?? undefined,
+        pointsPerSecond: customer.pointsPerSecond ?? undefined,
       },
       expiresAtMs: Math.min(expiresAtMs, clock.nowMs() + LIMITS.externalTokenMs),
       ...(client && { client }),

@@ -16,7 +16,7 @@ export type Customer = {
   readonly name: string;
   readonly integration: Integration;
   /** Its rate limit; null: that of `LIMITS`. */
-  readonly unitsPerSecond: number | null;
+  readonly pointsPerSecond: number | null;
   readonly createdAtNs: Instant;
 };
 
@@ -37,7 +37,7 @@ export type ClientRow = {
   readonly customerId: string;
   readonly integration: Integration;
   readonly disabled: boolean;
-  readonly unitsPerSecond: number | null;
+  readonly pointsPerSecond: number | null;
   readonly scopes: string;
   readonly allowedAddresses: string | null;
   /** Ids of the tokens that were revoked and have not expired yet. */
@@ -55,7 +55,7 @@ export type SigningKeyRow = {
 export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
 
 const CUSTOMER =
-  'id, name, integration, units_per_second as "unitsPerSecond", created_at_ns as "createdAtNs"';
+  'id, name, integration, points_per_second as "pointsPerSecond", created_at_ns as "createdAtNs"';
 const CLIENT = `id, customer_id as "customerId", name, scopes, allowed_addresses as "allowedAddresses",
   created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
 
@@ -87,12 +87,12 @@ export function allCustomers(tx: Queryable): Promise<Customer[]> {
 }
 
 /** Null: the default. */
-export async function setUnitsPerSecond(
+export async function setPointsPerSecond(
   tx: Queryable,
   id: string,
-  unitsPerSecond: number | null,
+  pointsPerSecond: number | null,
 ): Promise<void> {
-  await tx.query('update customers set units_per_second = $2 where id = $1', [id, unitsPerSecond]);
+  await tx.query('update customers set points_per_second = $2 where id = $1', [id, pointsPerSecond]);
 }
 
 /** Undefined when the id is taken. */
@@ -162,7 +162,7 @@ export async function setAllowedAddresses(
 export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
   return tx.query<ClientRow>(
     `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
-            units_per_second as "unitsPerSecond",
+            points_per_second as "pointsPerSecond",
             array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
             (select string_agg(jti, ' ' order by jti) from revoked_tokens
              where client_id = clients.id and expires_at_ns > ${CLOCK_NS}) as "revokedTokens"

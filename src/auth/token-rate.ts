@@ -25,6 +25,6 @@ export function createTakeToken(): TakeToken {
         Math.ceil(retryMs / 1_000),
       );
     }
-    budget.units -= 1;
+    budget.points -= 1;
   };
 }

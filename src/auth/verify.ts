@@ -148,7 +148,7 @@ export function createOwnVerify(readOwnToken: ReadOwnToken, clients: ClientDirec
       clientId: client.id,
       scopes: scopesOf(claims, client),
       integration: client.integration,
-      unitsPerSecond: client.unitsPerSecond,
+      pointsPerSecond: client.pointsPerSecond,
     };
     return { caller, expiresAtMs, kid: kid!, client };
   };

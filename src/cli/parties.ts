@@ -99,15 +99,15 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       return withDatabase(invocation, async (database) => {
         const customers = await listCustomers(database);
-        const data = customers.map(({ id, name, integration, unitsPerSecond, createdAtNs }) => ({
+        const data = customers.map(({ id, name, integration, pointsPerSecond, createdAtNs }) => ({
           id,
           name,
           integration,
-          units_per_second: unitsPerSecond ?? LIMITS.customerUnitsPerSecond,
+          points_per_second: pointsPerSecond ?? LIMITS.customerPointsPerSecond,
           created_at: formatInstant(createdAtNs),
         }));
-        const rows = data.map((one) => [one.id, one.integration, `${one.units_per_second}`, one.name]);
-        show(invocation, data, table([['ID', 'INTEGRATION', 'UNITS/S', 'NAME'], ...rows]));
+        const rows = data.map((one) => [one.id, one.integration, `${one.points_per_second}`, one.name]);
+        show(invocation, data, table([['ID', 'INTEGRATION', 'POINTS/S', 'NAME'], ...rows]));
         return 0;
       });
     },
@@ -115,26 +115,26 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
   {
     name: 'customer limit',
     summary: 'set the rate limit of a customer; takes effect within 10 seconds',
-    usage: 'customer limit <id or name> --units <number or default> [--json]',
+    usage: 'customer limit <id or name> --points <number or default> [--json]',
     details: [
-      'A request costs one unit; a page of a list one more for every 13 rows, and a large body one more for every 4 KB.',
-      `The default is ${LIMITS.customerUnitsPerSecond} units per second on each node. Each client of the customer may use half of it.`,
+      'A request costs one point; a page of a list one more for every 13 rows, and a large body one more for every 4 KB.',
+      `The default is ${LIMITS.customerPointsPerSecond} points per second on each node. Each client of the customer may use half of it.`,
     ].join('\n'),
-    options: { units: { value: 'number', help: 'units per second, or "default"' } },
+    options: { points: { value: 'number', help: 'points per second, or "default"' } },
     json: true,
     async run(invocation) {
       const [customer, extra] = invocation.positionals;
       if (customer === undefined || extra !== undefined)
         throw new UsageError('Expected the id or name of one customer.');
-      const units = text(invocation, 'units');
+      const points = text(invocation, 'points');
       return withDatabase(invocation, async (database) => {
-        const { id, name, unitsPerSecond } = await limitCustomer(
+        const { id, name, pointsPerSecond } = await limitCustomer(
           database,
           customer,
-          units === 'default' ? null : Number(units),
+          points === 'default' ? null : Number(points),
         );
-        const rate = unitsPerSecond ?? LIMITS.customerUnitsPerSecond;
-        show(invocation, { id, units_per_second: rate }, `${name} may use ${rate} units per second.`);
+        const rate = pointsPerSecond ?? LIMITS.customerPointsPerSecond;
+        show(invocation, { id, points_per_second: rate }, `${name} may use ${rate} points per second.`);
         return 0;
       });
     },

@@ -4,7 +4,7 @@ import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
-import { unitsOf, unitsOfAnswer } from './costs.ts';
+import { pointsOf, pointsOfAnswer } from './costs.ts';
 import { refuseUnstorable } from './json.ts';
 import { applyIdempotencyKey } from './strict-headers.ts';
 import type { Turn, Turns } from './turns.ts';
@@ -104,7 +104,7 @@ function sendStream(
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The read of a request, from its turn to its answer. */
-export type Reading = { client: ClientUse; units: number; turn: Turn };
+export type Reading = { client: ClientUse; points: number; turn: Turn };
 
 /** Gives the place back while it waits. */
 async function rest<Result>(turns: Turns, reading: Reading, wait: Promise<Result>): Promise<Result> {
@@ -119,10 +119,10 @@ async function rest<Result>(turns: Turns, reading: Reading, wait: Promise<Result
 }
 
 /** Pages are texts; most of them cost less than they could have. */
-function endReading(usage: Usage, { client, units, turn }: Reading, body: unknown): void {
+function endReading(usage: Usage, { client, points, turn }: Reading, body: unknown): void {
   turn.end();
   if (typeof body !== 'string') return;
-  const saved = units - unitsOfAnswer(body.length);
+  const saved = points - pointsOfAnswer(body.length);
   if (saved > 0) usage.giveBack(client, saved);
 }
 
@@ -174,20 +174,20 @@ export type Entrance = Authentication & { readonly usage: Usage; readonly turns:
  */
 function createEnter(route: Route, { usage, turns }: Entrance) {
   const kind: RequestKind = route.method === 'GET' ? 'read' : 'write';
-  const cost = unitsOf(route);
+  const cost = pointsOf(route);
   return (request: FastifyRequest, reply: FastifyReply, caller: Caller, start: Start): boolean => {
     request.caller = caller;
     requireScope(caller, route.scope);
     if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
-    const units = cost(request);
-    const client = usage.enter(caller, kind, units, reply.raw);
+    const points = cost(request);
+    const client = usage.enter(caller, kind, points, reply.raw);
     // An answer belongs to whoever has the token: no cache may keep it.
     reply.header('cache-control', 'no-store');
     reply.header('ratelimit-policy', client.policy);
     reply.header('ratelimit', rateLimitOf(client));
     // A connection that is closed already would not give its place back.
     if (kind === 'write' || reply.raw.closed) return true;
-    const reading: Reading = { client, units, turn: turns.take(client.customer.id, units, start) };
+    const reading: Reading = { client, points, turn: turns.take(client.customer.id, points, start) };
     request.reading = reading;
     reply.raw.once('close', () => reading.turn.end());
     return !reading.turn.isWaiting();

@@ -11,7 +11,7 @@ function setUp() {
   const running: Read[] = [];
   const started: string[] = [];
   const refused: string[] = [];
-  const take = (customer: string, units = 1): Read => {
+  const take = (customer: string, points = 1): Read => {
     const begin = (): void => {
       running.push(read);
       started.push(customer);
@@ -19,7 +19,7 @@ function setUp() {
     const read: Read = {
       customer,
       isOver: false,
-      turn: turns.take(customer, units, (error) => {
+      turn: turns.take(customer, points, (error) => {
         if (error === undefined) begin();
         else refused.push(customer);
       }),

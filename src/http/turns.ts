@@ -9,13 +9,13 @@ import { LIMITS } from '../limits.ts';
  *   WAITING ─────────────────────────────────────────────────> RUNNING ─────> ENDED
  *      └────────────────── disconnected or refused ───────────────────────────>┘
  *
- * The next turn goes to the customer that has received the least so far, in units. One customer never has all places.
+ * The next turn goes to the customer that has received the least so far, in points. One customer never has all places.
  */
 export type Turns = {
   /** Reads that wait for their turn. */
   readonly queue: Queue;
   /** If the read has to wait, calls back when it may start, or with an error if it must not be executed. */
-  take(customerId: string, units: number, start: (error?: Error) => void): Turn;
+  take(customerId: string, points: number, start: (error?: Error) => void): Turn;
   /** Refuses the newest read of the customer that has the most waiting. */
   refuseOne(error: Error): void;
 };
@@ -27,13 +27,13 @@ export type Turn = {
   end(): void;
 };
 
-type Entry = { readonly units: number; readonly start: (error?: Error) => void };
+type Entry = { readonly points: number; readonly start: (error?: Error) => void };
 
 /** The reads of one customer. */
 type Line = {
   readonly customerId: string;
   running: number;
-  /** Units of the reads that were started, from the level at which the customer joined. */
+  /** Points of the reads that were started, from the level at which the customer joined. */
   received: number;
   readonly waiting: Entry[];
 };
@@ -62,11 +62,11 @@ export function createTurns({ readsMax, customerReadsMax }: TurnLimits = LIMITS)
     if (line.running === 0 && line.waiting.length === 0) lines.delete(line.customerId);
   }
 
-  function run(line: Line, units: number): void {
+  function run(line: Line, points: number): void {
     running += 1;
     line.running += 1;
     level = Math.max(level, line.received);
-    line.received += units;
+    line.received += points;
   }
 
   function nextLine(): Line | undefined {
@@ -82,9 +82,9 @@ export function createTurns({ readsMax, customerReadsMax }: TurnLimits = LIMITS)
     while (waiting > 0 && running < readsMax) {
       const line = nextLine();
       if (line === undefined) return;
-      const { units, start } = line.waiting.shift()!;
+      const { points, start } = line.waiting.shift()!;
       waiting -= 1;
-      run(line, units);
+      run(line, points);
       start();
     }
   }
@@ -99,19 +99,19 @@ export function createTurns({ readsMax, customerReadsMax }: TurnLimits = LIMITS)
 
   return {
     queue: { waiting: () => waiting, entered: () => entered },
-    take(customerId, units, start) {
+    take(customerId, points, start) {
       const line = lineOf(customerId);
       const hasPlace = running < readsMax && line.running < customerReadsMax && line.waiting.length === 0;
       let state: 'WAITING' | 'RUNNING' | 'ENDED' = hasPlace ? 'RUNNING' : 'WAITING';
       const entry: Entry = {
-        units,
+        points,
         start(error) {
           state = error === undefined ? 'RUNNING' : 'ENDED';
           start(error);
         },
       };
       entered += 1;
-      if (hasPlace) run(line, units);
+      if (hasPlace) run(line, points);
       else {
         line.waiting.push(entry);
         waiting += 1;

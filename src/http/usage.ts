@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Budget, createBudget, giveBack, refill, unitsFrom, waitMs } from '../kernel/budget.ts';
+import { type Budget, createBudget, giveBack, pointsFrom, refill, waitMs } from '../kernel/budget.ts';
 import { createGenerations } from '../kernel/generations.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -29,31 +29,31 @@ export type ClientUse = {
 };
 
 /**
- * Rate limits, and what customers have in flight. A customer and each of its clients have a budget of units; a request takes
- * units of both. Each node counts for itself.
+ * Rate limits, and what customers have in flight. A customer and each of its clients have a budget of points; a request takes
+ * points of both. Each node counts for itself.
  */
 export type Usage = {
   /**
-   * Takes the units and counts the request until its response is closed. Throws a problem if the client has too many
-   * requests in flight, or if a budget has too few units: then it takes none.
+   * Takes the points and counts the request until its response is closed. Throws a problem if the client has too many
+   * requests in flight, or if a budget has too few points: then it takes none.
    */
-  enter(caller: Caller, kind: RequestKind, units: number, response: ServerResponse): ClientUse;
+  enter(caller: Caller, kind: RequestKind, points: number, response: ServerResponse): ClientUse;
   /** The request turned out to be cheaper than it could have been. */
-  giveBack(client: ClientUse, units: number): void;
+  giveBack(client: ClientUse, points: number): void;
   /** Whether the customer of this connection has fewer requests in flight than its share of this many. */
   isWithinShare(socket: Socket, kind: RequestKind, inFlightMax: number): boolean;
 };
 
-/** RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers: a quota of q units per window of w seconds. */
+/** RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers: a quota of q points per window of w seconds. */
 function policyOf(customer: Budget, client: Budget): string {
-  const quota = (name: string, { unitsMax }: Budget): string =>
-    `"${name}";q=${Math.floor(unitsMax)};w=${LIMITS.rateSeconds}`;
+  const quota = (name: string, { pointsMax }: Budget): string =>
+    `"${name}";q=${Math.floor(pointsMax)};w=${LIMITS.rateSeconds}`;
   return `${quota('client', client)}, ${quota('customer', customer)}`;
 }
 
 /** RateLimit of the same draft: what is left, and in how many seconds the quota is full again. */
-function remaining(name: string, { units, unitsMax, perSecond }: Budget): string {
-  return `"${name}";r=${Math.floor(units)};t=${Math.ceil((unitsMax - units) / perSecond)}`;
+function remaining(name: string, { points, pointsMax, perSecond }: Budget): string {
+  return `"${name}";r=${Math.floor(points)};t=${Math.ceil((pointsMax - points) / perSecond)}`;
 }
 
 export function rateLimitOf({ customer, budget }: ClientUse): string {
@@ -63,8 +63,8 @@ export function rateLimitOf({ customer, budget }: ClientUse): string {
 function tooFast(whose: string, { perSecond }: Budget, retryMs: number): Problem {
   return new Problem(
     'rate-limited',
-    `${whose} exceeds its rate of ${perSecond} units a second. Nothing was executed; retry after ${retryMs} ms.`,
-    { units_per_second: perSecond, retry_after_ms: retryMs },
+    `${whose} exceeds its rate of ${perSecond} points a second. Nothing was executed; retry after ${retryMs} ms.`,
+    { points_per_second: perSecond, retry_after_ms: retryMs },
     Math.ceil(retryMs / 1_000),
   );
 }
@@ -74,15 +74,15 @@ function tooMany({ id, inFlight }: ClientUse): Problem {
   return new Problem('rate-limited', detail, { in_flight: inFlight }, 1);
 }
 
-function takeUnits({ id, customer, budget }: ClientUse, units: number, nowMs: number): void {
+function takePoints({ id, customer, budget }: ClientUse, points: number, nowMs: number): void {
   refill(budget, nowMs);
   refill(customer.budget, nowMs);
-  const clientWaitMs = waitMs(budget, units);
+  const clientWaitMs = waitMs(budget, points);
   if (clientWaitMs > 0) throw tooFast(`Client ${id}`, budget, clientWaitMs);
-  const customerWaitMs = waitMs(customer.budget, units);
+  const customerWaitMs = waitMs(customer.budget, points);
   if (customerWaitMs > 0) throw tooFast(`Customer ${customer.id}`, customer.budget, customerWaitMs);
-  budget.units -= unitsFrom(budget, units);
-  customer.budget.units -= unitsFrom(customer.budget, units);
+  budget.points -= pointsFrom(budget, points);
+  customer.budget.points -= pointsFrom(customer.budget, points);
 }
 
 export function createUsage(): Usage {
@@ -118,8 +118,8 @@ export function createUsage(): Usage {
     return made;
   }
 
-  function clientOf({ clientId, customerId, unitsPerSecond }: Caller): ClientUse {
-    const perSecond = unitsPerSecond ?? LIMITS.customerUnitsPerSecond;
+  function clientOf({ clientId, customerId, pointsPerSecond }: Caller): ClientUse {
+    const perSecond = pointsPerSecond ?? LIMITS.customerPointsPerSecond;
     const known = clients.get(clientId);
     if (known !== undefined && known.customer.id === customerId && known.customer.perSecond === perSecond)
       return known;
@@ -131,11 +131,11 @@ export function createUsage(): Usage {
   }
 
   return {
-    enter(caller, kind, units, response) {
+    enter(caller, kind, points, response) {
       const client = clientOf(caller);
       const { inFlight } = client.customer;
       if (client.inFlight >= LIMITS.clientRequestsMax) throw tooMany(client);
-      takeUnits(client, units, performance.now());
+      takePoints(client, points, performance.now());
       const { socket } = response.req;
       if (customerOf.get(socket) !== client.customer) customerOf.set(socket, client.customer);
       // If the client disconnected while its token was being verified, `close` is not emitted again.
@@ -147,9 +147,9 @@ export function createUsage(): Usage {
       response.on('close', client.leave[kind]);
       return client;
     },
-    giveBack(client, units) {
-      giveBack(client.budget, units);
-      giveBack(client.customer.budget, units);
+    giveBack(client, points) {
+      giveBack(client.budget, points);
+      giveBack(client.customer.budget, points);
     },
     isWithinShare(socket, kind, inFlightMax) {
       const customer = customerOf.get(socket);

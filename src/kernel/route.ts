@@ -12,7 +12,7 @@ export type Caller = {
   /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';
   /** The rate limit of the customer, if it has one of its own. */
-  readonly unitsPerSecond?: number | undefined;
+  readonly pointsPerSecond?: number | undefined;
 };
 
 export type RouteRequest<Body, Query, Params> = {

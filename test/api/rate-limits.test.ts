@@ -11,9 +11,9 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** A customer with a rate of its own. It is set before the first request, so that it applies at once. */
-async function customerWith(unitsPerSecond: number): Promise<TestCustomer> {
+async function customerWith(pointsPerSecond: number): Promise<TestCustomer> {
   const customer = await service.createCustomer();
-  await limitCustomer(service.database, customer.id, unitsPerSecond);
+  await limitCustomer(service.database, customer.id, pointsPerSecond);
   return customer;
 }
 
@@ -50,7 +50,7 @@ describe('the rate limit of a customer', () => {
     const refused = await untilRefused(customer, '/v2/profiles');
     expect(refused.body).toMatchObject({
       title: 'Too many requests',
-      meta: { units_per_second: 2, retry_after_ms: expect.any(Number) },
+      meta: { points_per_second: 2, retry_after_ms: expect.any(Number) },
     });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     const body = { from_profile_id: from, to_profile_id: to, asset: 'USD', amount: '1' };
@@ -87,14 +87,14 @@ describe('the rate limit of a customer', () => {
       async () => (await policy())?.includes('"customer";q=10000;') === true,
     );
     await limitCustomer(service.database, customer.id, null);
-    const byDefault = `"customer";q=${LIMITS.customerUnitsPerSecond * LIMITS.rateSeconds};`;
+    const byDefault = `"customer";q=${LIMITS.customerPointsPerSecond * LIMITS.rateSeconds};`;
     await until('the default applies', async () => (await policy())?.includes(byDefault) === true);
   });
 
-  it.each([0, -1, 1.5, Number.NaN, LIMITS.unitsPerSecondMax + 1])('cannot be %s', async (rate) => {
+  it.each([0, -1, 1.5, Number.NaN, LIMITS.pointsPerSecondMax + 1])('cannot be %s', async (rate) => {
     const customer = await service.createCustomer();
     await expect(limitCustomer(service.database, customer.id, rate)).rejects.toThrow(
-      `The rate must be a whole number from 1 to ${LIMITS.unitsPerSecondMax}.`,
+      `The rate must be a whole number from 1 to ${LIMITS.pointsPerSecondMax}.`,
     );
   });
 });
@@ -107,7 +107,7 @@ describe('the cost of a request', () => {
     const large = await customer.call('GET', '/v2/profiles?limit=1000');
     // The header is written before the rows are read: it shows what the page may cost.
     expect(remaining(large, 'client')).toBeLessThanOrEqual(before - 81 + 20);
-    await until('the units are given back', async () => {
+    await until('the points are given back', async () => {
       const after = await customer.call('GET', '/v2/profiles?limit=1');
       return remaining(after, 'client') > before - 20;
     });

@@ -119,6 +119,17 @@ describe('with a running service', () => {
     await database.close();
   });
 
+  it('customer limit sets the rate limit of a customer, and the default again', async () => {
+    const limited = await json('customer', 'limit', 'Dock', '--points', '5000');
+    expect(limited).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/), points_per_second: 5_000 });
+    const listed = await json('customer', 'list');
+    expect(listed.find(({ name }: { name: string }) => name === 'Dock').points_per_second).toBe(5_000);
+    expect((await json('customer', 'limit', 'Dock', '--points', 'default')).points_per_second).toBe(2_000);
+    const wrong = await ferry('customer', 'limit', 'Dock', '--points', 'many');
+    expect(wrong).toMatchObject({ code: 1, stdout: '' });
+    expect(wrong.stderr).toContain('The rate must be a whole number from 1 to 1000000.');
+  });
+
   it('customer create creates a customer, and customer list shows it', async () => {
     const created = await json('customer', 'create', '--name', 'Pier & Söhne "Süd"', '--third-party');
     expect(created).toEqual({
@@ -132,7 +143,11 @@ describe('with a running service', () => {
       stdout: expect.stringMatching(/^Created customer Dock: [0-9a-f-]{36}\n$/),
     });
     const listed = await json('customer', 'list');
-    expect(listed).toContainEqual({ ...created, created_at: expect.stringMatching(/^\d{4}-.*Z$/) });
+    expect(listed).toContainEqual({
+      ...created,
+      points_per_second: 2_000,
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    });
     expect(listed.find(({ name }: { name: string }) => name === 'Dock').integration).toBe('FIRST_PARTY');
     const { stdout } = await ferry('customer', 'list');
     expect(stdout.split('\n')[0]).toMatch(/^ID +INTEGRATION +NAME$/);

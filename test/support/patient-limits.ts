@@ -7,6 +7,6 @@ import { LIMITS } from '../../src/limits.ts';
 Object.assign(LIMITS, {
   admissionCommandsCrowd: 10_000,
   admissionReadsCrowd: 10_000,
-  customerUnitsPerSecond: 1_000_000,
+  customerPointsPerSecond: 1_000_000,
   clientTokensPerSecond: 10_000,
 });

@@ -10,6 +10,6 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
   const { LIMITS } = await import('../../src/limits.ts');
   LIMITS.shutdownMs = 90_000;
   // Tests send more than a customer may.
-  LIMITS.customerUnitsPerSecond = 1_000_000;
+  LIMITS.customerPointsPerSecond = 1_000_000;
   LIMITS.clientTokensPerSecond = 10_000;
 }
