@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { createAuthentication } from './auth/capability.ts';
+import { type Authentication, createAuthentication } from './auth/capability.ts';
 import { createCapabilities } from './capabilities.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
@@ -82,6 +82,14 @@ async function createNode({ config, database, writeDatabase, logger, wrappingKey
   };
 }
 
+/** What all requests pass, whatever they ask for. */
+const createEntrance = ({ sourceOf }: Node) => ({
+  usage: createUsage(),
+  turns: createTurns(),
+  patience: createPatience(),
+  sourceOf,
+});
+
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
   const ofClock: Worker = {
     name: 'server clock',
@@ -97,16 +105,32 @@ function workersOf({ clock, database, log }: Node, capabilities: readonly Capabi
   ];
 }
 
+const documentationOf = (
+  config: Config,
+  capabilities: readonly Capability[],
+  { scopes, paths: extraPaths }: Authentication,
+  publicUrl: () => string,
+) =>
+  documentationExtension({
+    isOn: config.docs,
+    capabilities,
+    scopes,
+    extraPaths,
+    version: VERSION,
+    publicUrl,
+  });
+
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
   const ledger = createLedger({ ...node, writeDatabase });
-  const entrance = { usage: createUsage(), turns: createTurns(), patience: createPatience() };
+  const entrance = createEntrance(node);
   const publicUrl = (): string => config.publicUrl ?? server.url();
-  const writes = ledger.writePath.queue;
-  const admission = createAdmission({ ...entrance, writes, publicUrl, logger, metrics });
-  const server = createHttpServer(config, admission);
+  const server = createHttpServer(
+    config,
+    createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
+  );
   const auth = createAuthentication({
     ...node,
     publicUrl,
@@ -124,19 +148,11 @@ export async function assemble(parts: Parts): Promise<Service> {
     authenticate: auth.authenticate,
     recall: auth.recall,
     ...entrance,
-    sourceOf: node.sourceOf,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
-      documentationExtension({
-        isOn: config.docs,
-        capabilities,
-        scopes: auth.scopes,
-        extraPaths: auth.paths,
-        version: VERSION,
-        publicUrl,
-      }),
+      documentationOf(config, capabilities, auth, publicUrl),
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,

@@ -150,8 +150,8 @@ describe('with a running service', () => {
     });
     expect(listed.find(({ name }: { name: string }) => name === 'Dock').integration).toBe('FIRST_PARTY');
     const { stdout } = await ferry('customer', 'list');
-    expect(stdout.split('\n')[0]).toMatch(/^ID +INTEGRATION +NAME$/);
-    expect(stdout).toContain(`${created.id}  THIRD_PARTY  ${created.name}`);
+    expect(stdout.split('\n')[0]).toMatch(/^ID +INTEGRATION +POINTS\/S +NAME$/);
+    expect(stdout).toContain(`${created.id}  THIRD_PARTY  2000      ${created.name}`);
   });
 
   it('client create shows a secret that works at the token endpoint at once', async () => {
