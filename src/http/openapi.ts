@@ -74,6 +74,19 @@ const RETRY_AFTER_HEADER = {
   'Retry-After': { description: 'Seconds to wait', required: true, schema: { type: 'integer', minimum: 1 } },
 };
 
+const RATE_HEADERS = {
+  'RateLimit-Policy': {
+    description: 'The budgets of the client and its customer: q points per w seconds',
+    schema: { type: 'string' },
+    example: '"client";q=2000;w=2, "customer";q=4000;w=2',
+  },
+  RateLimit: {
+    description: 'What is left of them: r points; t seconds until they are full again',
+    schema: { type: 'string' },
+    example: '"client";r=1999;t=1, "customer";r=3998;t=1',
+  },
+};
+
 /** Headers of the problems of a status. */
 const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
   401: {
@@ -184,7 +197,7 @@ function operationOf(
     responses: {
       '200': {
         description: 'Success',
-        headers: { ...REQUEST_ID_HEADER, ...replayHeader },
+        headers: { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader },
         content: {
           [route.streams ?? 'application/json']: {
             schema: referTo(route.response),

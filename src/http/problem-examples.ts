@@ -1,9 +1,9 @@
 import { invalidField, Problem, type ProblemSlug, unavailable } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
-import { LIMITS } from '../limits.ts';
 import { problemFrom, UNAVAILABLE } from './problems.ts';
 import { scopeProblem } from './routes.ts';
+import { rateProblem } from './usage.ts';
 
 /** The first required field is missing; where no field is required, there is an unknown parameter. */
 function invalidExample(route: Route): Problem {
@@ -22,11 +22,7 @@ const COMMON: ProblemExamples = {
     scopeProblem(scope, [scope === 'events:read_event' ? 'funding:read_profile' : 'events:read_event']),
   'payload-too-large': () => problemFrom({ code: 'FST_ERR_CTP_BODY_TOO_LARGE' }),
   'unsupported-media-type': () => problemFrom({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }),
-  'rate-limited': () => {
-    const count = LIMITS.clientRequestsMax;
-    const detail = `Client ferry_b4347fb43a4afb2b9f86baf8 has ${count} requests in flight, which is the maximum.`;
-    return new Problem('rate-limited', detail, { in_flight: count }, 1);
-  },
+  'rate-limited': () => rateProblem('Client ferry_b4347fb43a4afb2b9f86baf8', 1_000, 120),
   internal: () => problemFrom(new Error()),
   unavailable: () => unavailable(UNAVAILABLE),
 };

@@ -60,7 +60,7 @@ export function rateLimitOf({ customer, budget }: ClientUse): string {
   return `${remaining('client', budget)}, ${remaining('customer', customer.budget)}`;
 }
 
-function tooFast(whose: string, { perSecond }: Budget, retryMs: number): Problem {
+export function rateProblem(whose: string, perSecond: number, retryMs: number): Problem {
   return new Problem(
     'rate-limited',
     `${whose} exceeds its rate of ${perSecond} points a second. Nothing was executed; retry after ${retryMs} ms.`,
@@ -78,9 +78,9 @@ function takePoints({ id, customer, budget }: ClientUse, points: number, nowMs: 
   refill(budget, nowMs);
   refill(customer.budget, nowMs);
   const clientWaitMs = waitMs(budget, points);
-  if (clientWaitMs > 0) throw tooFast(`Client ${id}`, budget, clientWaitMs);
+  if (clientWaitMs > 0) throw rateProblem(`Client ${id}`, budget.perSecond, clientWaitMs);
   const customerWaitMs = waitMs(customer.budget, points);
-  if (customerWaitMs > 0) throw tooFast(`Customer ${customer.id}`, customer.budget, customerWaitMs);
+  if (customerWaitMs > 0) throw rateProblem(`Customer ${customer.id}`, customer.perSecond, customerWaitMs);
   budget.points -= pointsFrom(budget, points);
   customer.budget.points -= pointsFrom(customer.budget, points);
 }

@@ -73,7 +73,7 @@ export const PROBLEMS = {
   'rate-limited': {
     status: 429,
     title: 'Too many requests',
-    help: 'Wait for the number of seconds in `Retry-After`, then retry.',
+    help: 'The client or its customer exceeds its rate, or has too many requests in flight. Nothing was executed. Wait for the number of seconds in `Retry-After`, or of milliseconds in `meta.retry_after_ms`, then retry. The headers `RateLimit-Policy` and `RateLimit` of every answer show the budgets and what is left of them. The operator can raise them.',
   },
   internal: {
     status: 500,
