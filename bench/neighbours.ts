@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { LIMITS } from '../src/limits.ts';
 import { sandboxOf } from '../test/support/process.ts';
 import { formatTable } from './figures.ts';
-import type { Attack, Counts } from './http/attack.ts';
+import { type Attack, type Counts, REF_LENGTH } from './http/attack.ts';
 import { type Load, type Measurement, startLoad } from './http/measure.ts';
 import { balancesPlan, transferPlan } from './http/plans.ts';
 import {
@@ -43,8 +43,10 @@ const { values: options } = parseArgs({ options: { seconds: { type: 'string', de
 
 type Credentials = { readonly client_id: string; readonly client_secret: string };
 
-const post = (path: string, headers: string, body: string): string =>
-  `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const post = (path: string, headers: string, body: string): string => {
+  const length = Buffer.byteLength(body.replace('{ref}', '-'.repeat(REF_LENGTH)));
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\n${headers}content-length: ${length}\r\n\r\n${body}`;
+};
 
 function tokenRequest({ client_id, client_secret }: Credentials): string {
   const basic = Buffer.from(`${client_id}:${client_secret}`).toString('base64');
@@ -57,8 +59,7 @@ function attacksOf(token: string, own: Credentials): Readonly<Record<string, rea
   const bearer = `authorization: Bearer ${token}\r\n`;
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: x\r\n${bearer}\r\n`;
   const [from, to] = COUNTERPARTY_IDS;
-  const refPlace = '{ref}'.padEnd(24, ' ');
-  const transfer = `{"from_profile_id":"${from}","to_profile_id":"${to}","asset":"USD","amount":"0.01","metadata":{"n":"${refPlace}"}}`;
+  const transfer = `{"from_profile_id":"${from}","to_profile_id":"${to}","asset":"USD","amount":"0.01","ref_id":"{ref}"}`;
   return {
     reads: [get('/v2/transfer/transfers?limit=1000'), get('/v2/events?limit=1000')],
     writes: [post('/v2/transfer/internal', `${bearer}content-type: application/json\r\n`, transfer)],

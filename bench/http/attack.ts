@@ -18,7 +18,9 @@ export type Counts = Readonly<Record<string, number>>;
 const HEAD_END = '\r\n\r\n';
 const RECONNECT_MS = 20;
 const counts: Record<string, number> = {};
-const session = Date.now().toString(36);
+const session = Date.now().toString(36).padStart(9, '0');
+/** Of the values of `{ref}`: requests say how long they are. */
+export const REF_LENGTH = 19;
 let sequence = 0;
 
 function count(what: string): void {
@@ -62,7 +64,10 @@ function attack({ host, port, requests }: Omit<Attack, 'connections'>, index: nu
   const socket = connect({ host, port, noDelay: true });
   const send = (): void => {
     sequence += 1;
-    socket.write(requests[next % requests.length]!.replace('{ref}', `${session}-${sequence}`), 'latin1');
+    socket.write(
+      requests[next % requests.length]!.replace('{ref}', `${session}-${String(sequence).padStart(9, '0')}`),
+      'latin1',
+    );
     next += 1;
   };
   const read = createReader((status) => {

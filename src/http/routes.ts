@@ -121,9 +121,7 @@ async function rest<Result>(turns: Turns, reading: Reading, wait: Promise<Result
 /** Pages are texts; most of them cost less than they could have. */
 function endReading(usage: Usage, { client, points, turn }: Reading, body: unknown): void {
   turn.end();
-  if (typeof body !== 'string') return;
-  const saved = points - pointsOfAnswer(body.length);
-  if (saved > 0) usage.giveBack(client, saved);
+  if (typeof body === 'string') usage.giveBack(client, points, pointsOfAnswer(body.length));
 }
 
 function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {

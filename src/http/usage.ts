@@ -39,7 +39,7 @@ export type Usage = {
    */
   enter(caller: Caller, kind: RequestKind, points: number, response: ServerResponse): ClientUse;
   /** The request turned out to be cheaper than it could have been. */
-  giveBack(client: ClientUse, points: number): void;
+  giveBack(client: ClientUse, taken: number, cost: number): void;
   /** Whether the customer of this connection has fewer requests in flight than its share of this many. */
   isWithinShare(socket: Socket, kind: RequestKind, inFlightMax: number): boolean;
 };
@@ -147,9 +147,9 @@ export function createUsage(): Usage {
       response.on('close', client.leave[kind]);
       return client;
     },
-    giveBack(client, points) {
-      giveBack(client.budget, points);
-      giveBack(client.customer.budget, points);
+    giveBack(client, taken, cost) {
+      giveBack(client.budget, taken, cost);
+      giveBack(client.customer.budget, taken, cost);
     },
     isWithinShare(socket, kind, inFlightMax) {
       const customer = customerOf.get(socket);

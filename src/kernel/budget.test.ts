@@ -24,8 +24,17 @@ describe('a budget', () => {
 
   it('never has more than its maximum, whatever is given back', () => {
     const budget = createBudget(10, 2, 0);
-    giveBack(budget, 5);
+    giveBack(budget, 6, 1);
     expect(budget.points).toBe(20);
+  });
+
+  it('gets back no more than was taken from it', () => {
+    const budget = createBudget(10, 2, 0);
+    budget.points -= pointsFrom(budget, 81);
+    giveBack(budget, 81, 3);
+    expect(budget.points).toBe(17);
+    giveBack(budget, 2, 50);
+    expect(budget.points).toBe(17);
   });
 
   it('allows its rate over a long time, however the requests are spread', () => {

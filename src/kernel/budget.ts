@@ -32,6 +32,8 @@ export function waitMs(budget: Budget, points: number): number {
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / budget.perSecond);
 }
 
-export function giveBack(budget: Budget, points: number): void {
-  budget.points = Math.min(budget.pointsMax, budget.points + points);
+/** The request cost less than it took. */
+export function giveBack(budget: Budget, taken: number, cost: number): void {
+  const saved = pointsFrom(budget, taken) - pointsFrom(budget, cost);
+  if (saved > 0) budget.points = Math.min(budget.pointsMax, budget.points + saved);
 }

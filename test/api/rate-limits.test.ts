@@ -123,7 +123,8 @@ describe('refusals', () => {
       Array.from({ length: 200 }, () => customer.call('GET', '/v2/profiles?limit=1000')),
     );
     const refused = answers.filter(({ status }) => status === 429).length;
-    expect(refused).toBeGreaterThan(150);
+    // On a slow machine, points arrive meanwhile.
+    expect(refused).toBeGreaterThan(3 * LIMITS.refusalsAtOnceMax);
     const { refusalIntervalMs, refusalsAtOnceMax } = LIMITS;
     expect(performance.now() - startedMs).toBeGreaterThan(
       (refused - 2 * refusalsAtOnceMax) * refusalIntervalMs,
