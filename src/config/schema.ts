@@ -1,5 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { DECIMALS_MAX } from '../kernel/amount.ts';
+import { Type } from '../kernel/type.ts';
 import type { Networks } from '../networks/register.ts';
 
 /**

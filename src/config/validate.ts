@@ -1,9 +1,13 @@
+import { createRequire } from 'node:module';
 import type { TSchema } from 'typebox';
-import { Pointer, Value } from 'typebox/value';
 
 /** Turns the first error of a configuration file into one clause that names the entry. */
 
-type Fault = ReturnType<typeof Value.Errors>[number];
+type Validation = typeof import('typebox/value');
+type Fault = ReturnType<Validation['Value']['Errors']>[number];
+
+/** Loaded only if there is a file: it has 300 modules. */
+const validation = (): Validation => createRequire(import.meta.url)('typebox/value') as Validation;
 
 /** Long enough to recognize the value, short enough to keep the sentence readable. */
 const SHOWN_CHARACTERS_MAX = 60;
@@ -22,7 +26,7 @@ function append(path: string, name: string): string {
 function locate(content: unknown, pointer: string): { readonly path: string; readonly value: unknown } {
   let path = '';
   let value = content;
-  for (const name of Pointer.Indices(pointer)) {
+  for (const name of validation().Pointer.Indices(pointer)) {
     path = Array.isArray(value) ? `${path}[${name}]` : append(path, name);
     // Only own entries: `__proto__` is a name like any other in JSON.
     value = Object.getOwnPropertyDescriptor(value, name)?.value;
@@ -49,7 +53,7 @@ function expectation({ expected, enum: values, type }: Keywords): string {
 }
 
 function schemaAt(schema: TSchema, { schemaPath }: Fault): Keywords {
-  return Pointer.Get(schema, schemaPath.slice(1)) as Keywords;
+  return validation().Pointer.Get(schema, schemaPath.slice(1)) as Keywords;
 }
 
 function clause(schema: TSchema, content: unknown, fault: Fault): string {
@@ -87,7 +91,7 @@ function essential(schema: TSchema, faults: readonly Fault[]): readonly Fault[] 
 
 /** Undefined if the content has the shape. An unknown name comes first: a typo explains the missing entry. */
 export function shapeFault(schema: TSchema, content: unknown): string | undefined {
-  const faults = essential(schema, Value.Errors(schema, content));
+  const faults = essential(schema, validation().Value.Errors(schema, content));
   const fault = faults.find(({ keyword }) => keyword === 'additionalProperties') ?? faults[0];
   return fault && clause(schema, content, fault);
 }

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { AmountOut, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import type { Networks } from '../networks/register.ts';
 import { cryptoNetworkName, fiatNetworkName, instructionsShape } from '../networks/schema.ts';
 

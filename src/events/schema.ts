@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { EVENT_TYPE_PATTERN } from './types.ts';
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import type { Networks } from '../networks/register.ts';
 import { cryptoNetworkName } from '../networks/schema.ts';
 

@@ -1,6 +1,7 @@
-import { type Static, type TObject, Type } from 'typebox';
+import type { Static, TObject } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id, Metadata, RefId, TEXT_PATTERN } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { PaymentText } from '../networks/instructions.ts';
 import type { Networks } from '../networks/register.ts';

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id, LABEL_PATTERN, Metadata, RefId } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { ACCOUNT_TYPES } from './account.ts';
 import { MEMBER_ROLES } from './member.ts';

@@ -1,10 +1,11 @@
-import { type TProperties, type TSchema, Type } from 'typebox';
+import type { TProperties, TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { isId } from './id.ts';
 import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
 import { SLICES } from './slices.ts';
+import { Type } from './type.ts';
 
 /** Lists use keyset pagination, never offsets, so pages stay correct while rows are inserted. */
 const OPERATORS = ['lt', 'lte', 'eq', 'gte', 'gt'] as const;

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { ID_PATTERN } from './id.ts';
+import { Type } from './type.ts';
 
 /** Wire shapes that several capabilities share. Objects are closed: an unknown field is an error, never ignored. */
 

@@ -1,4 +1,5 @@
-import { type TProperties, Type } from 'typebox';
+import type { TProperties } from 'typebox';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import {
   ACCOUNT_NUMBER,

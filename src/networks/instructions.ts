@@ -1,5 +1,6 @@
-import { type Static, type TObject, type TProperties, type TString, Type } from 'typebox';
+import type { Static, TObject, TProperties, TString } from 'typebox';
 import { closed, OPTIONAL_TEXT_PATTERN, TEXT_PATTERN } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 
 /** Parts of payment instructions. Each kind of fiat account puts its own together from these. */

@@ -1,5 +1,6 @@
-import { type TObject, Type } from 'typebox';
+import type { TObject } from 'typebox';
 import { closed } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import type { FiatKind, FiatNetworkInstructions } from './fiat.ts';
 import type { AccountField } from './instructions.ts';
 import type { Networks } from './register.ts';

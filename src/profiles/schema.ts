@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 
 const Nickname = Type.String({

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import type { Arrivals } from '../deposits/arrivals.ts';
 import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { SuspenseDepositShape } from '../deposits/schema.ts';
@@ -9,6 +8,7 @@ import { newId } from '../kernel/id.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { type Route, route } from '../kernel/route.ts';
 import { Amount, AssetCode, closed, IdParams, Metadata, RefId } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { NETWORKS } from '../networks/register.ts';
 import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
 import type { TransferAccess } from '../transfers/access.ts';

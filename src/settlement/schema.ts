@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, RefId } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { LEG_DIRECTIONS, SETTLEMENT_STATUSES } from './transaction.ts';
 

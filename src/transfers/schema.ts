@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { cryptoNetworkName, transferTypeName, withProperties } from '../networks/schema.ts';

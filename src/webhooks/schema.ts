@@ -1,7 +1,7 @@
-import { Type } from 'typebox';
 import { EventShape, EventType } from '../events/schema.ts';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id, RefId, TEXT_PATTERN } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { DELIVERY_STATUSES } from './delivery.ts';
 

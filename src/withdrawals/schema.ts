@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { listQuery, listShape } from '../kernel/paging.ts';
 import {
   Amount,
@@ -10,6 +9,7 @@ import {
   OPTIONAL_TEXT_PATTERN,
   RefId,
 } from '../kernel/shapes.ts';
+import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { cryptoNetworkName, withProperties } from '../networks/schema.ts';

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { pino } from 'pino';
-import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { route } from '../../src/kernel/route.ts';
+import { Type } from '../../src/kernel/type.ts';
 import { LIMITS } from '../../src/limits.ts';
 import {
   expectInvalid,

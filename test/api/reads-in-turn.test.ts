@@ -1,10 +1,10 @@
 import { pino } from 'pino';
-import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
 import { createTurns } from '../../src/http/turns.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { route } from '../../src/kernel/route.ts';
+import { Type } from '../../src/kernel/type.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

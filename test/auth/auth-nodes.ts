@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { importJWK, type JWTPayload, SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { pino } from 'pino';
-import { Type } from 'typebox';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { type Auth, type AuthTiming, createAuth } from '../../src/auth/auth.ts';
 import type { ExternalIssuer } from '../../src/auth/external-issuer.ts';
@@ -15,6 +14,7 @@ import { newId } from '../../src/kernel/id.ts';
 import type { Problem } from '../../src/kernel/problem.ts';
 import { type Caller, route } from '../../src/kernel/route.ts';
 import { createSourceOf } from '../../src/kernel/source-address.ts';
+import { Type } from '../../src/kernel/type.ts';
 import { problemOf } from '../support/ledger.ts';
 import { testVault } from '../support/vault.ts';
 

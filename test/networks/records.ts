@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from '../../src/kernel/type.ts';
 import type { CryptoNetworkRecord } from '../../src/networks/crypto.ts';
 import { EVM_ADDRESSES } from '../../src/networks/evm.ts';
 import { type FiatKindRecord, fiatKind } from '../../src/networks/fiat.ts';
