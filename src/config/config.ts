@@ -212,9 +212,10 @@ function readTrustedProxies({ FERRY_TRUSTED_PROXIES: text = '' }: Environment): 
 }
 
 /** The content of the file that FERRY_CONFIG names; without a file, an empty object. */
+/** Undefined without a file. */
 function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
-  if (path === undefined || path === '') return {};
+  if (path === undefined || path === '') return undefined;
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -265,7 +266,8 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     );
   }
   const content = readJson(env);
-  const file = fromFile(() => readConfigFile(content, networks));
+  // Validation takes 100 ms to load.
+  const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
   const { externalIssuer } = file;
   const insecure = insecureFault({ mode, publicUrl, databaseUrl, externalIssuer }, readInsecure(env));
