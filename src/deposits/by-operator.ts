@@ -9,10 +9,18 @@ import { clearingAccount } from '../transfers/rails.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type ArrivalTables, depositOf, depositTypeOf, knownAs, originFields, recorded } from './arrival.ts';
 import { type ArrivalRecord, referenceOf } from './identity.ts';
-import type { DepositOwner } from './target.ts';
 import { accountOf, type SuspenseDeposit } from './suspense-deposit.ts';
+import type { DepositOwner } from './target.ts';
 
 /** Deposits that an operator books: their rules, for commands of the journal. They have no fee. */
+
+/** Where a deposit came from: what the rail reported, or what an operator booked. These never change. */
+export type DepositOrigins = {
+  suspense(id: string): Promise<SuspenseDeposit | undefined>;
+  /** The suspense deposit that the transfer credited. */
+  suspenseOf(transferId: string): Promise<SuspenseDeposit | undefined>;
+  arrivalOf(by: 'transfer_id' | 'journal_entry_id', id: string): Promise<ArrivalRecord | undefined>;
+};
 
 /** The profile must exist and be active. */
 function ownerOf(
@@ -120,7 +128,8 @@ export function creditByHand(
   if (owner instanceof Problem) return owner;
   const transfer: Transfer = {
     ...depositOf(transferId, depositTypeOf(rail, networks), arrived, owner, 0n, view.recordedAt),
-    ...('txHash' in arrived && originFields(arrived, notionalValue(prices.find(asset), assets, asset, units))),
+    ...('txHash' in arrived &&
+      originFields(arrived, notionalValue(prices.find(asset), assets, asset, units))),
   };
   return {
     transfer,

@@ -1,25 +1,16 @@
+import type { Queryable } from '../database/database.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { Queryable } from '../database/database.ts';
 import { arrivalOf, arrivalRecords } from './arrival-store.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { suspenseBacklog } from './backlog-store.ts';
+import type { DepositOrigins } from './by-operator.ts';
 import { DEPOSIT_PROBLEMS } from './problem-examples.ts';
 import { type DepositDependencies, depositRoutes } from './routes.ts';
-import type { ArrivalRecord } from './identity.ts';
 import { findSuspense, suspenseDeposits, suspenseOf } from './store.ts';
-import type { SuspenseDeposit } from './suspense-deposit.ts';
 
 type Dependencies = Omit<DepositDependencies, 'suspenseDeposits' | 'arrivalRecords'> & {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
-};
-
-/** Where a deposit came from: what the rail reported, or what an operator booked. */
-export type DepositOrigins = {
-  suspense(id: string): Promise<SuspenseDeposit | undefined>;
-  /** The suspense deposit that the transfer credited. */
-  suspenseOf(transferId: string): Promise<SuspenseDeposit | undefined>;
-  arrivalOf(by: 'transfer_id' | 'journal_entry_id', id: string): Promise<ArrivalRecord | undefined>;
 };
 
 const originsIn = (database: Queryable): DepositOrigins => ({

@@ -97,11 +97,7 @@ function readByBank(reported: BankDeposit, networks: Networks, fault: Fault): Ba
 }
 
 /** The deposit in canonical form. Throws a problem that names every invalid field. */
-export function readArrived(
-  reported: ArrivedDeposit,
-  networks: Networks,
-  isByHand = false,
-): ArrivedDeposit {
+export function readArrived(reported: ArrivedDeposit, networks: Networks, isByHand = false): ArrivedDeposit {
   const errors: FieldError[] = [];
   const fault: Fault = (name, message) => void errors.push({ pointer: `/${name}`, message });
   const arrived =

@@ -61,7 +61,8 @@ const ArrivalAnswer = Type.Object(
   {
     ...closed,
     title: 'SandboxArrival',
-    description: 'The transfer that was credited, the deposit that is in suspense, or the journal entry that booked it',
+    description:
+      'The transfer that was credited, the deposit that is in suspense, or the journal entry that booked it',
   },
 );
 
