@@ -163,8 +163,8 @@ describe('a reversal of money that was booked by hand', () => {
     const through = await books.book('REVERSAL', entryOf(right.id));
     expect(expectProblem(through, 409, 'invalid-state').status).toBe('MANUAL_DEPOSIT');
     await books.booked('REVERSAL', transfer(right.transfer_id));
-    const report = { fiat_network: 'WIRE', memo_id: 'NOBODYS', amount: '30', ...money, asset: undefined };
-    const { rail: _rail, asset: _asset, ...sent } = report;
+    const { amount, account, reference } = money;
+    const sent = { fiat_network: 'WIRE', memo_id: 'NOBODYS', amount, account, reference };
     const reported = await customer.call('POST', '/v2/sandbox/fiat-deposits', sent);
     expect(reported.body.suspense_deposit).toMatchObject({ reference: money.reference });
     expect(await mine()).toEqual({});
