@@ -177,8 +177,10 @@ describe('an operator and a rail at once', () => {
   it('end a withdrawal once: a resolution after the rail’s own report is refused', async () => {
     const { id, profile } = await wire();
     await node.worker.runDue();
+    // Late enough for the rail to have paid.
+    world.advance(2 * 3_600_000);
     const refused = await inOrder(
-      (by) => world.settle(by),
+      (by) => by.worker.runDue(),
       (by) => resolve(by, id, 'NOT_PAID'),
     );
     expect(reasonOf(refused)).toMatchObject({ slug: 'invalid-state' });
