@@ -1,10 +1,21 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
-import type { JournalEntryShape } from './schema.ts';
+import type { JournalBody, JournalEntryShape } from './schema.ts';
 
 type Entry = Static<typeof JournalEntryShape>;
 
 const ACTOR = 'ferry_b4347fb43a4afb2b9f86baf8';
+
+export const WRITE_OFF_REQUEST: JournalBody = {
+  kind: 'WRITE_OFF',
+  ref_id: 'write-off-0001',
+  reason: 'Remainder of a closed profile.',
+  reference: 'CASE-1042',
+  note: 'Remainder of your closed profile',
+  profile_id: EXAMPLE_IDS.profile,
+  asset: 'USD',
+  amount: '0.5',
+};
 
 export const WRITE_OFF: Entry = {
   id: '019bc0fd-8ba2-74c1-84c1-9d0f6a2b7e35',

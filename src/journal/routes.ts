@@ -11,7 +11,7 @@ import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
 import { type Booking, comparable, journalCommand } from './command.ts';
 import { presentEntry } from './entry.ts';
-import { CANCELLED, RESOLVED, WRITE_OFF } from './examples.ts';
+import { CANCELLED, RESOLVED, WRITE_OFF, WRITE_OFF_REQUEST } from './examples.ts';
 import { kindsInWords } from './kinds.ts';
 import { listEntries } from './list-store.ts';
 import { type Order, readOrder } from './order.ts';
@@ -54,6 +54,8 @@ async function book(dependencies: JournalDependencies, caller: Caller, booking: 
   });
 }
 
+const BOOK_DESCRIPTION = `Moves value that no customer requested, with a reason, a reference and the caller as the actor. \`reference\` is the bank's reference or the transaction hash if money arrives, and unique within \`rail\` and \`account\`: the same money is booked once, by hand or by a rail. The owners of the profiles get events, with \`note\`.\n\n${kindsInWords()}`;
+
 function entryRoutes(dependencies: JournalDependencies): Route[] {
   const { database, tables } = dependencies;
   const { assets, networks } = tables;
@@ -64,19 +66,10 @@ function entryRoutes(dependencies: JournalDependencies): Route[] {
       operationId: 'bookJournalEntry',
       tag: TAG,
       summary: 'Book a journal entry',
-      description: `Moves value that no customer requested, with a reason, a reference and the caller as the actor. \`reference\` is the bank's reference or the transaction hash if money arrives, and unique within \`rail\` and \`account\`: the same money is booked once, by hand or by a rail. The owners of the profiles get events, with \`note\`.\n\n${kindsInWords()}`,
+      description: BOOK_DESCRIPTION,
       scope: 'operator:journal',
       body: journalRequest(networks),
-      example: {
-        kind: 'WRITE_OFF',
-        ref_id: 'write-off-0001',
-        reason: 'Remainder of a closed profile.',
-        reference: 'CASE-1042',
-        note: 'Remainder of your closed profile',
-        profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
-        asset: 'USD',
-        amount: '0.5',
-      },
+      example: WRITE_OFF_REQUEST,
       response: JournalEntryShape,
       problems: [
         'exceeds-precision',

@@ -52,7 +52,8 @@ it('the schema refuses a second reversal, and a return of more than was paid', a
     );
   await reverse();
   await expect(reverse()).rejects.toThrow(/journal_one_reversal/);
-  const back = 'insert into withdrawal_returns (transfer_id, amount_units, returned_units) values ($1, 100, $2)';
+  const back =
+    'insert into withdrawal_returns (transfer_id, amount_units, returned_units) values ($1, 100, $2)';
   await connection.query(back, [newId(), 100]);
   await expect(connection.query(back, [newId(), 101])).rejects.toThrow(/at_most_the_amount/);
   connection.release();

@@ -209,11 +209,31 @@ async function newState(): Promise<State> {
   };
 }
 
+/** Something for every kind of step to work with. */
+async function prepare(state: State): Promise<void> {
+  const start = { asset: 'USD', amount: '300', rail: 'wire', account: 'start' };
+  for (const profileId of state.profiles)
+    await book(state, 'OPENING_BALANCE', { ...start, reference: newId(), profile_id: profileId });
+  await book(state, 'TREASURY_FUNDING', { ...start, reference: newId() });
+  const withdraw = async (memo: string): Promise<void> => {
+    const { id } = await world.withdrawFiat(state.profiles[0]!, state.account, { amount: '30', memo });
+    state.withdrawals.push(id);
+  };
+  await withdraw('paid');
+  await withdraw('paid');
+  await world.settle(node);
+  await withdraw('sandbox:timeout');
+  await node.worker.runDue();
+  await withdraw('paid');
+  for (const reference of [newId(), newId()])
+    await ACTIONS.arrival({ ...state, references: [reference] }, { what: 'arrival', a: 0, b: 0, cents: 100 });
+}
+
 const STEP = fc.record({
   what: fc.constantFrom(...(Object.keys(ACTIONS) as (keyof typeof ACTIONS)[])),
   a: fc.nat(1_000),
   b: fc.nat(1_000),
-  cents: fc.integer({ min: 1, max: 6_000 }),
+  cents: fc.integer({ min: 1, max: 3_000 }),
 });
 
 it('the books add up after every step, whatever is booked, corrected, reversed, paid and returned', async () => {
@@ -221,11 +241,7 @@ it('the books add up after every step, whatever is booked, corrected, reversed, 
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { minLength: 60, maxLength: 80 }), async (steps) => {
       const state = await newState();
-      // Something to work with.
-      for (const [index, reference] of state.references.slice(0, 3).entries()) {
-        const funding = { asset: 'USD', amount: '100', rail: 'wire', account: 'start', reference };
-        await book(state, 'OPENING_BALANCE', { ...funding, profile_id: state.profiles[index]! });
-      }
+      await prepare(state);
       for (const step of steps) {
         try {
           await ACTIONS[step.what](state, step);
@@ -237,7 +253,7 @@ it('the books add up after every step, whatever is booked, corrected, reversed, 
         expect({ step, faults: await world.database.query(FAULTS) }).toEqual({ step, faults: [] });
       }
     }),
-    { numRuns: rounds(4, 40), endOnFailure: true },
+    { numRuns: rounds(4, 40), endOnFailure: true, ...(rounds(0, 1) === 0 && { seed: 20_261_116 }) },
   );
   expect(node.errors).toEqual([]);
   // Every kind of step has succeeded at least once, or the test would prove little.

@@ -130,6 +130,47 @@ describe('two operators at once', () => {
   });
 });
 
+describe('journal entries of one batch', () => {
+  /** Submitted together on one node: the write path decides them in one transaction. */
+  const together = (many: readonly Promise<unknown>[]) => Promise.allSettled(many);
+
+  it('see each other: one of several reversals is booked, and the treasury is not overdrawn', async () => {
+    const profile = await world.createProfile();
+    const entry = await book(node, 'OPENING_BALANCE', money(profile));
+    const { profile_id: _, ...funding } = { ...money(''), amount: '30' };
+    const before = await book(node, 'TREASURY_FUNDING', funding);
+    const corrects = { type: 'JOURNAL_ENTRY', id: entry.id };
+    const reversals = await together([1, 2, 3].map(() => book(node, 'REVERSAL', { corrects })));
+    expect(reversals.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const one of reversals) expect(reasonOf(one)?.slug ?? 'invalid-state').toBe('invalid-state');
+    const wrong = { corrects: { type: 'JOURNAL_ENTRY', id: before.id } };
+    const payout = () => book(node, 'TREASURY_PAYOUT', { asset: 'USD', amount: '25', rail: 'wire' });
+    const taken = await together([payout(), payout(), book(node, 'REVERSAL', wrong)]);
+    expect(taken.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const one of taken) expect(reasonOf(one)?.slug ?? 'insufficient-funds').toBe('insufficient-funds');
+  });
+
+  it('book a reference again after its entry was reversed, or refuse it, but book it once', async () => {
+    const profile = await world.createProfile();
+    for (let round = 0; round < 5; round += 1) {
+      const fields = money(profile);
+      const { id } = await book(node, 'OPENING_BALANCE', fields);
+      const [reversal, again] = await together([
+        book(node, 'REVERSAL', { corrects: { type: 'JOURNAL_ENTRY', id } }),
+        book(node, 'OPENING_BALANCE', fields),
+      ]);
+      expect(reversal!.status).toBe('fulfilled');
+      if (again!.status === 'rejected') expect(reasonOf(again!)).toMatchObject({ slug: 'already-exists' });
+      const refused = again!.status === 'rejected';
+      const last = refused
+        ? await book(node, 'OPENING_BALANCE', fields)
+        : (again as { value: { id: string } }).value;
+      expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '100', held: '0' });
+      await book(node, 'REVERSAL', { corrects: { type: 'JOURNAL_ENTRY', id: last.id } });
+    }
+  });
+});
+
 describe('an operator and a rail at once', () => {
   it('book the same money once, whoever is first', async () => {
     const profile = await world.createProfile();

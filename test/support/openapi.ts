@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ID_PATTERN, newId } from '../../src/kernel/id.ts';
+import { ID_PATTERN } from '../../src/kernel/id.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
@@ -227,7 +227,7 @@ export async function createBelongings(
       return id;
     },
     'journal-entries': async () => {
-      const body = { ...exampleOf('bookJournalEntry'), profile_id: profile, ref_id: newId() };
+      const body = { ...exampleOf('bookJournalEntry'), profile_id: profile };
       return (await post('/v2/operator/journal-entries', body)).id;
     },
     'suspense-deposits': async () =>
