@@ -63,7 +63,7 @@ function objectOf(invocation: Invocation, field: Field): object | undefined {
   return values.length === 0 ? undefined : Object.fromEntries(values);
 }
 
-function valueOf(invocation: Invocation, field: Field): unknown {
+function fieldValue(invocation: Invocation, field: Field): unknown {
   if (['corrects', 'from', 'to'].includes(field)) return objectOf(invocation, field);
   const value = given(invocation, field.replaceAll('_', '-'));
   if (field !== 'output' || value === undefined) return value;
@@ -110,7 +110,10 @@ function bookCommand(kind: BookedKind): CommandLine {
     json: true,
     async run(invocation) {
       noArguments(invocation);
-      const fields = [...required, ...optional, ...oneOf].map((field) => [field, valueOf(invocation, field)]);
+      const fields = [...required, ...optional, ...oneOf].map((field) => [
+        field,
+        fieldValue(invocation, field),
+      ]);
       const body = { kind, ...commonBody(invocation), ...Object.fromEntries(fields) };
       const entry = await callService(invocation, 'POST', PATH, body);
       show(invocation, entry, `Booked ${kind}: ${String(entry.id)}`);
@@ -185,7 +188,7 @@ export const JOURNAL_COMMANDS: readonly CommandLine[] = [
         const value = given(invocation, option);
         if (value !== undefined) query.set(parameter, value);
       }
-      const answer = await callService(invocation, 'GET', `${PATH}?${query}`);
+      const answer = await callService(invocation, 'GET', `${PATH}?${query.toString()}`);
       const rows = (answer.items as readonly Listed[]).map((one) => [
         one.id,
         one.created_at,

@@ -71,5 +71,6 @@ export async function callService(
   const text = await response.text();
   const answer = (text.startsWith('{') ? JSON.parse(text) : {}) as Record<string, unknown>;
   if (response.ok) return answer;
-  throw new CommandError(`Refused (${response.status}): ${String(answer.detail ?? response.statusText)}`);
+  const detail = typeof answer.detail === 'string' ? answer.detail : response.statusText;
+  throw new CommandError(`Refused (${response.status}): ${detail}`);
 }

@@ -100,7 +100,7 @@ export function recorded(
   view: View,
   { arrivalRecords }: Pick<ArrivalTables, 'arrivalRecords'>,
 ): Write[] {
-  const keys = Object.values(keysOf(arrived)) as string[];
+  const keys: string[] = Object.values(keysOf(arrived));
   const released = keys.map((key) => view.row(arrivalRecords, key)).find((row) => row?.isReleased === true);
   const replaces = released?.journalEntryId;
   const record = { ...recordOf(arrived, became), ...(replaces && { replaces }) };

@@ -71,8 +71,7 @@ async function planOf(id: string, { order, reference }: Booking, parts: Parts): 
       return correctionPlan(order, parts);
     case 'REVERSAL':
       return reversalPlan(id, order, parts);
-    case 'WITHDRAWAL_RESOLUTION':
-    case 'WITHDRAWAL_CANCELLATION':
+    default:
       return endingPlan(order, parts);
   }
 }

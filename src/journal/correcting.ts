@@ -148,7 +148,7 @@ function undone(reversal: Reversal, view: View, parts: Parts): Write[] {
   const { arrival, returns } = target;
   if (arrival !== undefined) {
     const released = { ...arrival, isReleased: true } as const;
-    for (const key of Object.values(keysOfRecord(arrival)) as string[])
+    for (const key of Object.values(keysOfRecord(arrival)))
       writes.push(write(tables.arrivalRecords, key, released));
   }
   if (returns !== undefined) {

@@ -190,7 +190,7 @@ function orderOf(body: Body, value: Value, { arrived, corrects, from, to }: Read
     case 'TREASURY_PAYOUT':
       return { kind, ...value, rail, account };
     case 'SWEEP':
-      return { kind, source: body.source!, asset: value.asset, units: value.units as bigint | undefined };
+      return { kind, source: body.source!, asset: value.asset, units: value.units };
     case 'WRITE_OFF':
       return { kind, ...value, ...(body.rail === undefined ? { profileId } : { rail }) };
     case 'SUSPENSE_CREDIT':
@@ -201,7 +201,7 @@ function orderOf(body: Body, value: Value, { arrived, corrects, from, to }: Read
       return { kind, transferId, ...value, account: account!, output };
     case 'CORRECTION':
       return { kind, ...value, corrects, from, to };
-    case 'REVERSAL':
+    default:
       return { kind, corrects };
   }
 }

@@ -24,7 +24,8 @@ import type { Transfer } from '../transfers/transfer.ts';
  * - UNKNOWN: the rail may have been called. Nothing is sent until it has been asked.
  * - SUBMITTED: the rail has accepted the payment, and is asked for its progress.
  */
-export type WorkState = 'QUEUED' | 'SUBMITTING' | 'SUBMITTED' | 'UNKNOWN';
+export const WORK_STATES = ['QUEUED', 'SUBMITTING', 'SUBMITTED', 'UNKNOWN'] as const;
+export type WorkState = (typeof WORK_STATES)[number];
 
 /** The transitions that do not end the withdrawal. It can end in any state. */
 const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {

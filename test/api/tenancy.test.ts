@@ -37,6 +37,7 @@ const ACROSS_CUSTOMERS = [
   'getJournalEntry',
   'listFiatAccountsForReview',
   'listJournalEntries',
+  'listOpenWithdrawals',
   'listRailContradictions',
   'listSuspenseDeposits',
   'rejectFiatAccount',

@@ -60,7 +60,7 @@ async function inOrder<Second>(
   await untilBlockedBy(world.database, pid);
   stopping.go();
   await ended;
-  return (await result)[0]!;
+  return (await result)[0];
 }
 
 const reasonOf = (result: PromiseSettledResult<unknown>): any =>

@@ -171,3 +171,53 @@ describe('the list of journal entries', () => {
     expect(expectProblem(answer, 404, 'not-found')).toEqual({ resource: 'journal entry', id });
   });
 });
+
+describe('the list of open withdrawals', () => {
+  it('shows operators those of all customers that have not ended, by state and rail', async () => {
+    const bob = await service.createProfile(customer, { BTC: '5' });
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const asked = {
+        profile_id: bob,
+        asset: 'BTC',
+        crypto_network: 'BITCOIN',
+        destination_address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        amount: '1',
+      };
+      ids.push((await customer.call('POST', '/v2/transfer/crypto-withdrawals', asked)).body.id);
+    }
+    await service.database.query(
+      `update withdrawal_work set state = 'UNKNOWN', attempts = 1, intent_at_ns = 1700000000000000000 where transfer_id = $1`,
+      [ids[1]!],
+    );
+    const list = async (query: string): Promise<any[]> =>
+      (await books.operator.call('GET', `/v2/operator/withdrawals?${query}`)).body.items;
+    const idsIn = async (query: string): Promise<string[]> =>
+      (await list(query)).map((one) => one.transfer_id).filter((id) => ids.includes(id));
+    expect(await idsIn('rails=BITCOIN')).toEqual([...ids].reverse());
+    expect(await idsIn('states=QUEUED&order=ASC')).toEqual([ids[0], ids[2]]);
+    expect(await idsIn('rails=wire')).toEqual([]);
+    expect(await list('states=UNKNOWN')).toEqual([
+      {
+        transfer_id: ids[1],
+        customer_id: customer.id,
+        profile_id: bob,
+        rail: 'BITCOIN',
+        state: 'UNKNOWN',
+        attempts: 1,
+        failures: 0,
+        submitted_at: '2023-11-14T22:13:20Z',
+        asset: 'BTC',
+        amount: '1',
+        created_at: expect.any(String),
+        detail: expect.any(String),
+      },
+    ]);
+    const { body } = await books.operator.call('GET', '/v2/operator/withdrawals?limit=2');
+    expect(body.items).toHaveLength(2);
+    const next = await list(`limit=2&page_cursor=${body.next_page_cursor}`);
+    expect(next.map((one) => one.transfer_id)).toEqual([ids[0]]);
+    expect((await books.end('cancel', ids[0]!)).status).toBe(200);
+    expect(await idsIn('')).toEqual([ids[2], ids[1]]);
+  });
+});

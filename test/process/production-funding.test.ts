@@ -95,7 +95,10 @@ it('the same money is not booked twice, and refusals say why', async () => {
   const [main, savings] = profiles as [string, string];
   const twice = await journal(
     ...OPENING.map((one) => (one === 'opening-1' ? 'opening-2' : one)),
-    ...['--profile-id', savings, '--amount', '1000'],
+    '--profile-id',
+    savings,
+    '--amount',
+    '1000',
   );
   expect(twice).toMatchObject({ code: 1, stdout: '' });
   expect(twice.stderr).toMatch(/^Refused \(409\): The reference STATEMENT-2026-10 on wire is booked already/);
@@ -117,8 +120,11 @@ it('a transfer is reversed from the command line, and the journal shows everythi
   const [main] = profiles as [string];
   const { body } = await call('GET', '/v2/transfer/transfers?type=PLATFORM_TRANSFER_DEBIT');
   const reversed = await journal(
-    ...['reversal', '--ref-id', 'undo-1', '--reason', 'Wrong profile', '--reference', 'CASE-1'],
-    ...['--corrects-type', 'TRANSFER', '--corrects-id', body.items[0].id, '--json'],
+    ...'reversal --ref-id undo-1 --reason Mistake --reference CASE-1 --corrects-type TRANSFER --json'.split(
+      ' ',
+    ),
+    '--corrects-id',
+    body.items[0].id,
   );
   expect(JSON.parse(reversed.stdout)).toMatchObject({ kind: 'REVERSAL', amount: '400' });
   expect((await call('GET', `/v2/profiles/${main}/balances/USD`)).body.available).toBe('1000');
