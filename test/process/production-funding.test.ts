@@ -65,8 +65,12 @@ afterAll(async () => {
 
 const OPENING = [
   'opening-balance',
-  ...['--ref-id', 'opening-1', '--reason', 'Balance at the old provider', '--reference', 'STATEMENT-2026-10'],
-  ...['--asset', 'USD', '--rail', 'wire', '--account', 'DE02 1203 0000 0000 2020 51'],
+  '--ref-id=opening-1',
+  '--reason=Balance at the old provider',
+  '--reference=STATEMENT-2026-10',
+  '--asset=USD',
+  '--rail=wire',
+  '--account=DE02 1203 0000 0000 2020 51',
 ];
 
 it('an operator funds a profile with an opening balance, and the customer transfers the money', async () => {
@@ -94,7 +98,7 @@ it('an operator funds a profile with an opening balance, and the customer transf
 it('the same money is not booked twice, and refusals say why', async () => {
   const [main, savings] = profiles as [string, string];
   const twice = await journal(
-    ...OPENING.map((one) => (one === 'opening-1' ? 'opening-2' : one)),
+    ...OPENING.map((one) => one.replace('opening-1', 'opening-2')),
     '--profile-id',
     savings,
     '--amount',
