@@ -7,6 +7,7 @@ import { createFees } from './fees/capability.ts';
 import { createFiatAccounts } from './fiat-accounts/capability.ts';
 import type { Metrics } from './http/metrics.ts';
 import { createIdentities } from './identity/capability.ts';
+import { createJournal } from './journal/capability.ts';
 import type { Capability } from './kernel/capability.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Signal } from './kernel/signal.ts';
@@ -69,15 +70,18 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
     callsRails: config.workers,
     called: metrics.railCalled,
   });
+  const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
+  const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
     createFees({ ...shared, rails }),
     deposits,
-    createFiatAccounts({ ...shared, approvesAutomatically: isSandbox }),
+    fiatAccounts,
     profiles,
     createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
-    createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles }),
+    settlement,
+    createJournal({ database, writePath, deposits, withdrawals, settlement, transfers, fiatAccounts }),
   ];
   if (simulated !== undefined)
     capabilities.push(

@@ -79,4 +79,6 @@ export const HTTP_LIMITS = {
   refusalsPerTurnMax: 64,
   /** Metrics are rendered at most this often: it takes milliseconds, and needs no token. */
   metricsMs: 1_000,
+  /** How long a command of the command line waits for the service: longer than the service takes for a commit in doubt. */
+  commandCallMs: 120_000,
 } as const;

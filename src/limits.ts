@@ -141,6 +141,8 @@ export const LIMITS = {
   metadataTextMax: 100,
   /** Memos of all withdrawals; a fiat rail may allow less. */
   memoLengthMax: 500,
+  /** Reason and note of a journal entry: a few sentences. */
+  journalTextMax: 500,
   beneficiaryNameMax: 200,
   /** In filters. The longest hashes are the signatures of Solana, with 88 characters. */
   cryptoTxHashMax: 128,

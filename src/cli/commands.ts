@@ -18,6 +18,7 @@ import {
   withDatabase,
 } from './command-line.ts';
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
+import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
@@ -156,4 +157,5 @@ export const COMMANDS: readonly CommandLine[] = [
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,
   ...STATUS_COMMANDS,
+  ...JOURNAL_COMMANDS,
 ];

@@ -146,7 +146,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       'client create --customer <id or name> --name <name> [--scope <scope> …] [--id <client_id>] [--json]',
     details: (production) =>
       [
-        'Without --scope the client gets every scope except operator:review, which covers all customers. Scopes:',
+        'Without --scope the client gets every scope except those of operators, which cover all customers. Scopes:',
         ...scopesIn(production, SCOPE_NAMES),
       ].join('\n  '),
     options: {

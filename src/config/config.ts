@@ -47,6 +47,10 @@ export type Config = {
   readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of those that Ferry issues. */
   readonly externalIssuer: ExternalIssuer | undefined;
+  /** With which the command line calls the service. */
+  readonly clientId: string | undefined;
+  readonly clientSecret: string | undefined;
+  readonly accessToken: string | undefined;
   /** The process was started by `npx` or `npm start`, and ends with it. */
   readonly startedByNpm: boolean;
 };
@@ -75,6 +79,9 @@ export const VARIABLES = {
     'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
   FERRY_ALLOW_INSECURE:
     'what production accepts without TLS: public_url, external_issuer, database (default none)',
+  FERRY_CLIENT_ID: 'the client with which ferry journal calls the service',
+  FERRY_CLIENT_SECRET: 'its secret',
+  FERRY_ACCESS_TOKEN: 'an access token instead of both, such as one of an external issuer',
   LOG_LEVEL: 'fatal, error, warn, info, debug, trace or silent',
 } as const satisfies Record<string, string>;
 
@@ -294,6 +301,9 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
     externalIssuer,
+    clientId: env.FERRY_CLIENT_ID || undefined,
+    clientSecret: env.FERRY_CLIENT_SECRET || undefined,
+    accessToken: env.FERRY_ACCESS_TOKEN || undefined,
     startedByNpm: isStartedByNpm(env),
   };
 }

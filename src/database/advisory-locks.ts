@@ -16,6 +16,8 @@ export const ADVISORY_LOCKS = {
   signingKeys: 7_177_004,
   /** Nodes that start together on a new database create one data key; rewrapping goes one after the other. */
   dataKeys: 7_177_008,
+  /** Batches with journal entries commit one after another, so that each sees what earlier ones corrected. */
+  journal: 7_177_009,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */

@@ -3,14 +3,13 @@ import type { FeeSchedule } from '../fees/schedule.ts';
 import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
-import { formatInstant, type Instant } from '../kernel/instant.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
-import { disabledProblem, type ProfileFacts } from '../kernel/profile-facts.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import {
   type Command,
   type Decision,
+  type Read,
   read,
-  refuse,
   type Table,
   type View,
   type Write,
@@ -18,29 +17,13 @@ import {
 } from '../ledger/command.ts';
 import { CRYPTO_TRANSFER_TYPES } from '../networks/crypto.ts';
 import type { Networks, TransferType } from '../networks/register.ts';
-import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
+import type { ArrivedDeposit } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
 import { clearingAccount } from '../transfers/rails.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { type ArrivalRecord, type Became, keysOf, outputText, recordOf, referenceOf } from './identity.ts';
+import { type ArrivalRecord, type Became, keysOf, outputText, recordOf } from './identity.ts';
+import { inSuspense, type SuspenseDeposit } from './suspense-deposit.ts';
 import type { DepositOwner } from './target.ts';
-
-/** A deposit that could not be credited; an operator has to investigate. */
-export type SuspenseDeposit = {
-  readonly id: string;
-  readonly rail: string;
-  /** The operator's own bank account; null on a chain, and for deposits that were recorded without one. */
-  readonly account: string | null;
-  readonly reference: string;
-  readonly asset: string;
-  readonly amountUnits: bigint;
-  readonly sentTo: string;
-  readonly reason: string;
-  readonly createdAtNs: Instant;
-  readonly transferId: string | null;
-  /** Whether its value was posted to the account `suspense`. */
-  readonly booked: boolean;
-};
 
 export type ArrivalTables = {
   readonly assets: Assets;
@@ -54,8 +37,10 @@ export type ArrivalTables = {
 };
 
 export type Arrival =
-  | { readonly transfer: Transfer; readonly suspense?: undefined }
-  | { readonly suspense: SuspenseDeposit; readonly transfer?: undefined };
+  | { readonly transfer: Transfer }
+  | { readonly suspense: SuspenseDeposit }
+  /** An operator booked it by hand, as something else than a deposit. */
+  | { readonly journalEntryId: string };
 
 /** The answer of the command: the new transfer or suspense deposit, or the record of an earlier report. */
 export type Taken =
@@ -65,7 +50,7 @@ export type Taken =
 /** The fields of a deposit that the ledger needs. */
 type Value = { readonly rail: string; readonly asset: string; readonly amountUnits: bigint };
 
-function originFields(arrived: ArrivedDeposit, price: string | undefined) {
+export function originFields(arrived: ArrivedDeposit, price: string | undefined) {
   if (!('txHash' in arrived)) return { memo: arrived.memoId };
   return {
     cryptoNetwork: arrived.rail,
@@ -76,11 +61,11 @@ function originFields(arrived: ArrivedDeposit, price: string | undefined) {
   };
 }
 
-function depositTypeOf(rail: string, networks: Networks): TransferType {
+export function depositTypeOf(rail: string, networks: Networks): TransferType {
   return networks.isFiatKind(rail) ? networks.fiat(rail).depositType : CRYPTO_TRANSFER_TYPES.deposit;
 }
 
-function depositOf(
+export function depositOf(
   id: string,
   type: TransferType,
   { asset, amountUnits }: Value,
@@ -109,12 +94,32 @@ function depositOf(
 }
 
 /** The row that ensures that a deposit is credited once. Written under both keys, so that later commands of the batch find it. */
-function recorded(arrived: ArrivedDeposit, became: Became, tables: ArrivalTables): Write[] {
-  const record = recordOf(arrived, became);
-  return Object.values(keysOf(arrived)).map((key) => write(tables.arrivalRecords, key, record));
+export function recorded(
+  arrived: ArrivedDeposit,
+  became: Became,
+  view: View,
+  { arrivalRecords }: Pick<ArrivalTables, 'arrivalRecords'>,
+): Write[] {
+  const keys: string[] = Object.values(keysOf(arrived));
+  const released = keys.map((key) => view.row(arrivalRecords, key)).find((row) => row?.isReleased === true);
+  const replaces = released?.journalEntryId;
+  const record = { ...recordOf(arrived, became), ...(replaces && { replaces }) };
+  return keys.map((key) => write(arrivalRecords, key, record));
 }
 
-function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTables): Decision<Taken> {
+export function arrivalReads(
+  arrived: ArrivedDeposit,
+  { arrivalRecords }: Pick<ArrivalTables, 'arrivalRecords'>,
+): Read[] {
+  return Object.values(keysOf(arrived)).map((key: string) => read(arrivalRecords, key));
+}
+
+function credit(
+  transfer: Transfer,
+  arrived: ArrivedDeposit,
+  view: View,
+  tables: ArrivalTables,
+): Decision<Taken> {
   const { id, asset, profileId, balanceUnits, feeUnits } = transfer;
   const from = clearingAccount(arrived.rail);
   return {
@@ -126,7 +131,7 @@ function credit(transfer: Transfer, arrived: ArrivedDeposit, tables: ArrivalTabl
     ],
     writes: [
       write(tables.newTransfers, id, transfer),
-      ...recorded(arrived, { transferId: id, suspenseId: null }, tables),
+      ...recorded(arrived, { transferId: id }, view, tables),
       transferEvent(transfer, tables.assets),
     ],
     answer: { arrival: { transfer } },
@@ -137,23 +142,11 @@ function suspend(
   id: string,
   arrived: ArrivedDeposit,
   { reason, booked }: { readonly reason: string; readonly booked: boolean },
-  now: Instant,
+  view: View,
   tables: ArrivalTables,
 ): Decision<Taken> {
   const { rail, asset, amountUnits } = arrived;
-  const suspense: SuspenseDeposit = {
-    id,
-    rail,
-    account: 'txHash' in arrived ? null : arrived.account,
-    reference: referenceOf(arrived),
-    asset,
-    amountUnits,
-    sentTo: 'txHash' in arrived ? arrived.address : arrived.memoId,
-    reason,
-    createdAtNs: now,
-    transferId: null,
-    booked,
-  };
+  const suspense: SuspenseDeposit = { ...inSuspense(id, arrived, reason, view.recordedAt), booked };
   const [from, to] = [clearingAccount(rail), { account: 'suspense' } as const];
   return {
     accepted: true,
@@ -161,7 +154,7 @@ function suspend(
     postings: booked ? [{ asset, units: amountUnits, from, to }] : [],
     writes: [
       write(tables.suspenseDeposits, id, suspense),
-      ...recorded(arrived, { transferId: null, suspenseId: id }, tables),
+      ...recorded(arrived, { suspenseId: id }, view, tables),
     ],
     answer: { arrival: { suspense } },
   };
@@ -178,11 +171,19 @@ function unbookable({ asset, amountUnits }: Value, assets: Assets): string | und
  * The record of an earlier report: of the same deposit, or of the whole payment that a numbered output is part of. A rail
  * reports a payment by output or as a whole, never both.
  */
-function knownAs(arrived: ArrivedDeposit, view: View, tables: ArrivalTables): ArrivalRecord | undefined {
+export function knownAs(
+  arrived: ArrivedDeposit,
+  view: View,
+  { arrivalRecords }: Pick<ArrivalTables, 'arrivalRecords'>,
+): ArrivalRecord | undefined {
+  const rowOf = (key: string): ArrivalRecord | undefined => {
+    const row = view.row(arrivalRecords, key);
+    return row?.isReleased === true ? undefined : row;
+  };
   const { own, whole } = keysOf(arrived);
-  const same = view.row(tables.arrivalRecords, own);
+  const same = rowOf(own);
   if (same !== undefined || whole === undefined) return same;
-  const all = view.row(tables.arrivalRecords, whole);
+  const all = rowOf(whole);
   return all?.output === null ? all : undefined;
 }
 
@@ -207,7 +208,7 @@ export function arrivalCommand(
   return {
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: [
-      ...Object.values(keysOf(arrived)).map((key) => read(tables.arrivalRecords, key)),
+      ...arrivalReads(arrived, tables),
       ...(owner === undefined ? [] : [read(profiles, owner.profileId)]),
     ],
     decide(view) {
@@ -216,7 +217,7 @@ export function arrivalCommand(
         return { accepted: true, causeId: id, postings: [], writes: [], answer: { known } };
       }
       const keep = (reason: string, booked = true): Decision<Taken> =>
-        suspend(id, arrived, { reason, booked }, view.recordedAt, tables);
+        suspend(id, arrived, { reason, booked }, view, tables);
       if (obstacle !== undefined) return keep(obstacle, false);
       if (feeUnits === undefined) return keep(`${asset} is not configured for the ${rail} rail.`);
       if (owner === undefined) return keep('No profile has this address or memo.');
@@ -228,72 +229,7 @@ export function arrivalCommand(
         ...depositOf(id, type, arrived, owner, feeUnits, view.recordedAt),
         ...originFields(arrived, price),
       };
-      return credit(transfer, arrived, tables);
+      return credit(transfer, arrived, view, tables);
     },
-  };
-}
-
-/** An operator credits a suspense deposit to a profile, without a fee. */
-export function creditSuspenseCommand(
-  seen: SuspenseDeposit,
-  profileId: string,
-  tables: ArrivalTables,
-): Command<Transfer> {
-  const { profiles, suspenseDeposits, assets } = tables;
-  const id = newId();
-  return {
-    balances: [{ profileId, asset: seen.asset }],
-    reads: [read(profiles, profileId), read(suspenseDeposits, seen.id)],
-    decide(view) {
-      const suspense = view.row(suspenseDeposits, seen.id);
-      if (suspense === undefined) return refuse(notFound('suspense deposit', seen.id));
-      if (suspense.transferId !== null) {
-        const detail = `It was credited as the transfer ${suspense.transferId}.`;
-        return refuse(new Problem('invalid-state', detail, { status: 'CREDITED' }));
-      }
-      const profile = view.row(profiles, profileId);
-      if (profile === undefined) return refuse(notFound('profile', profileId));
-      const disabled = disabledProblem(profile);
-      if (disabled !== undefined) return refuse(disabled);
-      const { customerId } = profile;
-      const { asset, amountUnits: units, rail, booked } = suspense;
-      if (assets.find(asset) === undefined) {
-        const detail = `The asset "${asset}" is not configured: add it to the configuration file first.`;
-        return refuse(new Problem('invalid-state', detail, { status: 'ASSET_NOT_CONFIGURED' }));
-      }
-      const owner = { customerId, profileId, identityId: null, accountId: null, metadata: null };
-      const type = depositTypeOf(rail, tables.networks);
-      const transfer = depositOf(id, type, suspense, owner, 0n, view.recordedAt);
-      const from = booked ? ({ account: 'suspense' } as const) : clearingAccount(rail as RailName);
-      return {
-        accepted: true,
-        causeId: id,
-        postings: [{ asset, units, from, to: { profileId, account: 'available' } }],
-        writes: [
-          write(tables.newTransfers, id, transfer),
-          write(suspenseDeposits, suspense.id, { ...suspense, transferId: id }),
-          transferEvent(transfer, assets),
-        ],
-        answer: transfer,
-      };
-    },
-  };
-}
-
-export function presentSuspense(suspense: SuspenseDeposit, assets: Assets) {
-  const { id, rail, account, reference, asset, amountUnits, reason, transferId } = suspense;
-  return {
-    id,
-    rail,
-    ...(account !== null && { account }),
-    reference,
-    asset,
-    // The decimals of an asset that is not configured are unknown.
-    ...(assets.find(asset) !== undefined && { amount: assets.format(asset, amountUnits) }),
-    amount_units: amountUnits.toString(),
-    sent_to: suspense.sentTo,
-    reason,
-    created_at: formatInstant(suspense.createdAtNs),
-    ...(transferId !== null && { transfer_id: transferId }),
   };
 }

@@ -4,9 +4,10 @@ import { Problem } from '../kernel/problem.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
 import { presentTransfer, type Transfer } from '../transfers/transfer.ts';
-import { type Arrival, type ArrivalTables, arrivalCommand, presentSuspense } from './arrival.ts';
+import { type Arrival, type ArrivalTables, arrivalCommand } from './arrival.ts';
 import { type ArrivalRecord, differences, readArrived, referenceOf } from './identity.ts';
 import { findSuspense, ownerOf } from './store.ts';
+import { presentSuspense } from './suspense-deposit.ts';
 import type { DepositOwner } from './target.ts';
 
 export type Arrivals = {
@@ -21,9 +22,9 @@ export type Arrivals = {
 };
 
 export function presentArrival(arrival: Arrival, assets: Assets) {
-  return arrival.transfer === undefined
-    ? { suspense_deposit: presentSuspense(arrival.suspense, assets) }
-    : { transfer: presentTransfer(arrival.transfer, assets) };
+  if ('transfer' in arrival) return { transfer: presentTransfer(arrival.transfer, assets) };
+  if ('suspense' in arrival) return { suspense_deposit: presentSuspense(arrival.suspense, assets) };
+  return { journal_entry_id: arrival.journalEntryId };
 }
 
 export function createArrivals(parts: {
@@ -35,11 +36,12 @@ export function createArrivals(parts: {
   const { database, writePath, tables, transferById } = parts;
   const { networks } = tables;
 
-  async function load({ transferId, suspenseId }: ArrivalRecord): Promise<Arrival> {
+  async function load({ transferId, suspenseId, journalEntryId }: ArrivalRecord): Promise<Arrival> {
     const transfer = transferId === null ? undefined : await transferById(database, transferId);
     if (transfer !== undefined) return { transfer };
     const suspense = suspenseId === null ? undefined : await findSuspense(database, suspenseId);
     if (suspense !== undefined) return { suspense };
+    if (journalEntryId !== null) return { journalEntryId };
     throw new Error(
       `the transfer or suspense deposit of a recorded deposit is missing: ${transferId ?? suspenseId}`,
     );

@@ -3,7 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 
-const OPEN = 'from suspense_deposits where transfer_id is null';
+const OPEN = 'from suspense_deposits where transfer_id is null and returned_by is null';
 
 export const suspenseBacklog = (database: Queryable): Backlog => ({
   gauges: {

@@ -1,17 +1,26 @@
+import type { Queryable } from '../database/database.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { arrivalRecords } from './arrival-store.ts';
+import { arrivalOf, arrivalRecords } from './arrival-store.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { suspenseBacklog } from './backlog-store.ts';
+import type { DepositOrigins } from './by-operator.ts';
 import { DEPOSIT_PROBLEMS } from './problem-examples.ts';
 import { type DepositDependencies, depositRoutes } from './routes.ts';
-import { suspenseDeposits } from './store.ts';
+import { findSuspense, suspenseDeposits, suspenseOf } from './store.ts';
 
 type Dependencies = Omit<DepositDependencies, 'suspenseDeposits' | 'arrivalRecords'> & {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
 };
 
+const originsIn = (database: Queryable): DepositOrigins => ({
+  suspense: (id) => findSuspense(database, id),
+  suspenseOf: (transferId) => suspenseOf(database, transferId),
+  arrivalOf: (by, id) => arrivalOf(database, by, id),
+});
+
 export type Deposits = Capability & {
+  readonly origins: DepositOrigins;
   readonly arrivals: Arrivals;
   /** For commands that credit a deposit. */
   readonly tables: DepositDependencies;
@@ -32,5 +41,6 @@ export function createDeposits(dependencies: Dependencies): Deposits {
     backlogs: [suspenseBacklog(database)],
     arrivals: createArrivals({ database, writePath, tables, transferById: (_, id) => transferById(id) }),
     tables,
+    origins: originsIn(database),
   };
 }

@@ -10,7 +10,7 @@ type ChainDeposit = Extract<ArrivedDeposit, { txHash: string }>;
 type BankDeposit = Extract<ArrivedDeposit, { reference: string }>;
 type Fault = (name: string, message: string) => void;
 
-/** A deposit that arrived, and the transfer or suspense deposit that it became. */
+/** A deposit that arrived, and the transfer, suspense deposit or journal entry that it became. */
 export type ArrivalRecord = {
   readonly rail: string;
   /** The address on a chain, the operator's own bank account; null for a bank deposit that was recorded without one. */
@@ -24,6 +24,12 @@ export type ArrivalRecord = {
   readonly memo: string | null;
   readonly transferId: string | null;
   readonly suspenseId: string | null;
+  /** The journal entry with which an operator booked it by hand, in addition to or instead of the two above. */
+  readonly journalEntryId: string | null;
+  /** The journal entry was reversed: the row is deleted, and the deposit can be booked again. */
+  readonly isReleased?: true;
+  /** The journal entry whose row was released by an earlier command of the same batch. */
+  readonly replaces?: string;
 };
 
 const CONTROL = /\p{Cc}/u;
@@ -40,9 +46,15 @@ function readText(value: unknown, name: string, fault: Fault): string {
   return text;
 }
 
-function readOutput({ rail, output }: ChainDeposit, networks: Networks, fault: Fault): number | null {
+function readOutput(
+  { rail, output }: ChainDeposit,
+  networks: Networks,
+  fault: Fault,
+  isByHand: boolean,
+): number | null {
   const max = LIMITS.outputNumberMax;
-  const isNumbered = networks.numbersOutputs(rail);
+  // What is booked by hand may stand for all outputs to an address, on every network.
+  const isNumbered = networks.numbersOutputs(rail) && !isByHand;
   if (output === null && !isNumbered) return null;
   if (!Number.isInteger(output) || output! < 0 || output! > max) {
     const orNull = isNumbered ? '' : ', or null for everything that the transaction paid to the address';
@@ -51,7 +63,12 @@ function readOutput({ rail, output }: ChainDeposit, networks: Networks, fault: F
   return output;
 }
 
-function readOnChain(reported: ChainDeposit, networks: Networks, fault: Fault): ChainDeposit {
+function readOnChain(
+  reported: ChainDeposit,
+  networks: Networks,
+  fault: Fault,
+  isByHand: boolean,
+): ChainDeposit {
   const { rail } = reported;
   const txHash = readText(reported.txHash, 'tx_hash', fault);
   const address = readText(reported.address, 'address', fault);
@@ -62,7 +79,7 @@ function readOnChain(reported: ChainDeposit, networks: Networks, fault: Fault): 
   return {
     ...reported,
     txHash: networks.canonicalTxHash(rail, txHash),
-    output: readOutput(reported, networks, fault),
+    output: readOutput(reported, networks, fault, isByHand),
     address: networks.canonicalAddress(rail, address),
   };
 }
@@ -80,11 +97,13 @@ function readByBank(reported: BankDeposit, networks: Networks, fault: Fault): Ba
 }
 
 /** The deposit in canonical form. Throws a problem that names every invalid field. */
-export function readArrived(reported: ArrivedDeposit, networks: Networks): ArrivedDeposit {
+export function readArrived(reported: ArrivedDeposit, networks: Networks, isByHand = false): ArrivedDeposit {
   const errors: FieldError[] = [];
   const fault: Fault = (name, message) => void errors.push({ pointer: `/${name}`, message });
   const arrived =
-    'txHash' in reported ? readOnChain(reported, networks, fault) : readByBank(reported, networks, fault);
+    'txHash' in reported
+      ? readOnChain(reported, networks, fault, isByHand)
+      : readByBank(reported, networks, fault);
   const { amountUnits } = reported;
   if (typeof amountUnits !== 'bigint' || amountUnits <= 0n || amountUnits > LIMITS.arrivedUnitsMax) {
     fault('amount_units', 'must be a bigint from 1 to 2^256 - 1');
@@ -137,12 +156,21 @@ export function keysOf(arrived: ArrivedDeposit): ArrivalKeys {
   return output === null ? { own: whole } : { own: keyText({ rail, transaction, output }), whole };
 }
 
-/** The transfer that credited the deposit, or the suspense deposit that keeps it. */
-export type Became = Pick<ArrivalRecord, 'transferId' | 'suspenseId'>;
+/** The keys of a record that was read. */
+export function keysOfRecord(record: ArrivalRecord): ArrivalKeys {
+  const { rail, transaction, account, output, asset, memo } = record;
+  if (memo !== null) return { own: keyText({ rail, transaction, bankAccount: account! }) };
+  const whole = keyText({ rail, transaction, address: account!, asset });
+  return output === null ? { own: whole } : { own: keyText({ rail, transaction, output }), whole };
+}
 
-export function recordOf(arrived: ArrivedDeposit, { transferId, suspenseId }: Became): ArrivalRecord {
+/** The transfer that credited the deposit, the suspense deposit that keeps it, or the journal entry that booked it. */
+export type Became = Partial<Pick<ArrivalRecord, 'transferId' | 'suspenseId' | 'journalEntryId'>>;
+
+export function recordOf(arrived: ArrivedDeposit, became: Became): ArrivalRecord {
   const { rail, asset, amountUnits } = arrived;
-  const common = { rail, asset, amountUnits, transferId, suspenseId };
+  const { transferId = null, suspenseId = null, journalEntryId = null } = became;
+  const common = { rail, asset, amountUnits, transferId, suspenseId, journalEntryId };
   if ('txHash' in arrived) {
     const { address: account, txHash: transaction, output } = arrived;
     return { ...common, account, transaction, output, memo: null };
@@ -159,7 +187,10 @@ export function differences(known: ArrivalRecord, arrived: ArrivedDeposit): stri
     amount_units: known.amountUnits === now.amountUnits,
     asset: known.asset === now.asset,
     output: known.output === now.output,
-    sent_to: isOnChain ? known.account === now.account : known.memo === now.memo,
+    // An operator who booked the deposit by hand did not state its memo.
+    sent_to: isOnChain
+      ? known.account === now.account
+      : known.memo === now.memo || known.journalEntryId !== null,
   };
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
 }

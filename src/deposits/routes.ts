@@ -2,19 +2,15 @@ import { randomInt } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
-import { invalidField, notFound } from '../kernel/problem.ts';
+import { invalidField } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
-import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Rails } from '../rails/rail.ts';
-import { transferShape } from '../transfers/schema.ts';
-import { presentTransfer } from '../transfers/transfer.ts';
-import { type ArrivalTables, creditSuspenseCommand, presentSuspense } from './arrival.ts';
+import type { ArrivalTables } from './arrival.ts';
 import { depositAddressCommand, depositInstructionsCommand, type TargetTables } from './commands.ts';
-import { CREDITED_DEPOSIT, DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
+import { DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
 import {
-  CreditSuspenseRequest,
   DepositInstructionsListQuery,
   depositAddressList,
   depositAddressListQuery,
@@ -29,13 +25,13 @@ import {
 import {
   findAddress,
   findInstructions,
-  findSuspense,
   listAddresses,
   listInstructions,
   listSuspense,
   newAddresses,
   newInstructions,
 } from './store.ts';
+import { presentSuspense } from './suspense-deposit.ts';
 import { kindOfNetwork, presentDepositAddress, presentInstructions } from './target.ts';
 
 export type DepositDependencies = Omit<TargetTables, 'newAddresses' | 'newInstructions'> &
@@ -166,7 +162,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
 }
 
 function suspenseRoutes(dependencies: DepositDependencies): Route[] {
-  const { database, writePath, assets, networks } = dependencies;
+  const { database, assets } = dependencies;
   return [
     route({
       method: 'GET',
@@ -175,7 +171,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       tag: 'Operator',
       summary: 'List deposits that could not be credited',
       description:
-        'Their value is on the account `suspense` until an operator credits it. Nothing is posted for an asset that is not configured.',
+        'Their value is on the account `suspense` until an operator credits it or returns it to its sender. Nothing is posted for an asset that is not configured.',
       scope: 'operator:review',
       query: SuspenseListQuery,
       response: SuspenseList,
@@ -185,28 +181,6 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
         const page = readPage(query, 'suspense');
         const rows = await listSuspense(database, page);
         return { body: await pageOf(rows, page, (row) => presentSuspense(row, assets)) };
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/v2/operator/suspense-deposits/{id}/credit',
-      operationId: 'creditSuspenseDeposit',
-      tag: 'Operator',
-      summary: 'Credit a deposit in suspense',
-      scope: 'operator:review',
-      params: IdParams,
-      body: CreditSuspenseRequest,
-      example: { profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40' },
-      response: transferShape(networks),
-      problems: ['not-found', 'forbidden', 'invalid-state'],
-      answer: CREDITED_DEPOSIT,
-      async handle({ params, body }) {
-        const suspense = await findSuspense(database, params.id);
-        if (suspense === undefined) throw notFound('suspense deposit', params.id);
-        const command = creditSuspenseCommand(suspense, body.profile_id, dependencies);
-        const outcome = await writePath.submit(command);
-        if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
-        return { body: presentTransfer(outcome.answer, assets) as never };
       },
     }),
   ];

@@ -84,13 +84,10 @@ export const SuspenseDepositShape = Type.Object(
     reason: Type.String({ description: 'Why it was not credited' }),
     created_at: DateTime('When it was recorded'),
     transfer_id: Type.Optional(Id('The transfer that credited it')),
+    returned_by: Type.Optional(Id('The journal entry that returned it to its sender')),
+    journal_entry_id: Type.Optional(Id('The journal entry that put the value into suspense')),
   },
   { ...closed, title: 'SuspenseDeposit' },
 );
 export const SuspenseListQuery = listQuery({}, ['created_at']);
 export const SuspenseList = listShape(SuspenseDepositShape, 'SuspenseDepositList');
-
-export const CreditSuspenseRequest = Type.Object(
-  { profile_id: Id('Profile to credit') },
-  { ...closed, title: 'CreditSuspenseDepositRequest' },
-);

@@ -7,7 +7,7 @@ import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import type { SuspenseDeposit } from './arrival.ts';
+import type { SuspenseDeposit } from './suspense-deposit.ts';
 import {
   type DepositAddress,
   type DepositInstructions,
@@ -147,7 +147,8 @@ export async function findInstructions(database: Queryable, customerId: string, 
 }
 
 const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amount_units as "amountUnits", s.sent_to as "sentTo", s.reason,
-  s.created_at_ns as "createdAtNs", s.transfer_id as "transferId"`;
+  s.created_at_ns as "createdAtNs", s.transfer_id as "transferId", s.returned_by as "returnedBy",
+  s.journal_entry_id as "journalEntryId"`;
 
 /** Loading locks the row, so that only one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
@@ -162,10 +163,10 @@ export const suspenseDeposits: Table<SuspenseDeposit> = {
   write: (tx, rows) =>
     tx.query(
       `insert into suspense_deposits (id, rail, reference, asset, amount_units, sent_to, reason, created_at_ns, transfer_id,
-                                      account, booked)
+                                      account, booked, returned_by, journal_entry_id)
        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::text[],
-                            $8::bigint[], $9::uuid[], $10::text[], $11::boolean[])
-       on conflict (id) do update set transfer_id = excluded.transfer_id`,
+                            $8::bigint[], $9::uuid[], $10::text[], $11::boolean[], $12::uuid[], $13::uuid[])
+       on conflict (id) do update set transfer_id = excluded.transfer_id, returned_by = excluded.returned_by`,
       columns(rows, {
         id: 'uuid',
         rail: 'text',
@@ -178,6 +179,8 @@ export const suspenseDeposits: Table<SuspenseDeposit> = {
         transferId: 'uuid',
         account: 'text',
         booked: 'boolean',
+        returnedBy: 'uuid',
+        journalEntryId: 'uuid',
       }),
     ),
 };
@@ -186,6 +189,18 @@ export async function findSuspense(database: Queryable, id: string): Promise<Sus
   const [row] = await database.query<SuspenseDeposit>(
     `select ${SUSPENSE} from suspense_deposits s where s.id = $1`,
     [id],
+  );
+  return row;
+}
+
+/** The suspense deposit that the transfer credited, if any. */
+export async function suspenseOf(
+  database: Queryable,
+  transferId: string,
+): Promise<SuspenseDeposit | undefined> {
+  const [row] = await database.query<SuspenseDeposit>(
+    `select ${SUSPENSE} from suspense_deposits s where s.transfer_id = $1`,
+    [transferId],
   );
   return row;
 }

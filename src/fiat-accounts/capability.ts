@@ -1,13 +1,19 @@
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
+import type { FiatKind } from '../networks/fiat.ts';
 import { reviewBacklog } from './backlog-store.ts';
 import { FIAT_ACCOUNT_EVENTS } from './event-types.ts';
 import { erasedAccount, erasedFields } from './fiat-account.ts';
 import { FIAT_ACCOUNT_PROBLEMS } from './problem-examples.ts';
 import { type FiatAccountDependencies, fiatAccountRoutes } from './routes.ts';
-import { deletedFiatAccounts, olderFiatAccounts } from './store.ts';
+import { deletedFiatAccounts, kindOfFiatAccount, olderFiatAccounts } from './store.ts';
+
+export type FiatAccounts = Capability & {
+  /** Of an account of any customer, deleted or not. */
+  kindOf(id: string): Promise<FiatKind | undefined>;
+};
 
 /** Bank accounts that withdrawals are paid to: registration and review. */
-export function createFiatAccounts(dependencies: FiatAccountDependencies): Capability {
+export function createFiatAccounts(dependencies: FiatAccountDependencies): FiatAccounts {
   return {
     name: 'fiat accounts',
     routes: fiatAccountRoutes(dependencies),
@@ -26,5 +32,6 @@ export function createFiatAccounts(dependencies: FiatAccountDependencies): Capab
         return { account: { ...account, ...left }, erasure };
       }),
     ],
+    kindOf: (id) => kindOfFiatAccount(dependencies.database, id),
   };
 }

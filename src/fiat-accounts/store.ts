@@ -6,6 +6,7 @@ import { type EventErasure, eventErasures } from '../events/erasure-store.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
+import type { FiatKind } from '../networks/fiat.ts';
 import { openJson, sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
 import type { FiatAccount } from './fiat-account.ts';
@@ -158,4 +159,12 @@ export async function findFiatAccount(
     [id, customerId],
   );
   return account && opened(database.vault(), account);
+}
+
+/** The kind of an account of any customer, deleted or not: it never changes. */
+export async function kindOfFiatAccount(database: Queryable, id: string): Promise<FiatKind | undefined> {
+  const [row] = await database.query<{ kind: FiatKind }>('select kind from fiat_accounts where id = $1', [
+    id,
+  ]);
+  return row?.kind;
 }

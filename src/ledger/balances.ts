@@ -2,7 +2,7 @@ import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { balanceKeyText } from './book.ts';
-import type { BalanceKey } from './command.ts';
+import type { BalanceKey, SystemAccountName, Table } from './command.ts';
 
 export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
@@ -59,6 +59,41 @@ export async function systemBalances(database: Queryable): Promise<SystemBalance
      group by account, asset order by account, asset`,
   );
 }
+
+export type SystemAccountRow = {
+  readonly account: SystemAccountName;
+  readonly asset: string;
+  readonly balance: bigint;
+};
+
+export function systemAccountKey(account: SystemAccountName, asset: string): string {
+  return `${asset}/${account}`;
+}
+
+/**
+ * Accounts of the service for commands that must not take more than is there. Nothing is locked: such commands have to
+ * exclude each other. They write the row that they leave behind for later commands of the batch; the stored balance changes by
+ * their postings.
+ */
+export const systemAccounts: Table<SystemAccountRow> = {
+  name: 'system_balances',
+  async load(tx, keys) {
+    const wanted = keys.map((key) => {
+      const slash = key.indexOf('/');
+      return { asset: key.slice(0, slash), account: key.slice(slash + 1) };
+    });
+    const rows = await tx.query<SystemAccountRow>(
+      `select wanted.account, wanted.asset,
+              coalesce((select b.balance from system_balances b where b.account = wanted.account and b.asset = wanted.asset), 0)
+              + coalesce((select sum(d.delta) from system_deltas d where d.account = wanted.account and d.asset = wanted.asset), 0)
+                as balance
+       from unnest($1::text[], $2::text[]) as wanted (account, asset)`,
+      columns(wanted, { account: 'text', asset: 'text' }),
+    );
+    return new Map(rows.map((row) => [systemAccountKey(row.account, row.asset), row]));
+  },
+  write: () => Promise.resolve(),
+};
 
 /**
  * Rolls up the deltas that batches appended into one row per account. Any number of nodes may do this at once: each takes

@@ -6,7 +6,7 @@ import type { Problem } from '../kernel/problem.ts';
 export type ProfileAccount = { readonly profileId: string; readonly account: 'available' | 'held' };
 
 /** The service's own accounts. They may go negative: they mirror value outside the service, or value of no customer. */
-export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | `clearing:${string}`;
+export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | 'treasury' | `clearing:${string}`;
 export type SystemAccount = { readonly account: SystemAccountName };
 export type AccountRef = ProfileAccount | SystemAccount;
 
@@ -67,7 +67,7 @@ export type View = {
 export type Decision<Answer> =
   | {
       readonly accepted: true;
-      /** The transfer, transfer group or settlement that moves the value. */
+      /** The transfer, transfer group, settlement, suspense deposit or journal entry that moves the value. */
       readonly causeId: string;
       readonly postings: readonly Posting[];
       readonly writes: readonly Write[];

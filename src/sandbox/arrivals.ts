@@ -7,7 +7,7 @@ import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
-import { Amount, AssetCode, closed } from '../kernel/shapes.ts';
+import { Amount, AssetCode, closed, Id } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
@@ -56,11 +56,13 @@ const ArrivalAnswer = Type.Object(
   {
     transfer: Type.Optional(TransferShape),
     suspense_deposit: Type.Optional(SuspenseDepositShape),
+    journal_entry_id: Type.Optional(Id('The journal entry with which an operator booked it by hand')),
   },
   {
     ...closed,
     title: 'SandboxArrival',
-    description: 'The transfer that was credited, or the deposit that is in suspense',
+    description:
+      'The transfer that was credited, the deposit that is in suspense, or the journal entry that booked it',
   },
 );
 

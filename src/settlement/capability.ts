@@ -9,7 +9,8 @@ import { waitTable } from './engine-store.ts';
 import { SETTLEMENT_EVENTS } from './event-types.ts';
 import { SETTLEMENT_PROBLEMS } from './problem-examples.ts';
 import { type SettlementDependencies, settlementRoutes } from './routes.ts';
-import { settlements } from './store.ts';
+import { settlementById, settlements } from './store.ts';
+import type { Settlement } from './transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from './worker.ts';
 
 type Dependencies = Omit<SettlementDependencies, 'affirmed'> & {
@@ -20,7 +21,11 @@ type Dependencies = Omit<SettlementDependencies, 'affirmed'> & {
   readonly log: Pick<Logger, 'warn'>;
 };
 
-export type SettlementCapability = Capability & { readonly engine: SettlementWorker };
+export type SettlementCapability = Capability & {
+  readonly engine: SettlementWorker;
+  /** A transaction of any customers, for operators. */
+  byId(id: string): Promise<Settlement | undefined>;
+};
 
 /** Settlement transactions between two parties, and the engine that settles them. */
 export function createSettlement(dependencies: Dependencies): SettlementCapability {
@@ -43,5 +48,6 @@ export function createSettlement(dependencies: Dependencies): SettlementCapabili
     workers: [{ name: 'settlement engine', stage: 'background', start: engine.start, stop: engine.stop }],
     backlogs: [settlementBacklog(database)],
     engine,
+    byId: (id) => settlementById(database, id),
   };
 }

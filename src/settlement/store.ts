@@ -98,3 +98,12 @@ export async function findSettlement(
   );
   return row && fromStored(row);
 }
+
+/** A transaction of any customers, for operators. */
+export async function settlementById(database: Queryable, id: string): Promise<Settlement | undefined> {
+  const [row] = await database.query<StoredSettlement>(
+    `select ${COLUMNS} from settlement_transactions t where t.id = $1`,
+    [id],
+  );
+  return row && fromStored(row);
+}

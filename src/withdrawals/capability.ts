@@ -12,7 +12,7 @@ import { withdrawalBacklogs } from './backlog-store.ts';
 import { createNoticeWorker, type NoticeWorker } from './notices.ts';
 import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
-import { type CreationTables, contradictionRoutes, withdrawalRoutes } from './routes.ts';
+import { type CreationTables, operatorRoutes, withdrawalRoutes } from './routes.ts';
 import type { Checkpoint, PayoutTiming } from './steps.ts';
 import { newWork, olderPayments, railOf, works } from './store.ts';
 import type { ProgressTables } from './transitions.ts';
@@ -87,7 +87,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
   const railNames = rails.list.map(({ name }) => name);
   return {
     name: 'withdrawals',
-    routes: [...withdrawalRoutes(transfers, creation), ...contradictionRoutes(database)],
+    routes: [...withdrawalRoutes(transfers, creation), ...operatorRoutes(database, transfers, creation)],
     tags: OPERATOR_TAG,
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],

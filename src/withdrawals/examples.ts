@@ -2,7 +2,7 @@ import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
 import { EXAMPLE_TRANSFER } from '../transfers/examples.ts';
 import type { TransferShape } from '../transfers/schema.ts';
-import { awaitingApproval } from './words.ts';
+import { awaitingApproval, queued } from './words.ts';
 
 export const FIAT_WITHDRAWAL: Static<typeof TransferShape> = {
   ...EXAMPLE_TRANSFER,
@@ -19,6 +19,20 @@ export const FIAT_WITHDRAWAL: Static<typeof TransferShape> = {
   secondary_status: awaitingApproval({ id: EXAMPLE_IDS.fiatAccount }),
   memo: 'Invoice 2041',
 };
+
+export const OPEN_WITHDRAWAL = {
+  transfer_id: EXAMPLE_IDS.cryptoWithdrawal,
+  customer_id: EXAMPLE_IDS.customer,
+  profile_id: EXAMPLE_IDS.profile,
+  rail: 'BITCOIN',
+  state: 'QUEUED',
+  attempts: 0,
+  failures: 0,
+  asset: 'BTC',
+  amount: '0.05',
+  created_at: EXAMPLE_AT,
+  detail: queued('BITCOIN').detail,
+} as const;
 
 export const RAIL_CONTRADICTION = {
   transfer_id: EXAMPLE_IDS.cryptoWithdrawal,

@@ -12,6 +12,7 @@ import {
 } from '../ledger/command.ts';
 import type { OnChain, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
+import type { Movement } from '../transfers/movement.ts';
 import { clearingAccount } from '../transfers/rails.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import type { Work, WorkWrite } from './states.ts';
@@ -68,9 +69,14 @@ export type Ended = {
  * Moves what was held: the amount to the rail's clearing account, the fee to `fees`. With a conversion, the held asset
  * goes to `conversion` and the asset that is sent comes from there, so that this account shows what was exchanged.
  */
-function completionPostings(transfer: Transfer, rail: RailName): Posting[] {
+export function completionPostings(
+  transfer: Transfer,
+  rail: RailName,
+  /** From `available` if creation and completion are seen as one movement. */
+  account: 'held' | 'available' = 'held',
+): Posting[] {
   const { asset, amountUnits, feeUnits, balanceAsset, balanceUnits, profileId } = transfer;
-  const held = { profileId, account: 'held' } as const;
+  const held = { profileId, account } as const;
   const conversion = { account: 'conversion' } as const;
   const converts = balanceAsset !== asset;
   const from = converts ? conversion : held;
@@ -129,6 +135,29 @@ function contradict(
   };
 }
 
+/** Ends a pending withdrawal: moves what was held, and deletes its work. */
+export function endNow(
+  transfer: Transfer,
+  work: Work,
+  ending: Ending,
+  now: Instant,
+  tables: Pick<OutcomeTables, 'assets' | 'transfers' | 'works'>,
+): Movement {
+  const next = endedTransfer(transfer, ending, now);
+  return {
+    transfer: next,
+    postings:
+      ending.kind === 'completed'
+        ? completionPostings(transfer, work.rail as RailName)
+        : returnPostings(transfer),
+    writes: [
+      write(tables.transfers, transfer.id, next),
+      write(tables.works, transfer.id, { ...work, done: true }),
+      transferEvent(next, tables.assets),
+    ],
+  };
+}
+
 export type Report = {
   readonly rail: string;
   readonly ending: Ending;
@@ -172,19 +201,12 @@ export function endCommand(
       const found = obstacle(work, report);
       if (found === 'contradiction') return contradict(transfer, report, view.recordedAt, tables);
       if (found === 'unconfirmed') return unchanged(transfer, 'unconfirmed');
-      const next = endedTransfer(transfer, ending, view.recordedAt);
+      const { transfer: next, postings, writes } = endNow(transfer, work, ending, view.recordedAt, tables);
       return {
         accepted: true,
         causeId: id,
-        postings:
-          ending.kind === 'completed'
-            ? completionPostings(transfer, work.rail as RailName)
-            : returnPostings(transfer),
-        writes: [
-          write(tables.transfers, id, next),
-          write(tables.works, id, { ...work, done: true }),
-          transferEvent(next, tables.assets),
-        ],
+        postings,
+        writes,
         answer: { effect: 'ended', transfer: next },
       };
     },

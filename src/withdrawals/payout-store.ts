@@ -4,6 +4,7 @@ import { createParameters, selectPage } from '../database/select.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Contradiction } from './outcome.ts';
+import type { Work } from './states.ts';
 import type { RentPaid } from './transitions.ts';
 
 /** The same contradiction is recorded once, however often it is reported. */
@@ -35,6 +36,37 @@ export function listContradictions(database: Queryable, page: Page): Promise<Fou
   const parameters = createParameters();
   const branches = [{ where: 'true' }];
   return selectPage(database, page, { table, alias: 'c', columns: shown, parameters, branches, filters: [] });
+}
+
+export type OpenWithdrawal = Pick<
+  Work,
+  'transferId' | 'rail' | 'state' | 'attempts' | 'failures' | 'intentAtNs'
+> & {
+  readonly id: string;
+  readonly createdAtNs: bigint;
+};
+
+/**
+ * One page of the withdrawals of all customers that have not ended, for operators. Their ids begin with the time, so they are
+ * ordered by id alone: the time of a row is the same for all.
+ */
+export function listOpen(
+  database: Queryable,
+  filters: { readonly rails?: readonly string[]; readonly states?: readonly string[] },
+  page: Page,
+): Promise<Found<OpenWithdrawal>> {
+  const { rails, states } = filters;
+  const table = `(select w.*, w.transfer_id as id, 0::bigint as created_at_ns from withdrawal_work w)`;
+  const shown = `w.id, w.created_at_ns as "createdAtNs", w.transfer_id as "transferId", w.rail, w.state, w.attempts,
+    w.failures, w.intent_at_ns as "intentAtNs"`;
+  const parameters = createParameters();
+  const conditions = [
+    'true',
+    ...(rails ? [parameters.anyOf('w.rail', 'text', rails)] : []),
+    ...(states ? [parameters.anyOf('w.state', 'text', states)] : []),
+  ];
+  const branches = [{ where: conditions.join(' and ') }];
+  return selectPage(database, page, { table, alias: 'w', columns: shown, parameters, branches, filters: [] });
 }
 
 function keyParts(key: string): { day: number; destination: string } {

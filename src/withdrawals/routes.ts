@@ -7,12 +7,14 @@ import type { TransferAccess } from '../transfers/access.ts';
 import { CRYPTO_WITHDRAWAL } from '../transfers/examples.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { type CryptoWithdrawalTables, cryptoWithdrawalCommand } from './crypto.ts';
-import { FIAT_WITHDRAWAL, RAIL_CONTRADICTION } from './examples.ts';
+import { FIAT_WITHDRAWAL, OPEN_WITHDRAWAL, RAIL_CONTRADICTION } from './examples.ts';
 import { type FiatWithdrawalTables, fiatWithdrawalCommand } from './fiat.ts';
-import { listContradictions } from './payout-store.ts';
+import { listContradictions, listOpen } from './payout-store.ts';
 import {
   cryptoWithdrawalRequest,
   FiatWithdrawalRequest,
+  OpenWithdrawalList,
+  OpenWithdrawalQuery,
   RailContradictionList,
   RailContradictionQuery,
 } from './schema.ts';
@@ -84,9 +86,64 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
   ];
 }
 
-/** For operators: reports that somebody has to investigate. */
-export function contradictionRoutes(database: Database): Route[] {
+/** For operators: withdrawals that have not ended, of all customers. */
+function openWithdrawals(
+  database: Database,
+  transfers: Pick<TransferAccess, 'byIds'>,
+  assets: CreationTables['assets'],
+): Route {
+  return route({
+    method: 'GET',
+    path: '/v2/operator/withdrawals',
+    operationId: 'listOpenWithdrawals',
+    tag: 'Operator',
+    summary: 'List withdrawals that have not ended',
+    description:
+      'By the time at which they were requested, newest first. `states=UNKNOWN` finds those whose rail does not tell whether it has the payment.',
+    scope: 'operator:read',
+    query: OpenWithdrawalQuery,
+    response: OpenWithdrawalList,
+    problems: [],
+    answer: { items: [OPEN_WITHDRAWAL] },
+    async handle({ query }) {
+      const page = readPage(query, 'open-withdrawals');
+      const found = await listOpen(database, query, page);
+      const known = await transfers.byIds(found.rows.map(({ transferId }) => transferId));
+      const body = await pageOf(
+        found,
+        page,
+        ({ transferId, rail, state, attempts, failures, intentAtNs }) => {
+          const { customerId, profileId, asset, amountUnits, createdAtNs, secondaryStatus } =
+            known.get(transferId)!;
+          return {
+            transfer_id: transferId,
+            customer_id: customerId,
+            profile_id: profileId,
+            rail,
+            state,
+            attempts,
+            failures,
+            ...(intentAtNs !== null && { submitted_at: formatInstant(intentAtNs) }),
+            asset,
+            amount: assets.format(asset, amountUnits),
+            created_at: formatInstant(createdAtNs),
+            ...(secondaryStatus && { detail: secondaryStatus.detail }),
+          };
+        },
+      );
+      return { body };
+    },
+  });
+}
+
+/** For operators: what somebody has to investigate. */
+export function operatorRoutes(
+  database: Database,
+  transfers: Pick<TransferAccess, 'byIds'>,
+  { assets }: Pick<CreationTables, 'assets'>,
+): Route[] {
   return [
+    openWithdrawals(database, transfers, assets),
     route({
       method: 'GET',
       path: '/v2/operator/rail-contradictions',

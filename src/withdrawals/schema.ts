@@ -1,6 +1,7 @@
-import { listQuery, listShape } from '../kernel/paging.ts';
+import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import {
   Amount,
+  AmountOut,
   AssetCode,
   closed,
   DateTime,
@@ -13,6 +14,7 @@ import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
+import { WORK_STATES } from './states.ts';
 
 const Memo = Type.String({
   maxLength: LIMITS.memoLengthMax,
@@ -76,6 +78,41 @@ export const CryptoWithdrawalRequest = Type.Object(
 /** The same for another register than the product's. */
 export const cryptoWithdrawalRequest = (networks: Networks) =>
   withProperties(CryptoWithdrawalRequest, { crypto_network: cryptoNetworkName(networks) });
+
+/** Without times: the list is ordered by the ids of the transfers, which begin with the time. */
+export const OpenWithdrawalQuery = listQuery(
+  {
+    states: Several(Type.Enum([...WORK_STATES]), 'In these states'),
+    rails: Several(
+      Type.String({ minLength: 1, maxLength: LIMITS.cryptoTxHashMax, examples: ['wire'] }),
+      'Of these rails',
+    ),
+  },
+  [],
+);
+
+export const OpenWithdrawalList = listShape(
+  Type.Object(
+    {
+      transfer_id: Id('The withdrawal'),
+      customer_id: Id('Customer identifier'),
+      profile_id: Id('Profile whose balance is held'),
+      rail: Type.String({ description: 'The rail that pays it' }),
+      state: Type.Enum([...WORK_STATES], {
+        description: 'UNKNOWN: it is not known whether the rail has the payment',
+      }),
+      attempts: Type.Integer({ description: 'Requests that were made to the rail' }),
+      failures: Type.Integer({ description: 'Consecutive calls of the rail that failed' }),
+      submitted_at: Type.Optional(DateTime('When the last request was made')),
+      asset: AssetCode('Asset'),
+      amount: AmountOut('Amount to be paid'),
+      created_at: DateTime('When the withdrawal was requested'),
+      detail: Type.Optional(Type.String({ description: 'What it waits for' })),
+    },
+    { ...closed, title: 'OpenWithdrawal' },
+  ),
+  'OpenWithdrawalList',
+);
 
 export const RailContradictionQuery = listQuery({}, ['created_at']);
 

@@ -15,7 +15,8 @@ import type { Transfer } from '../transfers/transfer.ts';
  *                             no answer v   │                          │
  *                                      UNKNOWN ────────────────────────┘
  *
- *   Any state ──> ended: the rail has paid or failed, or, from QUEUED, the payment must not be sent.
+ *   Any state ──> ended: the rail has paid or failed, or, from QUEUED, the payment must not be sent, or an operator ended
+ *   it (`operatorFault`).
  *
  * - QUEUED: the rail has not been called, or has certainly accepted nothing.
  * - SUBMITTING: the intent to call the rail is recorded. If a worker can claim a row in this state, the lease of the
@@ -23,7 +24,8 @@ import type { Transfer } from '../transfers/transfer.ts';
  * - UNKNOWN: the rail may have been called. Nothing is sent until it has been asked.
  * - SUBMITTED: the rail has accepted the payment, and is asked for its progress.
  */
-export type WorkState = 'QUEUED' | 'SUBMITTING' | 'SUBMITTED' | 'UNKNOWN';
+export const WORK_STATES = ['QUEUED', 'SUBMITTING', 'SUBMITTED', 'UNKNOWN'] as const;
+export type WorkState = (typeof WORK_STATES)[number];
 
 /** The transitions that do not end the withdrawal. It can end in any state. */
 const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
@@ -39,6 +41,33 @@ const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
 export function moveTo(from: WorkState, to: WorkState): WorkState {
   if (!NEXT[from].includes(to)) throw new Error(`a withdrawal cannot go from ${from} to ${to}`);
   return to;
+}
+
+/** How an operator may end a withdrawal. */
+export type OperatorEnding = 'cancel' | 'resolve';
+
+/**
+ * Why an operator cannot end the withdrawal in this way; undefined if it is possible.
+ *
+ * - Cancel: only while QUEUED, when the rail certainly has nothing. A worker that has claimed the row records its intent in a
+ *   command that locks the row, and finds that it is gone.
+ * - Resolve: only after a request was made. While the lease of a SUBMITTING row runs, a worker may be calling the rail at this
+ *   moment: what the operator knows cannot include that call.
+ */
+export function operatorFault(
+  work: Pick<Work, 'state' | 'dueAtNs'>,
+  ending: OperatorEnding,
+  now: Instant,
+): string | undefined {
+  if (ending === 'cancel') {
+    return work.state === 'QUEUED'
+      ? undefined
+      : 'The rail may have it already: it can be resolved, not cancelled.';
+  }
+  if (work.state === 'QUEUED') return 'The rail has not received it: it can be cancelled, not resolved.';
+  if (work.state === 'SUBMITTING' && work.dueAtNs > now)
+    return 'It is being submitted to the rail at the moment: retry in a minute.';
+  return undefined;
 }
 
 export type Work = {

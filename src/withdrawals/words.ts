@@ -58,6 +58,23 @@ export function paid(detail: string): Words {
   return { name: 'PAID', detail };
 }
 
+export const PAID_BY_OPERATOR = 'Confirmed as paid by the operator.';
+
+export const NOT_PAID: Words = {
+  name: 'NOT_PAID',
+  detail: `The operator confirmed that it was not paid.${RETURNED}`,
+};
+
+export const CANCELLED: Words = {
+  name: 'CANCELLED',
+  detail: `Cancelled by the operator before it was submitted.${RETURNED}`,
+};
+
+/** Some or all of a payment came back after it was COMPLETED. */
+export function returned(isAll: boolean, sentence: string): Words {
+  return { name: isAll ? 'RETURNED' : 'PARTLY_RETURNED', detail: sentence };
+}
+
 export function refusedByRail(reason: string): Words {
   return { name: 'FAILED_BY_RAIL', detail: `${reason}${RETURNED}` };
 }

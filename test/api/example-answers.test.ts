@@ -38,7 +38,7 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid`.split(/\s+/),
+   crypto_tx_hash crypto_tx_index access_token x kid actor`.split(/\s+/),
 );
 
 function comparable(value: any, key = ''): any {
@@ -300,6 +300,9 @@ describe('the example of a problem', () => {
       createDepositAddress: { metadata: { user: '43' } },
       createFiatDepositInstructions: { metadata: { user: '43' } },
       createProfile: { description: 'Another one' },
+      bookJournalEntry: { amount: '1' },
+      resolveWithdrawal: { reason: 'Another one.' },
+      cancelWithdrawal: { reason: 'Another one.' },
       createAccount: { create_profile: false },
       simulateDeposit: { amount: '1' },
     };
@@ -320,6 +323,17 @@ describe('the example of a problem', () => {
     for (const id of ['simulateTransferCompletion', 'creditSuspenseDeposit', 'approveFiatAccount']) {
       const operation = service.description.operation(id);
       expectLike(operation, await again(operation, (body) => body), 'invalid-state');
+    }
+    for (const id of ['resolveWithdrawal', 'cancelWithdrawal']) {
+      const operation = service.description.operation(id);
+      expectLike(
+        operation,
+        await again(
+          operation,
+          asNewRequest((body) => body),
+        ),
+        'invalid-state',
+      );
     }
     const { description } = service;
     const replay = description.operation('replayWebhookDelivery');

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
 import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { createArrivals } from '../../src/deposits/arrivals.ts';
 import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
@@ -9,7 +8,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
 import type { Notice } from '../../src/rails/rail.ts';
-import { byBank, createWays, onChain } from '../support/deposits.ts';
+import { byBank, createWays, creditSuspenseCommand, onChain } from '../support/deposits.ts';
 import { auditLines, createTestWritePath, problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 

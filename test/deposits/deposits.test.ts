@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { creditSuspenseCommand } from '../../src/deposits/arrival.ts';
 import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { findSuspense, suspenseDeposits } from '../../src/deposits/store.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
 import { dieAtCommit, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
-import { byBank, createWays, METADATA as metadata, newTxHash, onChain } from '../support/deposits.ts';
+import {
+  byBank,
+  createWays,
+  creditSuspenseCommand,
+  METADATA as metadata,
+  newTxHash,
+  onChain,
+} from '../support/deposits.ts';
 import { problemOf } from '../support/ledger.ts';
 import { deriveAddress } from '../support/networks.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';

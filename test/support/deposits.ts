@@ -1,9 +1,15 @@
+import type { ArrivalTables } from '../../src/deposits/arrival.ts';
+import { creditSuspense } from '../../src/deposits/by-operator.ts';
 import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
 import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
+import type { SuspenseDeposit } from '../../src/deposits/suspense-deposit.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { Problem } from '../../src/kernel/problem.ts';
+import { type Command, read, refuse } from '../../src/ledger/command.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatNetwork } from '../../src/networks/schema.ts';
 import type { ArrivedDeposit } from '../../src/rails/rail.ts';
+import type { Transfer } from '../../src/transfers/transfer.ts';
 import { deriveAddress } from './networks.ts';
 import type { Node, World } from './payouts.ts';
 
@@ -59,6 +65,25 @@ export function createWays(world: World, node: () => Node) {
       const made = { id: newId(), memoId, instructions: {} };
       await node().writePath.submit(depositInstructionsCommand(world.caller, request, made, tables));
       return memoId;
+    },
+  };
+}
+
+/** The rule for a credit from suspense as a command of its own. Journal entries add their record to it. */
+export function creditSuspenseCommand(
+  seen: SuspenseDeposit,
+  profileId: string,
+  tables: ArrivalTables,
+): Command<Transfer> {
+  const transferId = newId();
+  return {
+    balances: [{ profileId, asset: seen.asset }],
+    reads: [read(tables.profiles, profileId), read(tables.suspenseDeposits, seen.id)],
+    decide(view) {
+      const credited = creditSuspense(view, { suspenseId: seen.id, profileId, transferId }, tables);
+      if (credited instanceof Problem) return refuse(credited);
+      const { transfer, postings, writes } = credited;
+      return { accepted: true, causeId: transferId, postings, writes, answer: transfer };
     },
   };
 }

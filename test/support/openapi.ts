@@ -154,7 +154,10 @@ export function readDescription(document: any): Description {
 /** The records of a customer: one of every kind to which an operation can refer. */
 export type Belongings = {
   readonly customer: TestCustomer;
-  /** Creates another record and returns its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. */
+  /**
+   * Creates another record and returns its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. An
+   * operation that needs a record in a certain state has its own, by the id of the operation.
+   */
   readonly make: Readonly<Record<string, () => Promise<string>>>;
   /** What to put into a field of a body, by its name. */
   readonly fields: Readonly<Record<string, string>>;
@@ -212,6 +215,20 @@ export async function createBelongings(
     'fiat-deposit-instructions': async () => {
       const body = { profile_id: profile, fiat_network: 'WIRE' };
       return (await post('/v2/transfer/fiat-deposit-instructions', body)).id;
+    },
+    withdrawals: () => make.transfers!(),
+    resolveWithdrawal: async () => {
+      const id = await make.transfers!();
+      // As if a rail had not answered: the service of these tests has no workers.
+      await service.database.query(
+        `update withdrawal_work set state = 'UNKNOWN', attempts = 1, intent_at_ns = 1 where transfer_id = $1`,
+        [id],
+      );
+      return id;
+    },
+    'journal-entries': async () => {
+      const body = { ...exampleOf('bookJournalEntry'), profile_id: profile };
+      return (await post('/v2/operator/journal-entries', body)).id;
     },
     'suspense-deposits': async () =>
       (await post('/v2/sandbox/fiat-deposits', exampleOf('simulateFiatDeposit'))).suspense_deposit.id,
@@ -314,7 +331,7 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
   let { path } = operation;
   for (const { name, schema } of operation.parameters.filter((one) => one.in === 'path')) {
     const [, kind = ''] = new RegExp(`/([^/{}]+)/\\{${name}\\}`).exec(operation.path) ?? [];
-    const value = isIdSchema(schema) ? await make[kind]?.() : PATH_VALUES[name];
+    const value = isIdSchema(schema) ? await (make[operation.id] ?? make[kind])?.() : PATH_VALUES[name];
     if (value === undefined) throw new Error(`no belonging for {${name}} of ${operation.name}`);
     path = path.replace(`{${name}}`, value);
   }

@@ -4,6 +4,8 @@ import type { Arrivals } from '../../src/deposits/arrivals.ts';
 import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
 import { createFeeSchedule, type FeeTable } from '../../src/fees/schedule.ts';
+import { kindOfFiatAccount } from '../../src/fiat-accounts/store.ts';
+import { createJournal as createOperatorsJournal } from '../../src/journal/capability.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
@@ -15,6 +17,7 @@ import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
 import { createSimulatedRails } from '../../src/sandbox/simulated.ts';
+import { settlementById } from '../../src/settlement/store.ts';
 import { SHARED_TABLES } from '../../src/tables.ts';
 import { createTransfers } from '../../src/transfers/capability.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
@@ -40,6 +43,8 @@ export type Node = {
   readonly worker: WithdrawalWorker;
   readonly notices: NoticeWorker;
   readonly arrivals: Arrivals;
+  /** An operation of an operator, by its id, without HTTP. Answers with the body; a refusal is a Problem. */
+  operate(operationId: string, request: { params?: object; body?: object; query?: object }): Promise<any>;
   readonly troubles: string[];
   readonly errors: unknown[];
 };
@@ -120,16 +125,29 @@ export async function createWorld() {
       nowMs: () => Number(now() / NS_PER_MS),
       ...(options.checkpoint && { checkpoint: options.checkpoint }),
     });
-    return { writePath, transfers, deposits, withdrawals, troubles, errors };
+    const operators = createOperatorsJournal({
+      database: own,
+      writePath,
+      deposits,
+      withdrawals,
+      transfers,
+      settlement: { byId: (id) => settlementById(own, id) },
+      fiatAccounts: { kindOf: (id) => kindOfFiatAccount(own, id) },
+    });
+    const operate: Node['operate'] = async (operationId, request) => {
+      const route = operators.routes!.find((one) => one.operationId === operationId)!;
+      return (await route.handle({ caller, ...request } as never)).body;
+    };
+    return { writePath, transfers, deposits, withdrawals, operate, troubles, errors };
   }
 
   const { writePath: creator, transfers, withdrawals } = assembleNode();
   const { creation, progress: tables } = withdrawals;
 
   function createNode(options: NodeOptions = {}): Node {
-    const { writePath, deposits, withdrawals: own, troubles, errors } = assembleNode(options);
+    const { writePath, deposits, withdrawals: own, operate, troubles, errors } = assembleNode(options);
     const { worker, notices } = own;
-    return { writePath, worker, notices, arrivals: deposits.arrivals, troubles, errors };
+    return { writePath, worker, notices, arrivals: deposits.arrivals, operate, troubles, errors };
   }
 
   async function createProfile(balances: Readonly<Record<string, string>> = {}): Promise<string> {

@@ -13,6 +13,7 @@ import {
 import { settlementEvents } from '../commands.ts';
 import { AWAITING_PARTY, awaitingFunds, effectsOf } from '../effects.ts';
 import type { Wait } from '../engine-store.ts';
+import { legPosting } from '../postings.ts';
 import { moved, moveFault } from '../rules.ts';
 import { partiesOf, type SecondaryStatus, type Settlement } from '../transaction.ts';
 import { choose } from './netting.ts';
@@ -56,13 +57,8 @@ function balancesOfLegs(many: readonly Settlement[]): Command<unknown>['balances
   return [...keys.values()];
 }
 
-function postingsOf({ id, sourceProfileId, targetProfileId, legs }: Settlement): Posting[] {
-  const source = { profileId: sourceProfileId, account: 'available' } as const;
-  const target = { profileId: targetProfileId, account: 'available' } as const;
-  return legs.map(({ direction, asset, units }) => {
-    const [from, to] = direction === 'DELIVER' ? [source, target] : [target, source];
-    return { asset, units, from, to, causeId: id };
-  });
+function postingsOf(settlement: Settlement): Posting[] {
+  return settlement.legs.map((leg) => ({ ...legPosting(settlement, leg), causeId: settlement.id }));
 }
 
 /** Oldest first, then by id. */

@@ -1,0 +1,51 @@
+import type { Database } from '../database/database.ts';
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
+import { systemAccounts } from '../ledger/balances.ts';
+import type { WritePath } from '../ledger/write-path.ts';
+import { JOURNAL_EVENTS } from './event-types.ts';
+import type { JournalSources, JournalTables } from './plan.ts';
+import { JOURNAL_PROBLEMS } from './problem-examples.ts';
+import { journalRoutes } from './routes.ts';
+import { findEntry, journalEntries, withdrawalReturns } from './store.ts';
+
+type Dependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly deposits: {
+    readonly tables: Omit<
+      JournalTables,
+      'journalEntries' | 'withdrawalReturns' | 'systemAccounts' | 'withdrawals'
+    >;
+    readonly origins: JournalSources['origins'];
+  };
+  readonly withdrawals: { readonly progress: JournalTables['withdrawals'] };
+  readonly settlement: { byId: JournalSources['settlement'] };
+  readonly transfers: JournalSources['transfers'];
+  readonly fiatAccounts: { kindOf: JournalSources['fiatKind'] };
+};
+
+/** The operator's journal: movements of value that no customer requested. */
+export function createJournal(dependencies: Dependencies): Capability {
+  const { database, writePath, deposits, withdrawals, settlement, transfers, fiatAccounts } = dependencies;
+  const tables: JournalTables = {
+    ...deposits.tables,
+    journalEntries,
+    withdrawalReturns,
+    systemAccounts,
+    withdrawals: withdrawals.progress,
+  };
+  const sources: JournalSources = {
+    transfers,
+    fiatKind: fiatAccounts.kindOf,
+    settlement: settlement.byId,
+    origins: deposits.origins,
+    entry: (id) => findEntry(database, id),
+  };
+  return {
+    name: 'journal',
+    routes: journalRoutes({ database, writePath, tables, sources }),
+    tags: OPERATOR_TAG,
+    problemExamples: JOURNAL_PROBLEMS,
+    eventTypes: [JOURNAL_EVENTS],
+  };
+}
