@@ -6,9 +6,10 @@ import {
   answeredNotFound,
   type ProblemExamples,
   refIdTaken,
+  requestExampleOf,
 } from '../kernel/problem-examples.ts';
 import type { FiatAccountStatus } from './fiat-account.ts';
-import { transitionFault } from './rules.ts';
+import { transitionFault, versionFault } from './rules.ts';
 
 const { fiatAccount, identity } = EXAMPLE_IDS;
 
@@ -19,9 +20,10 @@ export const FIAT_ACCOUNT_PROBLEMS: ProblemExamples = {
       ? notFound('identity', identity)
       : answeredNotFound(route, 'fiat account'),
   'already-exists': (route) => refIdTaken(route, 'fiat_account_owner'),
-  'invalid-state': (route) =>
-    transitionFault(
-      { id: fiatAccount, status: 'APPROVED' },
-      answerExampleOf(route).status as FiatAccountStatus,
-    )!,
+  'invalid-state'(route) {
+    const status = answerExampleOf(route).status as FiatAccountStatus;
+    return 'digest' in requestExampleOf(route)
+      ? versionFault({ id: fiatAccount, status })
+      : transitionFault({ id: fiatAccount, status: 'APPROVED' }, status)!;
+  },
 };

@@ -3,6 +3,7 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import type { Vault } from '../kernel/vault.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import {
@@ -22,6 +23,7 @@ import { fiatAccountTable, findFiatAccount } from './store.ts';
 export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
   readonly database: Database;
   readonly writePath: WritePath;
+  readonly vault: Vault;
 };
 
 const TAG = 'Fiat accounts';

@@ -11,6 +11,7 @@ import {
   type Operation,
   OUTSIDE,
   pathFor,
+  withDigest,
   propertiesOf,
 } from '../support/openapi.ts';
 import { expectProblem, startTestService, type TestService } from '../support/service.ts';
@@ -253,8 +254,9 @@ describe('examples', () => {
   it.each(named(withBody.filter((operation) => operation.scopes.length > 0)))(
     '%s: the example works with the ids of existing records',
     async (_name, operation) => {
-      const body = exampleFor(operation, own, 'shown');
-      const answer = await own.customer.call(operation.method, await pathFor(operation, own), body);
+      const path = await pathFor(operation, own);
+      const body = await withDigest(operation, own, path, exampleFor(operation, own, 'shown'));
+      const answer = await own.customer.call(operation.method, path, body);
       expect(answer.body).not.toHaveProperty('detail');
       expect(answer.status).toBe(200);
     },

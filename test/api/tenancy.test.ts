@@ -32,10 +32,12 @@ const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys', 'rev
 const ACROSS_CUSTOMERS = [
   'approveFiatAccount',
   'creditSuspenseDeposit',
+  'listFiatAccountViews',
   'listFiatAccountsForReview',
   'listRailContradictions',
   'listSuspenseDeposits',
   'rejectFiatAccount',
+  'viewFiatAccountForReview',
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
 const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];

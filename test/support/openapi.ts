@@ -307,6 +307,18 @@ export function exampleFor(operation: Operation, { fields }: Belongings, which: 
     }, structuredClone(example));
 }
 
+/** The request with the digest of a view of the resource, where the operation requires one. */
+export async function withDigest(
+  operation: Operation,
+  { customer }: Pick<Belongings, 'customer'>,
+  path: string,
+  body: any,
+): Promise<any> {
+  if (operation.body?.schema.properties?.digest === undefined) return body;
+  const view = await customer.call('GET', path.slice(0, path.lastIndexOf('/')));
+  return { ...body, digest: view.body.digest };
+}
+
 const PATH_VALUES: Readonly<Record<string, string>> = { asset: 'USD' };
 
 /** The path of the operation with ids of new records. */
