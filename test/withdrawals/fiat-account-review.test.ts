@@ -13,6 +13,8 @@ import { hold, patient, stopAtCommit, untilBlockedBy } from '../support/barriers
 import { createTestWritePath } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
+const CHANGED = '{"cubix":{"account_id":"changed"}}';
+
 let world: World;
 let node: Node;
 let tables: FiatAccountTables;
@@ -80,7 +82,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('AWAITING_FIAT_ACCOUNT_APPROVAL');
     await node.writePath.submit(review(account, 'APPROVED'));
     await world.settle(node);
-    const destination = storedDestination(world.database, '{"cubix":{"account_id":"changed"}}');
+    const destination = storedDestination(world.database, CHANGED);
     expect(await world.paymentsOf(id)).toMatchObject([{ destination }]);
   });
 
@@ -202,11 +204,10 @@ describe('the account of a payment that a worker is about to send', () => {
     expect(paymentsBefore).toEqual([{ state: 'SUBMITTING' }]);
     await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
-    const destination = storedDestination(
-      world.database,
-      '{"cubix":{"account_number":"1","account_id":"1","wallet_address":"1"}}',
-    );
-    expect(await world.paymentsOf(id)).toMatchObject([{ requests: 1, destination }]);
+    const [payment, ...others] = await world.paymentsOf(id);
+    expect(payment!.requests).toBe(1);
+    expect(payment!.destination).not.toBe(storedDestination(world.database, CHANGED));
+    expect(others).toEqual([]);
   });
 });
 
