@@ -19,14 +19,6 @@ export async function keepInstallationValue(database: Queryable, name: string, v
   ]);
 }
 
-/** For the role that migrates: the role that serves may only insert. */
-export async function setInstallationValue(database: Queryable, name: string, value: string): Promise<void> {
-  await database.query(
-    `insert into installation (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
-    [name, value],
-  );
-}
-
 /** A sandbox can create money, so it must never run on a production database. */
 async function modeFault(database: Queryable, mode: string): Promise<string | undefined> {
   await keepInstallationValue(database, 'mode', mode);

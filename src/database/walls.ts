@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Connection, Queryable } from './database.ts';
 import { grantStatements } from './grants.ts';
-import { installationValue, setInstallationValue } from './installation.ts';
+import { installationValue } from './installation.ts';
 import { MigrationError } from './schema.ts';
 
 /**
@@ -12,6 +12,14 @@ import { MigrationError } from './schema.ts';
 const SERVING_ROLE = 'serving_role';
 /** A digest of the statements that were executed last. */
 const WALLS = 'walls';
+
+/** Only the role that owns the tables may: the one that serves can insert values, but not replace them. */
+async function remember(connection: Connection, name: string, value: string): Promise<void> {
+  await connection.query(
+    `insert into installation (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
+    [name, value],
+  );
+}
 
 type Place = { readonly schema: string; readonly tables: ReadonlySet<string> };
 
@@ -75,6 +83,6 @@ export async function raiseWalls(connection: Connection, role: string | undefine
   if (!place.tables.has('installation')) return;
   const statements = statementsFor(place, role);
   if (statements.length > 0) await connection.script(statements.join(';\n'));
-  await setInstallationValue(connection, WALLS, digestOf(statements));
-  if (role !== undefined) await setInstallationValue(connection, SERVING_ROLE, role);
+  await remember(connection, WALLS, digestOf(statements));
+  if (role !== undefined) await remember(connection, SERVING_ROLE, role);
 }
