@@ -14,13 +14,15 @@ import {
   type PoolOptions,
   WRITE_PATH_PLANNER,
 } from './pool.ts';
-import type { Parameter, Queryable, Transaction } from './queryable.ts';
+import type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type { Connection } from './connection.ts';
 export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts';
-export type { Parameter, Queryable, Transaction } from './queryable.ts';
+export type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
+  /** Reads of one customer, which see nothing of others. For everything that is answered to the customer. */
+  of(customerId: string): CustomerReads;
   /** Work that waits for a connection. */
   readonly queue: Queue;
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
@@ -169,6 +171,18 @@ export function connectDatabase(
         connection.release();
       }
     },
+    of: (customerId) => ({
+      customerId,
+      vault,
+      async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+        const connection = await reserve();
+        try {
+          return await connection.queryAs<Row>(customerId, text, parameters);
+        } finally {
+          connection.release();
+        }
+      },
+    }),
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
     snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),
     reserve,

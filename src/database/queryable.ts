@@ -10,6 +10,9 @@ export type Queryable = {
   vault(): Vault;
 };
 
+/** Reads of one customer: every table has only its rows, whatever the statement says, and only some tables exist. */
+export type CustomerReads = Queryable & { readonly customerId: string };
+
 /** A COPY statement, and its rows and end marker in the wire format. */
 export type CopyMessages = {
   readonly statement: string;

@@ -49,7 +49,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       problems: ['not-found'],
       answer: FIAT_ACCOUNT,
       async handle({ caller, params }) {
-        const account = await findFiatAccount(database, caller.customerId, params.id);
+        const account = await findFiatAccount(database.of(caller.customerId), caller.customerId, params.id);
         if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
         return { body: presentFiatAccount(account, networks) };
       },
@@ -137,7 +137,7 @@ function createRoute(
       createOnce(writePath, {
         command: createFiatAccountCommand(caller, body, tables),
         // A replay finds the account even if it was deleted since; the answer then has `deleted_at`.
-        load: (id) => findFiatAccount(database, caller.customerId, id),
+        load: (id) => findFiatAccount(database.of(caller.customerId), caller.customerId, id),
         present: (account) => presentFiatAccount(account, networks),
       }),
   });
@@ -158,7 +158,7 @@ function listRoute({ database, networks }: FiatAccountDependencies): Route {
     answer: { items: [FIAT_ACCOUNT] },
     async handle({ caller, query }) {
       const page = readPage(query, 'fiat-accounts');
-      const rows = await listFiatAccounts(database, caller.customerId, query, page);
+      const rows = await listFiatAccounts(database.of(caller.customerId), caller.customerId, query, page);
       return { body: pageOf(rows, page, present) };
     },
   });

@@ -156,7 +156,7 @@ export async function transfersById(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The batches that created these transfers inside the service, of any customer. */
+/** The batches that created these transfers inside the service. */
 export async function batchesOfTransfers(database: Queryable, ids: readonly string[]): Promise<string[]> {
   const rows = await database.query<{ id: string }>(
     'select distinct batch_id as id from transfers where id = any ($1::uuid[]) and batch_id is not null',
