@@ -46,6 +46,36 @@ describe('the register of networks', () => {
   });
 });
 
+describe('what is answered to a customer', () => {
+  /** For operators, across all customers. */
+  const OF_OPERATORS = [
+    'findForReview',
+    'findSuspense',
+    'listContradictions',
+    'listForReview',
+    'listSuspense',
+    'listViews',
+  ];
+
+  it('is read as that customer: through views that have only its rows', () => {
+    const routes = sources.filter(({ path }) => /(routes|access|stream)\.ts$/.test(path));
+    const names = routes.flatMap(({ text }) =>
+      [...text.matchAll(/\b((?:find|list|read|balances|batches)\w*)\(\s*(?:\w+\.)?database,/g)].map(
+        (match) => match[1]!,
+      ),
+    );
+    // The stream gets its database from the routes of events, which give it that of the customer.
+    expect([...new Set(names)].filter((name) => name !== 'readFeed').sort()).toEqual(OF_OPERATORS);
+    const own = routes.flatMap(({ text }) => [...text.matchAll(/database\.of\((caller\.)?customerId\)/g)]);
+    expect(own.length).toBeGreaterThan(30);
+  });
+
+  it('is read by statements that name no schema, so that none passes the views', () => {
+    const naming = sources.filter(({ path, text }) => isStore(path) && /\bpublic\.\w/.test(text));
+    expect(naming.map(({ path }) => path)).toEqual([]);
+  });
+});
+
 describe('a table', () => {
   const holdsSql = (path: string): boolean =>
     isStore(path) || ['ledger', 'database'].includes(folderOf(path));

@@ -46,6 +46,8 @@ export type TestService = {
 export async function startTestService(
   env: Record<string, string> = {},
   networks: Networks = NETWORKS,
+  /** Changes the connections that the service gets. */
+  wrap: (database: Database) => Database = (database) => database,
 ): Promise<TestService> {
   const test = await createTestDatabase();
   const { database } = test;
@@ -53,7 +55,8 @@ export async function startTestService(
   // Without workers, so that records change only when a test changes them.
   const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
   const { assets } = config;
-  const service = await assemble({ config, database: serving, logger: pino({ level: 'silent' }) });
+  const parts = { config, database: wrap(serving), logger: pino({ level: 'silent' }) };
+  const service = await assemble(parts);
   database.unlock(service.vault);
   await service.start();
   service.setReady();
