@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
-import { type Migration, type MigrateOptions, migrate, pendingMigrations } from '../database/migrate.ts';
+import { type MigrateOptions, type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
 import { withMigratable } from '../database/open.ts';
 import { servingRole } from '../database/walls.ts';
 import { audit } from '../ledger/audit.ts';

@@ -167,7 +167,11 @@ function verbs({ insert, update, delete: deletes }: Grant): string {
 /** Statements that give a role exactly these rights on the existing tables of a schema, and take all others from it. */
 export function grantStatements(
   role: string,
-  { schema, tables: existing, viewSchema }: { schema: string; tables: ReadonlySet<string>; viewSchema: string },
+  {
+    schema,
+    tables: existing,
+    viewSchema,
+  }: { schema: string; tables: ReadonlySet<string>; viewSchema: string },
 ): string[] {
   const [to, inSchema, views] = [quoted(role), quoted(schema), quoted(viewSchema)];
   const tables = Object.keys(GRANTS).filter((table) => existing.has(table));

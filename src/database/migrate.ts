@@ -176,12 +176,7 @@ type Step = () => Promise<void>;
  * Runs the steps in one transaction. While it waits for the lock on a table, other statements queue behind it. So it times out
  * soon and retries.
  */
-async function apply(
-  migrator: Migrator,
-  name: string,
-  steps: readonly Step[],
-  say: Progress,
-): Promise<void> {
+async function apply(migrator: Migrator, name: string, steps: readonly Step[], say: Progress): Promise<void> {
   const watch = watchBlockers(migrator.database, migrator.pid);
   try {
     for (let attempt = 1; ; attempt += 1) {

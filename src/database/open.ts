@@ -76,7 +76,9 @@ export async function openForService(
       : await reachOwnServer(databaseUrl, patience, migrateDatabaseUrl);
   return orLeave(reached, async () => {
     const say = (message: string): void => log.info(`migration: ${message}`);
-    const applied = await prepare(reached, (database, options) => migrate(database, migrations, say, options));
+    const applied = await prepare(reached, (database, options) =>
+      migrate(database, migrations, say, options),
+    );
     for (const name of applied) log.info({ migration: name }, 'migration applied');
     return connectNode(reached, migrations, log);
   });

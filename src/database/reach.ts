@@ -63,7 +63,9 @@ async function createDatabase(server: EmbeddedServer): Promise<void> {
   try {
     const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
     if (found.length === 0) await unlessThere(administration.query(`create database ${DATABASE}`));
-    const role = await administration.query('select from pg_roles where rolname = $1', [EMBEDDED_SERVING_ROLE]);
+    const role = await administration.query('select from pg_roles where rolname = $1', [
+      EMBEDDED_SERVING_ROLE,
+    ]);
     if (role.length === 0)
       await unlessThere(administration.query(`create role ${EMBEDDED_SERVING_ROLE} login`));
   } finally {
@@ -184,7 +186,12 @@ async function untilAvailable(name: string, url: string, { log, waitMs, signal }
   }
 }
 
-type Joined = { server: EmbeddedServer; reached: Omit<Reached, 'leave'>; users: Database; connection: Connection };
+type Joined = {
+  server: EmbeddedServer;
+  reached: Omit<Reached, 'leave'>;
+  users: Database;
+  connection: Connection;
+};
 
 /** Starts the embedded server, or finds it running, and registers this process as one of its users. */
 async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): Promise<Joined> {

@@ -81,7 +81,9 @@ export async function checkedServingRole(
 
 function statementsFor(place: Place, role: string | undefined): string[] {
   const views = viewStatements(place.schema, place.tables);
-  return role === undefined ? views : [...views, ...grantStatements(role, { ...place, viewSchema: OWN_SCHEMA })];
+  return role === undefined
+    ? views
+    : [...views, ...grantStatements(role, { ...place, viewSchema: OWN_SCHEMA })];
 }
 
 const digestOf = (statements: readonly string[]): string =>

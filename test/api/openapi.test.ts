@@ -11,8 +11,8 @@ import {
   type Operation,
   OUTSIDE,
   pathFor,
-  withDigest,
   propertiesOf,
+  withDigest,
 } from '../support/openapi.ts';
 import { expectProblem, startTestService, type TestService } from '../support/service.ts';
 

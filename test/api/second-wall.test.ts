@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectDatabase, type Database, type Parameter, type Queryable } from '../../src/database/database.ts';
+import {
+  connectDatabase,
+  type Database,
+  type Parameter,
+  type Queryable,
+} from '../../src/database/database.ts';
 import { OWN_ROWS, OWN_SCHEMA } from '../../src/database/own-rows.ts';
 import { listAddresses } from '../../src/deposits/store.ts';
 import { findEvent, readFeed } from '../../src/events/feed-store.ts';
@@ -74,7 +79,10 @@ describe('a service whose statements have all lost their condition on the custom
     expect(reads.length).toBeGreaterThan(8);
     for (const operation of reads) {
       const path = await pathFor(operation, alice);
-      expect({ path, status: (await alice.customer.call('GET', path)).status }).toEqual({ path, status: 200 });
+      expect({ path, status: (await alice.customer.call('GET', path)).status }).toEqual({
+        path,
+        status: 200,
+      });
       expectProblem(await mallory.call('GET', path), 404, 'not-found');
     }
   });
@@ -167,7 +175,7 @@ describe('a read of a store as one customer, with the id of another one', () => 
       endpoints: (own) => items(listEndpoints(own, a, {}, page)),
       delivery: (own) => findDelivery(own, endpoint, delivery),
       deliveries: (own) => items(listDeliveries(own, endpoint, {}, page)),
-      'ref_id': (own) => some(resourcesByRefId(own, a, 'transfers', [refId]).then((all) => all.map(Object))),
+      ref_id: (own) => some(resourcesByRefId(own, a, 'transfers', [refId]).then((all) => all.map(Object))),
     };
     await service.database.query('update webhook_progress set failing_since_ms = 1 where endpoint_id = $1', [
       endpoint.id,
@@ -205,14 +213,15 @@ describe('the views of a customer', () => {
 
   it.each(Object.keys(OWN_ROWS))('%s: a statement without any condition has only own rows', async (table) => {
     const own = service.database.of(alice.customer.id);
-    const foreign = {
-      balances: 'where profile_id not in (select id from profiles)',
-      entries: 'where owner_id not in (select id from profiles)',
-      settlement_transactions: `where '${alice.customer.id}' not in (customer_id, target_customer_id)`,
-      event_resources: 'where false',
-      event_sequence: 'where false',
-      event_marks: 'where false',
-    }[table] ?? `where customer_id <> '${alice.customer.id}'`;
+    const foreign =
+      {
+        balances: 'where profile_id not in (select id from profiles)',
+        entries: 'where owner_id not in (select id from profiles)',
+        settlement_transactions: `where '${alice.customer.id}' not in (customer_id, target_customer_id)`,
+        event_resources: 'where false',
+        event_sequence: 'where false',
+        event_marks: 'where false',
+      }[table] ?? `where customer_id <> '${alice.customer.id}'`;
     expect(await own.query(`select * from ${table} ${foreign}`)).toEqual([]);
     expect(await service.database.of(newId()).query(`select * from ${table} ${foreign}`)).toEqual([]);
   });

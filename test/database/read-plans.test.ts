@@ -174,13 +174,22 @@ describe('other reads look up what they need', () => {
   const feed =
     (filter: object, position = 0n): Look =>
     (database) =>
-      readFeed(database.of(BIG), BIG, filter, position === 0n ? FEED_START : { position, line: LINE_MAX }, bounds);
+      readFeed(
+        database.of(BIG),
+        BIG,
+        filter,
+        position === 0n ? FEED_START : { position, line: LINE_MAX },
+        bounds,
+      );
   const limits = [
     { rail: 'wire', free: 16 },
     { rail: 'BITCOIN', free: 16 },
   ];
   const looks: [string, Look][] = [
-    ['a settlement transaction', (database) => findSettlement(database.of(BIG), BIG, historyId('settlement', 2))],
+    [
+      'a settlement transaction',
+      (database) => findSettlement(database.of(BIG), BIG, historyId('settlement', 2)),
+    ],
     ['an event', (database) => findEvent(database.of(BIG), BIG, historyEventId(1, 1))],
     ['balances now', (database) => balancesOf(database.of(BIG), profile)],
     ['balances at a time', (database) => balancesAt(database.of(BIG), profile, middle)],

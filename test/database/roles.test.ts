@@ -162,7 +162,9 @@ describe('a migration by the owner', () => {
     await expect(migrateFor('nobody_has_this_name')).rejects.toThrow(
       'the serving role nobody_has_this_name does not exist: create it with "create role nobody_has_this_name login"',
     );
-    await expect(migrateFor(user)).rejects.toThrow(/^the serving role ferry is a superuser, or has the rights/);
+    await expect(migrateFor(user)).rejects.toThrow(
+      /^the serving role ferry is a superuser, or has the rights/,
+    );
     await other.database.query('grant create on schema public to public');
     await expect(migrateFor(role)).rejects.toThrow(
       `the serving role ${role} may create tables, because everyone may: run "revoke create on schema public from public" first`,

@@ -26,7 +26,10 @@ afterAll(async () => {
 describe('a page of transfers reads little more than it shows', () => {
   it.each(transferReads(ROWS))('%s', async (_title, filters) => {
     for (const page of pagesOf(['created_at', 'updated_at'], ROWS)) {
-      const faults = await plans.faultsIn((database) => listTransfers(database.of(BIG), BIG, filters, page), SHOWN);
+      const faults = await plans.faultsIn(
+        (database) => listTransfers(database.of(BIG), BIG, filters, page),
+        SHOWN,
+      );
       expect(faults).toEqual([]);
     }
   });
@@ -70,7 +73,9 @@ describe('combined filters that no index covers', () => {
       ];
       const page: Page = { limit: PAGE_LIMIT, orderBy, descending, after: undefined, ranges };
       const few = { rows: 30 * PAGE_LIMIT, blocks: 30 * PAGE_LIMIT };
-      expect(await plans.faultsIn((database) => listTransfers(database.of(BIG), BIG, {}, page), few)).toEqual([]);
+      expect(await plans.faultsIn((database) => listTransfers(database.of(BIG), BIG, {}, page), few)).toEqual(
+        [],
+      );
     },
   );
 

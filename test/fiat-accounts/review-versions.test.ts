@@ -192,7 +192,8 @@ describe('at the same moment', () => {
       );
       const decided = answers.filter(({ status }) => status === 200);
       expect(decided).toHaveLength(1);
-      for (const answer of answers) if (answer.status !== 200) expectViewAgain(answer, decided[0]!.body.status);
+      for (const answer of answers)
+        if (answer.status !== 200) expectViewAgain(answer, decided[0]!.body.status);
     }
   });
 

@@ -77,9 +77,7 @@ async function useAll(node: FerryProcess): Promise<void> {
   const account = customer!.fiat_account_id;
   const paid = { profile_id: profile, fiat_account_id: account, ...move };
   const { id } = await call('POST', '/v2/transfer/fiat-withdrawals', paid);
-  await expect
-    .poll(async () => (await call('GET', `/v2/transfer/transfers/${id}`)).status)
-    .toBe('COMPLETED');
+  await expect.poll(async () => (await call('GET', `/v2/transfer/transfers/${id}`)).status).toBe('COMPLETED');
   await call('DELETE', `/v2/transfer/fiat-accounts/${account}`);
   const legs = [{ direction: 'DELIVER', asset: 'USD', amount: '1' }];
   const parties = { source_profile_id: profile, target_profile_id: other!.profiles[0]!.id };
@@ -105,7 +103,9 @@ describe('two roles, created with the statements of the operations guide', () =>
   it('the owner migrates, and grants to the role that serves', async () => {
     const plan = await runFerry(['migrate', '--plan', '--serve-role', serve], asOwner);
     expect(plan.stdout).toMatch(
-      new RegExp(`^Would apply:\\n0001_[\\s\\S]*\\nWould grant the rights of the serving role to ${serve}\\.\\n$`),
+      new RegExp(
+        `^Would apply:\\n0001_[\\s\\S]*\\nWould grant the rights of the serving role to ${serve}\\.\\n$`,
+      ),
     );
     const migrated = await runFerry(['migrate', '--serve-role', serve, '--json'], asOwner);
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
