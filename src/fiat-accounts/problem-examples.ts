@@ -3,7 +3,6 @@ import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import { notFound } from '../kernel/problem.ts';
 import {
   answerExampleOf,
-  answeredNotFound,
   type ProblemExamples,
   refIdTaken,
   requestExampleOf,
@@ -18,7 +17,7 @@ export const FIAT_ACCOUNT_PROBLEMS: ProblemExamples = {
   'not-found': (route) =>
     route.operationId === 'createFiatAccount'
       ? notFound('identity', identity)
-      : answeredNotFound(route, 'fiat account'),
+      : notFound('fiat account', fiatAccount),
   'already-exists': (route) => refIdTaken(route, 'fiat_account_owner'),
   'invalid-state'(route) {
     const status = answerExampleOf(route).status as FiatAccountStatus;

@@ -78,7 +78,7 @@ describe('what is only ever inserted', () => {
       `delete from ${table}`,
       `truncate ${table}`,
       `select from ${table} for update`,
-      `lock table ${table} in exclusive mode`,
+      `do $$ begin lock table ${table} in exclusive mode; end $$`,
       `alter table ${table} add column more integer`,
       `alter table ${table} disable trigger all`,
       `alter table ${table} owner to ${role}`,

@@ -167,11 +167,11 @@ describe('a withdrawal does not wait without end', () => {
     const approved = approver.writePath.submit(review(account, 'APPROVED'));
     await Promise.race([approving.stopped, untilBlockedBy(world.database, pid)]);
     await holder.release();
-    // It finds that the account still waits for its review, since the approval is not committed.
-    expect(await woken).toBe(1);
-    await approving.stopped;
+    // It waits until the approval is committed, and finds the account approved.
+    await untilBlockedBy(world.database, await approving.stopped);
     approving.go();
     await approved;
+    expect(await woken).toBe(1);
     await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
     await Promise.all(databases.map((database) => database.close()));
