@@ -9,7 +9,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Connection } from '../src/database/database.ts';
+import type { Connection, Queryable } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
 import type { Page } from '../src/kernel/paging.ts';
@@ -17,7 +17,7 @@ import { balancesAt } from '../src/ledger/balances.ts';
 import { listSettlements, type SettlementFilters } from '../src/settlement/list-store.ts';
 import { listTransfers, type TransferFilters } from '../src/transfers/list-store.ts';
 import { BIG, COMMON, historyId, loadHistory, RARE, START_NS, STEP_NS } from '../test/support/history.ts';
-import { blocksRead, type Explaining, explaining, rowsRead } from '../test/support/plans.ts';
+import { blocksRead, explaining, rowsRead } from '../test/support/plans.ts';
 import { transferReads } from '../test/support/transfer-reads.ts';
 import { connectUnlocked } from '../test/support/vault.ts';
 import { integer, median } from './figures.ts';
@@ -29,7 +29,7 @@ type Read = {
   readonly title: string;
   /** Rows of the table. */
   readonly rows: number;
-  readonly look: (database: Explaining, page: Page) => Promise<unknown>;
+  readonly look: (database: Queryable, page: Page) => Promise<unknown>;
 };
 
 function readsOf(rows: number, others: number): Read[] {
@@ -37,12 +37,12 @@ function readsOf(rows: number, others: number): Read[] {
   const transfers = (title: string, filters: TransferFilters): Read => ({
     title: `transfers ${title}`,
     rows,
-    look: (database, page) => listTransfers(database.of(BIG), BIG, filters, page),
+    look: (database, page) => listTransfers(database, BIG, filters, page),
   });
   const settlements = (title: string, filters: SettlementFilters): Read => ({
     title: `settlements ${title}`,
     rows: others,
-    look: (database, page) => listSettlements(database.of(BIG), BIG, filters, page),
+    look: (database, page) => listSettlements(database, BIG, filters, page),
   });
   return [
     ...transferReads(rows).map(([title, filters]) => transfers(title, filters)),
@@ -57,7 +57,7 @@ function readsOf(rows: number, others: number): Read[] {
     {
       title: 'balances at a time',
       rows: others,
-      look: (database, page) => balancesAt(database.of(BIG), historyId('profile', COMMON), page.after!.ns),
+      look: (database, page) => balancesAt(database, historyId('profile', COMMON), page.after!.ns),
     },
   ];
 }
@@ -71,20 +71,12 @@ async function measure(connection: Connection, { rows, look }: Read): Promise<st
   const after = { ns: START_NS + BigInt(Math.floor(rows * 0.55)) * STEP_NS, id: BIG };
   const times: number[] = [];
   const explained = explaining(connection);
-  const plain: Explaining = {
-    ...connection,
-    of: (customerId) => ({
-      customerId,
-      vault: connection.vault,
-      query: (text, parameters) => connection.queryAs(customerId, text, parameters),
-    }),
-  };
   for (const order of ORDERS) {
     const page: Page = { limit: 100, ranges: [], after, ...order };
     const rounds: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const startedMs = performance.now();
-      await look(plain, page);
+      await look(connection, page);
       rounds.push(performance.now() - startedMs);
     }
     times.push(median(rounds));

@@ -2,19 +2,12 @@ import pg from 'pg';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
-import { ENTER } from './own-rows.ts';
 import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
 import { lost, types } from './pool.ts';
 import type { CopyMessages, Parameter, Transaction } from './queryable.ts';
 
 /** One connection, for work that needs several statements on the same one. */
 export type Connection = Transaction & {
-  /** Runs one statement as a customer, which sees only its own rows: see `own-rows.ts`. Not inside a transaction. */
-  queryAs<Row extends object>(
-    customerId: string,
-    text: string,
-    parameters?: readonly Parameter[],
-  ): Promise<Row[]>;
   /** Identifies the session: the same object for everyone who uses this connection in turn. */
   readonly session: object;
   /** False once the connection is known to be closed, or to have committed without its synchronous standby. */
@@ -48,16 +41,14 @@ export type Lender = {
 
 /** A statement text keeps its name for the life of the process. Texts are few, because values are parameters. */
 const STATEMENT_NAMES_MAX = 1_000;
-const STATEMENTS = { prefix: 'ferry', names: new Map<string, string>() };
-/** The same texts of customers have names of their own: they are about views, and their plans about other search paths. */
-const OWN_STATEMENTS = { prefix: 'own', names: new Map<string, string>() };
+const statementNames = new Map<string, string>();
 
 /** Undefined beyond the bound: such a statement is prepared each time. */
-function statementName(text: string, { prefix, names }: typeof STATEMENTS): string | undefined {
-  let name = names.get(text);
-  if (name === undefined && names.size < STATEMENT_NAMES_MAX) {
-    name = `${prefix}_${names.size}`;
-    names.set(text, name);
+function statementName(text: string): string | undefined {
+  let name = statementNames.get(text);
+  if (name === undefined && statementNames.size < STATEMENT_NAMES_MAX) {
+    name = `ferry_${statementNames.size}`;
+    statementNames.set(text, name);
   }
   return name;
 }
@@ -99,11 +90,7 @@ function preparedOf(client: pg.PoolClient): Prepared {
 }
 
 /** Statements that are issued in the same turn of the event loop are sent as one pipeline. */
-function queryableOn(
-  client: pg.PoolClient,
-  timeoutMs: number,
-  { silent, vault }: Lender,
-): Transaction & Pick<Connection, 'queryAs'> {
+function queryableOn(client: pg.PoolClient, timeoutMs: number, { silent, vault }: Lender): Transaction {
   const prepared = preparedOf(client);
   let waiting: Part[] = [];
   function send(): void {
@@ -111,15 +98,9 @@ function queryableOn(
     waiting = [];
     client.query(query);
   }
-  function add(
-    text: string,
-    parameters: readonly Parameter[],
-    copy?: CopyMessages,
-    statements = STATEMENTS,
-  ): Promise<object[]> {
+  function add(text: string, parameters: readonly Parameter[], copy?: CopyMessages): Promise<object[]> {
     return new Promise((resolve, reject) => {
-      const name = statementName(text, statements);
-      const statement = { name, text, values: parameters.map(wireValue) };
+      const statement = { name: statementName(text), text, values: parameters.map(wireValue) };
       if (waiting.length === 0) process.nextTick(send);
       waiting.push({ ...statement, ...(copy && { copy }), resolve, reject });
     });
@@ -127,15 +108,6 @@ function queryableOn(
   return {
     query: <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
       add(text, parameters) as Promise<Row[]>,
-    async queryAs<Row extends object>(
-      customerId: string,
-      text: string,
-      parameters: readonly Parameter[] = [],
-    ): Promise<Row[]> {
-      // One pipeline is one transaction: the settings end with it, and a statement never runs without them.
-      const sent = [add(ENTER, [customerId]), add(text, parameters, undefined, OWN_STATEMENTS)] as const;
-      return (await Promise.all(sent))[1] as Row[];
-    },
     async copy(copy) {
       await add(copy.statement, [], copy);
     },

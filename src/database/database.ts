@@ -3,6 +3,7 @@ import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
+import { ownRows } from './own-rows.ts';
 import {
   type Admission,
   ANY_CONNECTION,
@@ -21,7 +22,7 @@ export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts'
 export type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
-  /** Reads of one customer, which see nothing of others. For everything that is answered to the customer. */
+  /** Reads of one customer, which refuse rows of others. For everything that is answered to the customer. */
   of(customerId: string): CustomerReads;
   /** Work that waits for a connection. */
   readonly queue: Queue;
@@ -161,27 +162,23 @@ export function connectDatabase(
     return loans.lend(await loans.connect(), patient);
   }
 
+  async function query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+    const connection = await reserve();
+    try {
+      return await connection.query<Row>(text, parameters);
+    } finally {
+      connection.release();
+    }
+  }
+
   return {
     queue: loans.queue,
-    async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-      const connection = await reserve();
-      try {
-        return await connection.query<Row>(text, parameters);
-      } finally {
-        connection.release();
-      }
-    },
+    query,
     of: (customerId) => ({
       customerId,
       vault,
-      async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-        const connection = await reserve();
-        try {
-          return await connection.queryAs<Row>(customerId, text, parameters);
-        } finally {
-          connection.release();
-        }
-      },
+      query: async <Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> =>
+        ownRows(await query<Row>(text, parameters), customerId, text),
     }),
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
     snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),

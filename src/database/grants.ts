@@ -165,15 +165,8 @@ function verbs({ insert, update, delete: deletes }: Grant): string {
 }
 
 /** Statements that give a role exactly these rights on the existing tables of a schema, and take all others from it. */
-export function grantStatements(
-  role: string,
-  {
-    schema,
-    tables: existing,
-    viewSchema,
-  }: { schema: string; tables: ReadonlySet<string>; viewSchema: string },
-): string[] {
-  const [to, inSchema, views] = [quoted(role), quoted(schema), quoted(viewSchema)];
+export function grantStatements(role: string, schema: string, existing: ReadonlySet<string>): string[] {
+  const [to, inSchema] = [quoted(role), quoted(schema)];
   const tables = Object.keys(GRANTS).filter((table) => existing.has(table));
   return [
     `revoke all on all tables in schema ${inSchema} from ${to}`,
@@ -181,8 +174,5 @@ export function grantStatements(
     `grant usage on schema ${inSchema} to ${to}`,
     ...tables.map((table) => `grant ${verbs(GRANTS[table]!)} on ${inSchema}.${quoted(table)} to ${to}`),
     `grant execute on all functions in schema ${inSchema} to ${to}`,
-    `revoke all on all tables in schema ${views} from ${to}`,
-    `grant usage on schema ${views} to ${to}`,
-    `grant select on all tables in schema ${views} to ${to}`,
   ];
 }

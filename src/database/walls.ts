@@ -2,13 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Connection, Queryable } from './database.ts';
 import { grantStatements } from './grants.ts';
 import { installationValue } from './installation.ts';
-import { OWN_SCHEMA, viewStatements } from './own-rows.ts';
 import { MigrationError } from './schema.ts';
 
 /**
- * The database's own protection, beside the code: the role that serves has only the rights that it needs (`grants.ts`), and
- * customers read through views that have only their rows (`own-rows.ts`). Both are brought up to date with the schema, by the
- * role that owns the tables.
+ * The database's own protection, beside the code: the role that serves has only the rights that it needs (`grants.ts`). It is
+ * brought up to date with the schema, by the role that owns the tables.
  */
 
 const SERVING_ROLE = 'serving_role';
@@ -55,18 +53,7 @@ async function roleFault(connection: Queryable, role: string): Promise<string | 
     : undefined;
 }
 
-/** The schema of the views is created once, and needs a right on the database. */
-async function schemaFault(connection: Queryable): Promise<string | undefined> {
-  const [row] = await connection.query<{ lacks: boolean; role: string; database: string }>(
-    `select to_regnamespace($1) is null and not has_database_privilege(current_database(), 'create') as lacks,
-            current_user as role, current_database() as database`,
-    [OWN_SCHEMA],
-  );
-  if (!row!.lacks) return undefined;
-  return `the role ${row!.role} may not create the schema ${OWN_SCHEMA}: run "grant create on database ${row!.database} to ${row!.role}" first`;
-}
-
-/** The role that is to serve: the given one, or the one that was named before. Throws if the walls cannot be raised. */
+/** The role that is to serve: the given one, or the one that was named before. Throws if it cannot be limited. */
 export async function checkedServingRole(
   connection: Connection,
   given: string | undefined,
@@ -74,16 +61,11 @@ export async function checkedServingRole(
   const role = given ?? (await servingRole(connection));
   const fault = role === undefined ? undefined : await roleFault(connection, role);
   if (fault !== undefined) throw new MigrationError(`the serving role ${role} ${fault}`);
-  const lacking = await schemaFault(connection);
-  if (lacking !== undefined) throw new MigrationError(lacking);
   return role;
 }
 
-function statementsFor(place: Place, role: string | undefined): string[] {
-  const views = viewStatements(place.schema, place.tables);
-  return role === undefined
-    ? views
-    : [...views, ...grantStatements(role, { ...place, viewSchema: OWN_SCHEMA })];
+function statementsFor({ schema, tables }: Place, role: string | undefined): string[] {
+  return role === undefined ? [] : grantStatements(role, schema, tables);
 }
 
 const digestOf = (statements: readonly string[]): string =>
@@ -100,9 +82,7 @@ export async function raiseWalls(connection: Connection, role: string | undefine
   const place = await placeOf(connection);
   if (!place.tables.has('installation')) return;
   const statements = statementsFor(place, role);
-  const [views] = await connection.query('select from pg_namespace where nspname = $1', [OWN_SCHEMA]);
-  if (views === undefined) await connection.script(`create schema ${OWN_SCHEMA}`);
-  await connection.script(statements.join(';\n'));
+  if (statements.length > 0) await connection.script(statements.join(';\n'));
   await remember(connection, WALLS, digestOf(statements));
   if (role !== undefined) await remember(connection, SERVING_ROLE, role);
 }

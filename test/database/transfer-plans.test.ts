@@ -26,10 +26,7 @@ afterAll(async () => {
 describe('a page of transfers reads little more than it shows', () => {
   it.each(transferReads(ROWS))('%s', async (_title, filters) => {
     for (const page of pagesOf(['created_at', 'updated_at'], ROWS)) {
-      const faults = await plans.faultsIn(
-        (database) => listTransfers(database.of(BIG), BIG, filters, page),
-        SHOWN,
-      );
+      const faults = await plans.faultsIn((database) => listTransfers(database, BIG, filters, page), SHOWN);
       expect(faults).toEqual([]);
     }
   });
@@ -37,7 +34,7 @@ describe('a page of transfers reads little more than it shows', () => {
   it('and one transfer is one index lookup', async () => {
     const look = historyId('transfer', 7);
     expect(
-      await plans.faultsIn((database) => findTransfer(database.of(BIG), BIG, look), { rows: 1, blocks: 5 }),
+      await plans.faultsIn((database) => findTransfer(database, BIG, look), { rows: 1, blocks: 5 }),
     ).toEqual([]);
   });
 });
@@ -73,9 +70,7 @@ describe('combined filters that no index covers', () => {
       ];
       const page: Page = { limit: PAGE_LIMIT, orderBy, descending, after: undefined, ranges };
       const few = { rows: 30 * PAGE_LIMIT, blocks: 30 * PAGE_LIMIT };
-      expect(await plans.faultsIn((database) => listTransfers(database.of(BIG), BIG, {}, page), few)).toEqual(
-        [],
-      );
+      expect(await plans.faultsIn((database) => listTransfers(database, BIG, {}, page), few)).toEqual([]);
     },
   );
 
@@ -104,7 +99,7 @@ describe('combined filters that no index covers', () => {
       for (const descending of [true, false]) {
         const page: Page = { limit: PAGE_LIMIT, orderBy: 'created_at', descending, after: undefined, ranges };
         expect(
-          await plans.faultsIn((database) => listTransfers(database.of(BIG), BIG, filters, page), scanned),
+          await plans.faultsIn((database) => listTransfers(database, BIG, filters, page), scanned),
         ).toEqual([]);
         const { ids, pages } = await walk(filters, page);
         expect(descending ? ids.reverse() : ids).toEqual(expected.map((row) => row.id));

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Connection } from '../../src/database/database.ts';
-import { raiseWalls } from '../../src/database/walls.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations');
@@ -24,9 +23,6 @@ export async function databaseBefore(name: string): Promise<{
   return {
     test,
     connection,
-    async migrate({ alone = false } = {}) {
-      await apply(alone ? names.slice(ours, ours + 1) : names.slice(ours));
-      await raiseWalls(connection, undefined);
-    },
+    migrate: ({ alone = false } = {}) => apply(alone ? names.slice(ours, ours + 1) : names.slice(ours)),
   };
 }

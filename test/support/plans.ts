@@ -1,5 +1,4 @@
 import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
-import { ENTER } from '../../src/database/own-rows.ts';
 import type { Page } from '../../src/kernel/paging.ts';
 import { BIG, START_NS, STEP_NS } from './history.ts';
 
@@ -71,9 +70,6 @@ function literal(value: Parameter): string {
   return value === null ? 'null' : `'${String(value).replaceAll("'", "''")}'`;
 }
 
-/** Also of what a customer reads, through its views. */
-export type Explaining = Queryable & Pick<Database, 'of'>;
-
 type Explained = { readonly 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] };
 const EXPLAIN = 'explain (analyze, buffers, timing off, format json)';
 
@@ -81,17 +77,15 @@ const EXPLAIN = 'explain (analyze, buffers, timing off, format json)';
  * A database that records the plan of each statement. PostgreSQL plans prepared statements for their parameters at
  * first, and later once for all, so both plans are recorded. What a statement writes is rolled back.
  */
-export function explaining(connection: Connection): Explaining & { readonly readings: Reading[] } {
+export function explaining(connection: Connection): Queryable & { readonly readings: Reading[] } {
   const readings: Reading[] = [];
   async function explain(
     kind: Reading['kind'],
     text: string,
     parameters: readonly Parameter[],
-    customerId?: string,
   ): Promise<void> {
     await connection.query('begin');
     try {
-      if (customerId !== undefined) await connection.query(ENTER, [customerId]);
       await connection.query(`set local plan_cache_mode = force_${kind}_plan`);
       await connection.script(`prepare explained as ${text}`);
       const values = parameters.length === 0 ? '' : `(${parameters.map(literal).join(', ')})`;
@@ -105,15 +99,6 @@ export function explaining(connection: Connection): Explaining & { readonly read
   return {
     readings,
     vault: connection.vault,
-    of: (customerId) => ({
-      customerId,
-      vault: connection.vault,
-      async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
-        await explain('custom', text, parameters, customerId);
-        await explain('generic', text, parameters, customerId);
-        return connection.queryAs<Row>(customerId, text, parameters);
-      },
-    }),
     async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
       await explain('custom', text, parameters);
       await explain('generic', text, parameters);
@@ -122,7 +107,7 @@ export function explaining(connection: Connection): Explaining & { readonly read
   };
 }
 
-export type Look = (database: Explaining) => Promise<unknown>;
+export type Look = (database: Queryable) => Promise<unknown>;
 
 export const PAGE_LIMIT = 100;
 /** A few times the rows of a page: branches are merged, and values are read one by one. */
