@@ -4,7 +4,7 @@ import { VARIABLES } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { type MigrateOptions, type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
 import { withMigratable } from '../database/open.ts';
-import { servingRole } from '../database/walls.ts';
+import { servingRole } from '../database/serving-role.ts';
 import { audit } from '../ledger/audit.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';

@@ -3,7 +3,7 @@ import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
-import { ownRows } from './own-rows.ts';
+import { createOwnerCheck } from './own-rows.ts';
 import {
   type Admission,
   ANY_CONNECTION,
@@ -174,12 +174,15 @@ export function connectDatabase(
   return {
     queue: loans.queue,
     query,
-    of: (customerId) => ({
-      customerId,
-      vault,
-      query: async <Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> =>
-        ownRows(await query<Row>(text, parameters), customerId, text),
-    }),
+    of(customerId) {
+      const own = createOwnerCheck(customerId);
+      return {
+        customerId,
+        vault,
+        query: async <Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> =>
+          own(await query<Row>(text, parameters), text),
+      };
+    },
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
     snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),
     reserve,

@@ -11,7 +11,7 @@ import {
   readApplied,
   readMigrations,
 } from './schema.ts';
-import { areWallsRaised, checkedServingRole, raiseWalls } from './walls.ts';
+import { checkedServingRole, grantToServe, isGranted } from './serving-role.ts';
 
 export { type Migration, MigrationError, readMigrations } from './schema.ts';
 
@@ -73,14 +73,14 @@ async function requireMigrated(
 export type MigrateOptions = {
   /** The role that serves, from now on; otherwise the one that was named before, if any. */
   readonly servingRole?: string | undefined;
-  /** Grants and views are created again even if they should be there already. */
+  /** The rights of the role that serves are granted again even if they should be there already. */
   readonly renews?: boolean;
 };
 
 /**
  * Brings the schema up to date and returns the names of the migrations that it applied. Safe to call from any number of
  * nodes at once. Running nodes share the schema lock; a migration that is not online takes it exclusively first. The
- * transaction of the last migration also brings the grants and views up to date, so that no node sees one without the other.
+ * transaction of the last migration also brings the rights of the role that serves up to date.
  */
 export async function migrate(
   database: Database,
@@ -103,19 +103,19 @@ export async function migrate(
     checkHistory(applied, migrations);
     const serving = await checkedServingRole(connection, servingRole);
     const pending = migrations.slice(applied.length);
-    const raise = (): Promise<void> => raiseWalls(connection, serving);
+    const grant = (): Promise<void> => grantToServe(connection, serving);
     let isAlone = false;
     for (const [index, migration] of pending.entries()) {
       // No node runs on an empty database, and nodes that start now wait for the migration lock above.
       if (!migration.online && !isAlone && applied.length > 0) await lockNodesOut(migrator, say);
       isAlone ||= !migration.online;
-      const steps = [() => execute(connection, migration), ...(index === pending.length - 1 ? [raise] : [])];
+      const steps = [() => execute(connection, migration), ...(index === pending.length - 1 ? [grant] : [])];
       await apply(migrator, `migration ${migration.name}`, steps, say);
     }
     // An older release must not take away what a newer one has granted.
     const isNewest = pending.length === 0 && applied.length <= migrations.length;
-    if (isNewest && (renews || !(await areWallsRaised(connection, serving))))
-      await apply(migrator, 'the renewal of grants and views', [raise], say);
+    if (isNewest && (renews || !(await isGranted(connection, serving))))
+      await apply(migrator, 'granting rights to the serving role', [grant], say);
     return pending.map((migration) => migration.name);
   } finally {
     // Closing the connection releases its locks and drops its settings.

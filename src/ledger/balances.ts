@@ -4,22 +4,24 @@ import type { Instant } from '../kernel/instant.ts';
 import { balanceKeyText } from './book.ts';
 import type { BalanceKey } from './command.ts';
 
-export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
+/** As it is read: reads of a customer refuse a balance of a profile that is not its own (`own-rows.ts`). */
+type ProfileBalance = AssetBalance & { readonly profileId: string };
+const assetBalance = ({ asset, available, held }: ProfileBalance): AssetBalance => ({
+  asset,
+  available,
+  held,
+});
 
-/** Whose the balances are, for reads of a customer. Joined: a subquery would be executed for each asset. */
-const OWNER = 'left join profiles p on p.id = b.profile_id';
+export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
 /** The current balances of a profile, for every asset that it ever had. */
 export async function balancesOf(database: Queryable, profileId: string): Promise<AssetBalance[]> {
-  const rows = await database.query<AssetBalance>(
-    `select b.asset, b.available, b.held, p.customer_id as "customerId"
-     from balances b ${OWNER} where b.profile_id = $1 order by b.asset`,
+  const rows = await database.query<ProfileBalance>(
+    'select profile_id as "profileId", asset, available, held from balances where profile_id = $1 order by asset',
     [profileId],
   );
-  return rows.map(withoutOwner);
+  return rows.map(assetBalance);
 }
-
-const withoutOwner = ({ asset, available, held }: AssetBalance): AssetBalance => ({ asset, available, held });
 
 /** What is available now, by `balanceKeyText`; balances that never moved are missing. Locks nothing: for planning only. */
 export async function availableOf(
@@ -48,12 +50,12 @@ export async function balancesAt(
     select e.balance_after from entries e
     where e.owner_id = b.profile_id and e.asset = b.asset and e.account = '${account}' and e.at_ns <= $2
     order by e.at_ns desc, e.line desc limit 1), 0)`;
-  const rows = await database.query<AssetBalance>(
-    `select b.asset, ${last('available')} as available, ${last('held')} as held, p.customer_id as "customerId"
-     from balances b ${OWNER} where b.profile_id = $1 order by b.asset`,
+  const rows = await database.query<ProfileBalance>(
+    `select b.profile_id as "profileId", b.asset, ${last('available')} as available, ${last('held')} as held
+     from balances b where b.profile_id = $1 order by b.asset`,
     [profileId, at],
   );
-  return rows.map(withoutOwner);
+  return rows.map(assetBalance);
 }
 
 export type SystemBalance = { readonly account: string; readonly asset: string; readonly balance: bigint };

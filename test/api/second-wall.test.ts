@@ -146,6 +146,20 @@ describe('a service whose statements have all lost their condition on the custom
   });
 });
 
+it('balances are shown of profiles that were read as those of the customer, and of no others', async () => {
+  const [own, others] = [service.database.of(alice.customer.id), service.database.of(mallory.id)];
+  const id = alice.fields.profile_id!;
+  for (const reads of [own, others]) {
+    await expect(balancesOf(reads, id)).rejects.toBeInstanceOf(ForeignRow);
+    await expect(balancesAt(reads, id, 2n ** 62n)).rejects.toBeInstanceOf(ForeignRow);
+  }
+  await findProfile(own, alice.customer.id, id);
+  expect(await balancesOf(own, id)).toHaveLength(2);
+  expect(await balancesAt(own, id, 2n ** 62n)).toHaveLength(2);
+  await expect(findProfile(others, alice.customer.id, id)).rejects.toBeInstanceOf(ForeignRow);
+  await expect(balancesOf(others, id)).rejects.toBeInstanceOf(ForeignRow);
+});
+
 it('a statement whose rows do not say whose they are is refused', async () => {
   const own = service.database.of(alice.customer.id);
   await expect(own.query('select id from transfers limit 1')).rejects.toBeInstanceOf(ForeignRow);
@@ -188,8 +202,6 @@ describe('a read of a store as one customer, with the id of another one', () => 
       transfers: (own) => items(listTransfers(own, a, {}, page)),
       profile: (own) => findProfile(own, a, fields.profile_id!),
       profiles: (own) => items(listProfiles(own, a, {}, page)),
-      balances: (own) => some(balancesOf(own, fields.profile_id!)),
-      'balances at a time': (own) => some(balancesAt(own, fields.profile_id!, 2n ** 62n)),
       identity: (own) => findIdentity(own, a, fields.identity_id!),
       identities: (own) => items(listIdentities(own, a, {}, page)),
       account: (own) => findAccount(own, a, fields.account_id!),

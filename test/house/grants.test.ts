@@ -3,7 +3,7 @@ import { GRANTS, type Grant } from '../../src/database/grants.ts';
 import { sources } from './sources.ts';
 
 /** Run by the role that owns the tables. */
-const OF_THE_OWNER = ['ledger/repair.ts', 'database/migrate.ts', 'database/walls.ts'];
+const OF_THE_OWNER = ['ledger/repair.ts', 'database/migrate.ts', 'database/serving-role.ts'];
 
 const code = sources
   .filter(({ path }) => !OF_THE_OWNER.includes(path))

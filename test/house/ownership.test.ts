@@ -111,8 +111,6 @@ describe('a table', () => {
 
   /** Statements that may read another folder's table, and why. */
   const EXCEPTIONS: Readonly<Record<string, string>> = {
-    'ledger/balances.ts touches profiles of profiles':
-      'a customer is shown only balances that say whose they are, and a balance names a profile',
     'webhooks/lease-store.ts touches event_groups of events':
       'one statement claims the endpoints that have newer events; otherwise each endpoint would need its own query',
   };

@@ -5,15 +5,15 @@ import { installationValue } from './installation.ts';
 import { MigrationError } from './schema.ts';
 
 /**
- * The database's own protection, beside the code: the role that serves has only the rights that it needs (`grants.ts`). It is
- * brought up to date with the schema, by the role that owns the tables.
+ * The role that serves, if it is not the one that owns the tables. The owner names it once (`ferry migrate --serve-role`), and
+ * keeps its rights up to date with the schema (`grants.ts`).
  */
 
 const SERVING_ROLE = 'serving_role';
-/** A digest of the statements that were executed last. */
-const WALLS = 'walls';
+/** A digest of the grants that were executed last. */
+const SERVING_GRANTS = 'serving_grants';
 
-/** Only the role that owns the tables may: the one that serves can insert values, but not replace them. */
+/** Only the owner of the tables may: the role that serves can insert values, but not replace them. */
 async function remember(connection: Connection, name: string, value: string): Promise<void> {
   await connection.query(
     `insert into installation (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
@@ -31,7 +31,7 @@ async function placeOf(connection: Queryable): Promise<Place> {
   return { schema: rows[0]?.schema ?? '', tables: new Set(rows.map(({ name }) => name)) };
 }
 
-/** The role that `ferry migrate --serve-role` named; undefined if the role that migrates serves as well. */
+/** Undefined if the role that migrates serves as well. */
 export async function servingRole(database: Queryable): Promise<string | undefined> {
   const { tables } = await placeOf(database);
   return tables.has('installation') ? installationValue(database, SERVING_ROLE) : undefined;
@@ -64,25 +64,23 @@ export async function checkedServingRole(
   return role;
 }
 
-function statementsFor({ schema, tables }: Place, role: string | undefined): string[] {
-  return role === undefined ? [] : grantStatements(role, schema, tables);
-}
-
 const digestOf = (statements: readonly string[]): string =>
   createHash('sha256').update(statements.join('\n')).digest('hex');
 
-export async function areWallsRaised(connection: Connection, role: string | undefined): Promise<boolean> {
-  const place = await placeOf(connection);
-  if (!place.tables.has('installation')) return true;
-  return (await installationValue(connection, WALLS)) === digestOf(statementsFor(place, role));
+/** False if the grants are not those of this release. */
+export async function isGranted(connection: Connection, role: string | undefined): Promise<boolean> {
+  const { schema, tables } = await placeOf(connection);
+  if (role === undefined || !tables.has('installation')) return true;
+  const digest = digestOf(grantStatements(role, schema, tables));
+  return (await installationValue(connection, SERVING_GRANTS)) === digest;
 }
 
 /** Inside a transaction: nobody ever sees half of it. Does nothing in a database without Ferry's tables. */
-export async function raiseWalls(connection: Connection, role: string | undefined): Promise<void> {
-  const place = await placeOf(connection);
-  if (!place.tables.has('installation')) return;
-  const statements = statementsFor(place, role);
-  if (statements.length > 0) await connection.script(statements.join(';\n'));
-  await remember(connection, WALLS, digestOf(statements));
-  if (role !== undefined) await remember(connection, SERVING_ROLE, role);
+export async function grantToServe(connection: Connection, role: string | undefined): Promise<void> {
+  const { schema, tables } = await placeOf(connection);
+  if (role === undefined || !tables.has('installation')) return;
+  const statements = grantStatements(role, schema, tables);
+  await connection.script(statements.join(';\n'));
+  await remember(connection, SERVING_ROLE, role);
+  await remember(connection, SERVING_GRANTS, digestOf(statements));
 }
