@@ -70,11 +70,11 @@ describe('a reviewer', () => {
   it('gets the same digest for the same version, and another one for every other', async () => {
     const ids = await Promise.all([create(), create()]);
     const digests = await Promise.all(ids.map((id) => digestOf(id)));
-    expect(await digestOf(ids[0]!, second)).toBe(digests[0]);
-    await update(ids[0]!, { fiat_network_instructions: { wire: { ...wire, account_number: SIMILAR } } });
-    const similar = await digestOf(ids[0]!);
-    await update(ids[0]!, { fiat_network_instructions: { wire } });
-    const again = await digestOf(ids[0]!);
+    expect(await digestOf(ids[0], second)).toBe(digests[0]);
+    await update(ids[0], { fiat_network_instructions: { wire: { ...wire, account_number: SIMILAR } } });
+    const similar = await digestOf(ids[0]);
+    await update(ids[0], { fiat_network_instructions: { wire } });
+    const again = await digestOf(ids[0]);
     expect(new Set([...digests, similar, again]).size).toBe(4);
   });
 
