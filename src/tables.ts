@@ -1,5 +1,5 @@
 import { guaranteedFeeTable } from './fees/store.ts';
-import { fiatAccountTable } from './fiat-accounts/store.ts';
+import { fiatAccountTable, heldFiatAccounts } from './fiat-accounts/store.ts';
 import { actorTable } from './identity/actor-store.ts';
 import { heldProfiles, profileTable } from './profiles/store.ts';
 import { changedTransfers, newTransfers } from './transfers/store.ts';
@@ -14,6 +14,7 @@ export const SHARED_TABLES = {
   heldProfiles,
   actors: actorTable,
   fiatAccounts: fiatAccountTable,
+  heldFiatAccounts,
   guaranteedFees: guaranteedFeeTable,
   newTransfers,
   changedTransfers,

@@ -136,6 +136,9 @@ async function run(words: readonly string[]): Promise<number> {
   });
 }
 
+/** PostgreSQL's error code for a role without the privilege. */
+const NO_RIGHTS = '42501';
+
 const words = process.argv.slice(2);
 try {
   process.exitCode = await run(words);
@@ -151,7 +154,12 @@ try {
     AdministrationError,
     WrongWrappingKey,
   ].some((kind) => error instanceof kind);
-  const message = expected ? (error as Error).message : error;
+  const isForbidden = (error as { code?: unknown }).code === NO_RIGHTS;
+  const message = expected
+    ? (error as Error).message
+    : isForbidden
+      ? `The database refused it: ${(error as Error).message}. If another role than that of DATABASE_URL owns the tables, set FERRY_MIGRATE_DATABASE_URL.`
+      : error;
   console.error(error instanceof UsageError ? `${error.message} Try: ${helpNear(words)}` : message);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

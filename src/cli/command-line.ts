@@ -49,11 +49,11 @@ export function prepareDataDir({ databaseUrl, dataDir }: Config): void {
 export async function withDatabase<T>(
   { config }: Invocation,
   work: (database: Database) => Promise<T>,
-  { mayMake = false }: { mayMake?: boolean } = {},
+  { mayMake = false, asOwner = false }: { mayMake?: boolean; asOwner?: boolean } = {},
 ): Promise<T> {
   if (mayMake) prepareDataDir(config);
   else requireDatabase(config);
-  const opened = await openForTool(config, { mayMake });
+  const opened = await openForTool(config, { mayMake, asOwner });
   try {
     return await work(opened.database);
   } finally {

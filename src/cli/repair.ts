@@ -1,3 +1,4 @@
+import type { Database } from '../database/database.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { type AheadReport, entriesAhead, repairInstants } from '../ledger/repair.ts';
 import { type CommandLine, counted, noArguments, show, withDatabase } from './command-line.ts';
@@ -20,20 +21,23 @@ export const REPAIR_COMMANDS: readonly CommandLine[] = [
       'future, and so do later entries of the same balances. Amounts, order and running balances do not change; records',
       'such as transfers keep the times that they show. Writes wait while the command runs.',
       'First make sure that the clock of the database is correct. Without --yes the command only prints what it would do.',
+      'It needs the role that owns the tables: FERRY_MIGRATE_DATABASE_URL, if another role serves.',
     ].join('\n'),
     options: { yes: { help: 'confirm that the clock is correct, and repair' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);
       const isApplied = invocation.options.yes === true;
-      return withDatabase(invocation, async (database) => {
+      const repair = async (database: Database): Promise<number> => {
         const report = await (isApplied ? repairInstants(database) : entriesAhead(database));
         const { entryCount: entries, balanceCount: balances, lastNs, nowNs } = report;
         const last = lastNs === null ? null : formatInstant(lastNs);
         const data = { entries, balances, last, now: formatInstant(nowNs), repaired: isApplied };
         show(invocation, data, sentence(report, isApplied));
         return 0;
-      });
+      };
+      // The role that serves may not change entries.
+      return withDatabase(invocation, repair, { asOwner: true });
     },
   },
 ];

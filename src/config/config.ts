@@ -20,6 +20,8 @@ export type Config = {
   readonly port: number;
   /** Absent: the embedded server in the data directory. */
   readonly databaseUrl: string | undefined;
+  /** The same database as the role that owns the tables, for migrations and repairs. Absent: `databaseUrl`. */
+  readonly migrateDatabaseUrl: string | undefined;
   readonly dataDir: string;
   /** Absent: the address that the service listens on. */
   readonly publicUrl: string | undefined;
@@ -66,6 +68,7 @@ export const VARIABLES = {
   HOST: 'address to listen on (default 127.0.0.1)',
   FERRY_MODE: 'sandbox (default) or production',
   DATABASE_URL: 'your PostgreSQL; without it, the sandbox runs an embedded one',
+  FERRY_MIGRATE_DATABASE_URL: 'the same as the role that owns the tables, to migrate; default DATABASE_URL',
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
   FERRY_CONFIG: 'JSON file with assets, fees, prices and an external token issuer',
@@ -260,6 +263,7 @@ function isStartedByNpm({
 export function readConfig(env: Environment, networks: Networks = NETWORKS): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
+  const migrateDatabaseUrl = readUrl(env, 'FERRY_MIGRATE_DATABASE_URL', ['postgres:', 'postgresql:']);
   const publicUrl = readUrl(env, 'FERRY_PUBLIC_URL', ['http:', 'https:']);
   if (publicUrl !== undefined && /[?#]/.test(publicUrl)) {
     throw new ConfigError('FERRY_PUBLIC_URL must be a URL without a query or fragment.');
@@ -272,18 +276,23 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
       'FERRY_PUBLIC_URL must be set when FERRY_MODE is production: it is the issuer of tokens and part of every error.',
     );
   }
+  if (migrateDatabaseUrl !== undefined && databaseUrl === undefined) {
+    throw new ConfigError('FERRY_MIGRATE_DATABASE_URL requires DATABASE_URL, as the role that serves.');
+  }
   const content = readJson(env);
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
   const { externalIssuer } = file;
-  const insecure = insecureFault({ mode, publicUrl, databaseUrl, externalIssuer }, readInsecure(env));
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer };
+  const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
     mode,
     host: readHost(env),
     port: readPort(env),
     databaseUrl,
+    migrateDatabaseUrl,
     dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),
     publicUrl,
     // The sandbox prints a welcome instead of its log.

@@ -5,6 +5,7 @@ const SAFE = {
   mode: 'production',
   publicUrl: 'https://pay.example',
   databaseUrl: 'postgres://ferry@db.example/ferry?sslmode=verify-full',
+  migrateDatabaseUrl: undefined,
   externalIssuer: undefined,
 } as const;
 const issuer = (jwksUrl: string, name = 'https://id.example') => ({
@@ -33,6 +34,11 @@ describe('production', () => {
     ['database', /^DATABASE_URL/, { databaseUrl: 'postgres://db.example/ferry?sslmode=prefer' }],
     ['database', /^DATABASE_URL/, { databaseUrl: 'postgres:///ferry?host=db.example' }],
     ['database', /^DATABASE_URL/, { databaseUrl: 'postgres:///ferry?host=localhost,db.example' }],
+    [
+      'database',
+      /^FERRY_MIGRATE_DATABASE_URL must have sslmode/,
+      { migrateDatabaseUrl: 'postgres://db.example/ferry' },
+    ],
   ] as const)('refuses to go without TLS for %s, unless that is allowed', (name, text, change) => {
     const config = { ...SAFE, ...change };
     expect(insecureFault(config, [])).toMatch(text);

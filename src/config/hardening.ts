@@ -34,7 +34,7 @@ function isPlainDatabase(text: string | undefined): boolean {
 
 /** Why production must not start with this configuration, as a sentence; undefined if it may. */
 export function insecureFault(
-  config: Pick<Config, 'mode' | 'publicUrl' | 'databaseUrl' | 'externalIssuer'>,
+  config: Pick<Config, 'mode' | 'publicUrl' | 'databaseUrl' | 'migrateDatabaseUrl' | 'externalIssuer'>,
   allowed: readonly Insecure[],
 ): string | undefined {
   if (config.mode !== 'production') return undefined;
@@ -47,8 +47,12 @@ export function insecureFault(
   if (!allowed.includes('external_issuer') && urls.some(isPlainHttp)) {
     return `FERRY_CONFIG: external_issuer must have https:// addresses in production, because whoever changes its keys on the way can issue tokens: use https://, ${exception('external_issuer')}.`;
   }
-  if (!allowed.includes('database') && isPlainDatabase(config.databaseUrl)) {
-    return `DATABASE_URL must have sslmode=require, verify-ca or verify-full in production, unless the server is on this machine: add it, ${exception('database')}.`;
+  const plain = Object.entries({
+    DATABASE_URL: config.databaseUrl,
+    FERRY_MIGRATE_DATABASE_URL: config.migrateDatabaseUrl,
+  }).find(([, url]) => isPlainDatabase(url));
+  if (!allowed.includes('database') && plain !== undefined) {
+    return `${plain[0]} must have sslmode=require, verify-ca or verify-full in production, unless the server is on this machine: add it, ${exception('database')}.`;
   }
   return undefined;
 }

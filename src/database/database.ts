@@ -3,6 +3,7 @@ import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
+import { createOwnerCheck } from './own-rows.ts';
 import {
   type Admission,
   ANY_CONNECTION,
@@ -14,13 +15,15 @@ import {
   type PoolOptions,
   WRITE_PATH_PLANNER,
 } from './pool.ts';
-import type { Parameter, Queryable, Transaction } from './queryable.ts';
+import type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type { Connection } from './connection.ts';
 export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts';
-export type { Parameter, Queryable, Transaction } from './queryable.ts';
+export type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
+  /** Reads of one customer, which refuse rows of others. For everything that is answered to the customer. */
+  of(customerId: string): CustomerReads;
   /** Work that waits for a connection. */
   readonly queue: Queue;
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
@@ -161,15 +164,26 @@ export function connectDatabase(
     return loans.lend(await loans.connect(), patient);
   }
 
+  async function query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+    const connection = await reserve();
+    try {
+      return await connection.query<Row>(text, parameters);
+    } finally {
+      connection.release();
+    }
+  }
+
   return {
     queue: loans.queue,
-    async query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
-      const connection = await reserve();
-      try {
-        return await connection.query<Row>(text, parameters);
-      } finally {
-        connection.release();
-      }
+    query,
+    of(customerId) {
+      const own = createOwnerCheck(customerId);
+      return {
+        customerId,
+        vault,
+        query: async <Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> =>
+          own(await query<Row>(text, parameters), text),
+      };
     },
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
     snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),

@@ -11,6 +11,7 @@ import {
   readApplied,
   readMigrations,
 } from './schema.ts';
+import { checkedServingRole, grantToServe, isGranted } from './serving-role.ts';
 
 export { type Migration, MigrationError, readMigrations } from './schema.ts';
 
@@ -47,31 +48,74 @@ async function prepareRecord(connection: Connection): Promise<Applied[]> {
   return readApplied((text) => connection.query(text));
 }
 
+/** The role must be able to create tables; what it may do with existing ones shows when a migration touches them. */
+async function mayMigrate(connection: Connection): Promise<{ role: string; may: boolean }> {
+  const [row] = await connection.query<{ role: string; may: boolean }>(
+    `select current_user as role, has_schema_privilege(current_schema(), 'create') as may`,
+  );
+  return row!;
+}
+
+/** For a node whose role only serves: the schema must be up to date already. */
+async function requireMigrated(
+  connection: Connection,
+  migrations: readonly Migration[],
+  role: string,
+): Promise<void> {
+  const applied = await readApplied((text) => connection.query(text));
+  checkHistory(applied, migrations);
+  if (applied.length >= migrations.length) return;
+  throw new MigrationError(
+    `the database has schema version ${applied.length}, but this release of Ferry needs ${migrations.length}, and the role ${role} may not change the schema: run "ferry migrate" with the role that owns the tables`,
+  );
+}
+
+export type MigrateOptions = {
+  /** The role that serves, from now on; otherwise the one that was named before, if any. */
+  readonly servingRole?: string | undefined;
+  /** The rights of the role that serves are granted again even if they should be there already. */
+  readonly renews?: boolean;
+};
+
 /**
  * Brings the schema up to date and returns the names of the migrations that it applied. Safe to call from any number of
- * nodes at once. Running nodes share the schema lock; a migration that is not online takes it exclusively first.
+ * nodes at once. Running nodes share the schema lock; a migration that is not online takes it exclusively first. The
+ * transaction of the last migration also brings the rights of the role that serves up to date.
  */
 export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
   say: Progress = () => undefined,
+  { servingRole, renews = false }: MigrateOptions = {},
 ): Promise<string[]> {
   const connection = await database.reserve({ patient: true });
   try {
+    const { role, may } = await mayMigrate(connection);
+    if (!may) {
+      await requireMigrated(connection, migrations, role);
+      return [];
+    }
     await connection.query('set statement_timeout = 0');
     await takeTurn(connection, say);
     const [row] = await connection.query<{ pid: number }>('select pg_backend_pid() as pid');
     const migrator = { database, connection, pid: row!.pid };
     const applied = await prepareRecord(connection);
     checkHistory(applied, migrations);
+    const serving = await checkedServingRole(connection, servingRole);
     const pending = migrations.slice(applied.length);
+    const grant = (): Promise<void> => grantToServe(connection, serving);
     let isAlone = false;
-    for (const migration of pending) {
+    for (const [index, migration] of pending.entries()) {
       // No node runs on an empty database, and nodes that start now wait for the migration lock above.
       if (!migration.online && !isAlone && applied.length > 0) await lockNodesOut(migrator, say);
       isAlone ||= !migration.online;
-      await apply(migrator, migration, say);
+      const steps = [() => execute(connection, migration), ...(index === pending.length - 1 ? [grant] : [])];
+      await apply(migrator, `migration ${migration.name}`, steps, say);
     }
+    // An older release must not take away what a newer one has granted.
+    const isNewest = pending.length === 0 && applied.length <= migrations.length;
+    if (isNewest && (renews || !(await isGranted(connection, serving))))
+      await apply(migrator, 'granting rights to the serving role', [grant], say);
     return pending.map((migration) => migration.name);
   } finally {
     // Closing the connection releases its locks and drops its settings.
@@ -126,19 +170,22 @@ async function lockNodesOut({ database, connection, pid }: Migrator, say: Progre
   );
 }
 
-/** While a migration waits for the lock on a table, other statements queue behind it. So it times out soon and retries. */
-async function apply(migrator: Migrator, migration: Migration, say: Progress): Promise<void> {
+type Step = () => Promise<void>;
+
+/**
+ * Runs the steps in one transaction. While it waits for the lock on a table, other statements queue behind it. So it times out
+ * soon and retries.
+ */
+async function apply(migrator: Migrator, name: string, steps: readonly Step[], say: Progress): Promise<void> {
   const watch = watchBlockers(migrator.database, migrator.pid);
   try {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await applyOnce(migrator.connection, migration);
+        return await applyOnce(migrator.connection, steps);
       } catch (error) {
         if (!RETRIED.has(codeOf(error)))
-          throw new MigrationError(`migration ${migration.name} failed: ${(error as Error).message}`, {
-            cause: error,
-          });
-        const blocked = `migration ${migration.name} is blocked by ${describeSessions(watch.last())}`;
+          throw new MigrationError(`${name} failed: ${(error as Error).message}`, { cause: error });
+        const blocked = `${name} is blocked by ${describeSessions(watch.last())}`;
         if (attempt === LIMITS.migrationAttemptsMax)
           throw new MigrationError(
             `${blocked}, and was given up after ${attempt} attempts. Nothing of it was applied: end that session or wait for it, then run the migration again`,
@@ -153,17 +200,21 @@ async function apply(migrator: Migrator, migration: Migration, say: Progress): P
   }
 }
 
-async function applyOnce(connection: Connection, migration: Migration): Promise<void> {
+async function applyOnce(connection: Connection, steps: readonly Step[]): Promise<void> {
   await connection.query('begin');
   try {
-    await connection.script(migration.sql);
-    await connection.query(
-      'insert into schema_migrations (version, name, checksum, online) values ($1, $2, $3, $4)',
-      [migration.version, migration.name, migration.checksum, migration.online],
-    );
+    for (const step of steps) await step();
     await connection.query('commit');
   } catch (error) {
     await connection.query('rollback').catch(() => undefined);
     throw error;
   }
+}
+
+async function execute(connection: Connection, migration: Migration): Promise<void> {
+  await connection.script(migration.sql);
+  await connection.query(
+    'insert into schema_migrations (version, name, checksum, online) values ($1, $2, $3, $4)',
+    [migration.version, migration.name, migration.checksum, migration.online],
+  );
 }

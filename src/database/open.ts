@@ -1,11 +1,13 @@
 import { LIMITS } from '../limits.ts';
 import { admitNode, admitTool } from './admission.ts';
 import { connectDatabase, connectWritePath, type Database } from './database.ts';
-import { migrate } from './migrate.ts';
+import { type MigrateOptions, migrate } from './migrate.ts';
 import {
   connectToPrepare,
   type Log,
+  NO_LOG,
   type Reached,
+  reachAsOwner,
   reachAsService,
   reachAsTool,
   reachOwnServer,
@@ -31,13 +33,14 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const NO_LOG: Log = { info: () => undefined, warn: () => undefined };
-
 /** Runs `work` on connections that may migrate, and closes them afterwards. */
-async function prepare<T>({ address }: Reached, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = connectToPrepare(address, 2);
+async function prepare<T>(
+  { owner, servingRole }: Reached,
+  work: (database: Database, options: MigrateOptions) => Promise<T>,
+): Promise<T> {
+  const database = connectToPrepare(owner, 2);
   try {
-    return await work(database);
+    return await work(database, { servingRole });
   } finally {
     await database.close();
   }
@@ -65,18 +68,16 @@ export async function openForService(
     migrations = readMigrations(),
   }: { log: Log; signal?: AbortSignal; migrations?: readonly Migration[] },
 ): Promise<OpenDatabase> {
-  const { databaseUrl } = where;
+  const { databaseUrl, migrateDatabaseUrl } = where;
+  const patience = { log, waitMs: LIMITS.databaseStartWaitMs, ...(signal && { signal }) };
   const reached =
     databaseUrl === undefined
       ? await reachAsService(where, log)
-      : await reachOwnServer(databaseUrl, {
-          log,
-          waitMs: LIMITS.databaseStartWaitMs,
-          ...(signal && { signal }),
-        });
+      : await reachOwnServer(databaseUrl, patience, migrateDatabaseUrl);
   return orLeave(reached, async () => {
-    const applied = await prepare(reached, (database) =>
-      migrate(database, migrations, (message) => log.info(`migration: ${message}`)),
+    const say = (message: string): void => log.info(`migration: ${message}`);
+    const applied = await prepare(reached, (database, options) =>
+      migrate(database, migrations, say, options),
     );
     for (const name of applied) log.info({ migration: name }, 'migration applied');
     return connectNode(reached, migrations, log);
@@ -103,20 +104,22 @@ function connectNode(reached: Reached, migrations: readonly Migration[], log: Lo
   };
 }
 
-async function reachForTool(where: Where): Promise<Reached> {
-  return where.databaseUrl === undefined
-    ? reachAsTool(where, NO_LOG)
-    : reachOwnServer(where.databaseUrl, { log: NO_LOG, waitMs: 0 });
+async function reachForTool(where: Where, asOwner: boolean): Promise<Reached> {
+  const { databaseUrl, migrateDatabaseUrl } = where;
+  if (databaseUrl === undefined) return reachAsTool(where, NO_LOG);
+  return asOwner
+    ? reachAsOwner({ ...where, databaseUrl })
+    : reachOwnServer(databaseUrl, { log: NO_LOG, waitMs: 0 }, migrateDatabaseUrl);
 }
 
 async function requireSchema(
   database: Database,
   migrations: readonly Migration[],
-  mayMake: boolean,
+  { mayMake, ...options }: MigrateOptions & { readonly mayMake: boolean },
 ): Promise<void> {
   let applied = await readApplied((text) => database.query(text));
   if (mayMake && applied.length === 0) {
-    await migrate(database, migrations);
+    await migrate(database, migrations, undefined, options);
     applied = await readApplied((text) => database.query(text));
   }
   checkHistory(applied, migrations);
@@ -126,15 +129,22 @@ async function requireSchema(
 
 /**
  * The database for a command. A command never migrates a database that has a schema, because nodes of an older release
- * may be running on it. With `mayMake` it creates the schema of an empty database.
+ * may be running on it. With `mayMake` it creates the schema of an empty database; `asOwner` is for a command that does what
+ * the role that serves may not.
  */
-export async function openForTool(where: Where, { mayMake = false } = {}): Promise<OpenDatabase> {
+export async function openForTool(
+  where: Where,
+  { mayMake = false, asOwner = false } = {},
+): Promise<OpenDatabase> {
   const migrations = readMigrations();
-  const reached = await reachForTool(where);
+  const reached = await reachForTool(where, asOwner);
   return orLeave(reached, async () => {
-    await prepare(reached, (database) => requireSchema(database, migrations, mayMake));
+    await prepare(reached, (database, options) =>
+      requireSchema(database, migrations, { ...options, mayMake }),
+    );
     const admission = admitTool(migrations);
-    const database = connectDatabase(reached.address, LIMITS.databaseConnectionsMax, { admission });
+    const address = asOwner ? reached.owner : reached.address;
+    const database = connectDatabase(address, LIMITS.databaseConnectionsMax, { admission });
     return {
       database,
       writeDatabase: database,
@@ -148,8 +158,11 @@ export async function openForTool(where: Where, { mayMake = false } = {}): Promi
 }
 
 /** The database for `ferry migrate`. */
-export async function withMigratable<T>(where: Where, work: (database: Database) => Promise<T>): Promise<T> {
-  const reached = await reachForTool(where);
+export async function withMigratable<T>(
+  where: Where,
+  work: (database: Database, options: MigrateOptions) => Promise<T>,
+): Promise<T> {
+  const reached = await reachForTool(where, true);
   try {
     return await prepare(reached, work);
   } finally {

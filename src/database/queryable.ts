@@ -10,6 +10,9 @@ export type Queryable = {
   vault(): Vault;
 };
 
+/** Reads of one customer. A statement that finds a row of another customer fails: see `own-rows.ts`. */
+export type CustomerReads = Queryable & { readonly customerId: string };
+
 /** A COPY statement, and its rows and end marker in the wire format. */
 export type CopyMessages = {
   readonly statement: string;

@@ -15,14 +15,30 @@ import { DatabaseUnavailable } from './failure.ts';
 
 export class OpenError extends Error {}
 
-export type Where = { readonly databaseUrl: string | undefined; readonly dataDir: string };
+export type Where = {
+  readonly databaseUrl: string | undefined;
+  /** The same database as the role that owns the tables, if another one serves. */
+  readonly migrateDatabaseUrl?: string | undefined;
+  readonly dataDir: string;
+};
 
 export type Log = Pick<Logger, 'info' | 'warn'>;
+export const NO_LOG: Log = { info: () => undefined, warn: () => undefined };
 
-/** The address of the server. `leave` ends this process's use of it. */
-export type Reached = { readonly address: DatabaseAddress; leave(): Promise<void> };
+/** The addresses of the database. `leave` ends this process's use of it. */
+export type Reached = {
+  /** As the role that serves. */
+  readonly address: DatabaseAddress;
+  /** As the role that owns the tables; the same one unless there are two. */
+  readonly owner: DatabaseAddress;
+  /** The name of the role that serves, if this process decides it: on the embedded server. */
+  readonly servingRole?: string;
+  leave(): Promise<void>;
+};
 
 const DATABASE = 'ferry';
+/** On the embedded server, whose superuser owns the tables. Production has roles of its own (docs/operations.md). */
+const EMBEDDED_SERVING_ROLE = 'ferry_serve';
 /** A service that was just killed holds the lock until the server notices that its connection is gone. */
 const OWNER_WAIT_MS = 3_000;
 /** Attempts to join the server when its previous user is stopping it at the same moment. */
@@ -34,15 +50,24 @@ export const connectToPrepare = (address: DatabaseAddress, connectionsMax: numbe
     admission: { ...ANY_CONNECTION, applicationName: 'ferry-admin' },
   });
 
+/** Another process may create it first. */
+async function unlessThere(creating: Promise<unknown>): Promise<void> {
+  await creating.catch((error: unknown) => {
+    if (!['42P04', '42710', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
+  });
+}
+
 async function createDatabase(server: EmbeddedServer): Promise<void> {
   const { socketDir, port, user } = server;
   const administration = connectToPrepare({ socketDir, port, user, database: 'postgres' }, 1);
   try {
     const found = await administration.query('select from pg_database where datname = $1', [DATABASE]);
-    if (found.length === 0) await administration.query(`create database ${DATABASE}`);
-  } catch (error) {
-    // Another process created it first.
-    if (!['42P04', '23505'].includes((error as { code?: string }).code ?? '')) throw error;
+    if (found.length === 0) await unlessThere(administration.query(`create database ${DATABASE}`));
+    const role = await administration.query('select from pg_roles where rolname = $1', [
+      EMBEDDED_SERVING_ROLE,
+    ]);
+    if (role.length === 0)
+      await unlessThere(administration.query(`create role ${EMBEDDED_SERVING_ROLE} login`));
   } finally {
     await administration.close();
   }
@@ -124,41 +149,62 @@ async function lookAt(
   }
 }
 
+type Patience = { readonly log: Log; readonly waitMs: number; readonly signal?: AbortSignal };
+
+/** `ownerUrl` names the role that owns the tables, if another one serves. */
+export async function reachOwnServer(url: string, patience: Patience, ownerUrl?: string): Promise<Reached> {
+  await untilAvailable('DATABASE_URL', url, patience);
+  if (ownerUrl !== undefined) await untilAvailable('FERRY_MIGRATE_DATABASE_URL', ownerUrl, patience);
+  return { address: { url }, owner: { url: ownerUrl ?? url }, leave: async () => undefined };
+}
+
+/** For a command that only the role that owns the tables can run: it need not be able to connect as the other one. */
+export async function reachAsOwner(where: Where & { readonly databaseUrl: string }): Promise<Reached> {
+  const { databaseUrl, migrateDatabaseUrl: url = databaseUrl } = where;
+  const name = url === databaseUrl ? 'DATABASE_URL' : 'FERRY_MIGRATE_DATABASE_URL';
+  await untilAvailable(name, url, { log: NO_LOG, waitMs: 0 });
+  return { address: { url }, owner: { url }, leave: async () => undefined };
+}
+
 /** Waits, for up to `waitMs`, until the server answers and is not a standby. */
-export async function reachOwnServer(
-  url: string,
-  { log, waitMs, signal }: { log: Log; waitMs: number; signal?: AbortSignal },
-): Promise<Reached> {
+async function untilAvailable(name: string, url: string, { log, waitMs, signal }: Patience): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (let attempt = 1; ; attempt += 1) {
     const fault = await lookAt({ url });
     signal?.throwIfAborted();
     if (fault === undefined) {
-      if (attempt > 1) log.info('DATABASE_URL: the database is available');
-      return { address: { url }, leave: async () => undefined };
+      if (attempt > 1) log.info(`${name}: the database is available`);
+      return;
     }
     if (fault.isHopeless || performance.now() >= deadline)
-      throw new OpenError(`DATABASE_URL: the database is not available: ${fault.reason}.`);
+      throw new OpenError(`${name}: the database is not available: ${fault.reason}.`);
     if (attempt === 1)
       log.warn(
-        `DATABASE_URL: the database is not available: ${fault.reason}. Waiting for up to ${Math.round(waitMs / 1_000)} seconds.`,
+        `${name}: the database is not available: ${fault.reason}. Waiting for up to ${Math.round(waitMs / 1_000)} seconds.`,
       );
     await sleep(LIMITS.databaseStartPollMs, undefined, { ...(signal && { signal }) });
   }
 }
 
-type Joined = { server: EmbeddedServer; address: DatabaseAddress; users: Database; connection: Connection };
+type Joined = {
+  server: EmbeddedServer;
+  reached: Omit<Reached, 'leave'>;
+  users: Database;
+  connection: Connection;
+};
 
 /** Starts the embedded server, or finds it running, and registers this process as one of its users. */
 async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): Promise<Joined> {
   for (let attempt = 1; ; attempt += 1) {
     const server = await startEmbedded({ dataDir, log: (message) => log.info(message), supervise });
     const { socketDir, port, user } = server;
-    const address = { socketDir, port, user, database: DATABASE };
-    const users = connectToPrepare(address, 1);
+    const owner = { socketDir, port, user, database: DATABASE };
+    const address = { ...owner, user: EMBEDDED_SERVING_ROLE };
+    const users = connectToPrepare(owner, 1);
     try {
       await createDatabase(server);
-      return { server, address, users, connection: await join(users) };
+      const reached = { address, owner, servingRole: EMBEDDED_SERVING_ROLE };
+      return { server, reached, users, connection: await join(users) };
     } catch (error) {
       server.release();
       await users.close();
@@ -169,11 +215,11 @@ async function joinEmbedded({ dataDir }: Where, log: Log, supervise: boolean): P
 
 /** For a service. A data directory has only one. */
 export async function reachAsService(where: Where, log: Log): Promise<Reached> {
-  const { server, address, users, connection } = await joinEmbedded(where, log, true);
+  const { server, reached, users, connection } = await joinEmbedded(where, log, true);
   try {
     const disown = await own(users, connection, where.dataDir);
     return {
-      address,
+      ...reached,
       async leave() {
         disown();
         await users.close();
@@ -189,9 +235,9 @@ export async function reachAsService(where: Where, log: Log): Promise<Reached> {
 
 /** For a command. Any number may run at the same time as the service, or without one. */
 export async function reachAsTool(where: Where, log: Log): Promise<Reached> {
-  const { server, address, users, connection } = await joinEmbedded(where, log, false);
+  const { server, reached, users, connection } = await joinEmbedded(where, log, false);
   return {
-    address,
+    ...reached,
     async leave() {
       const isLast = await leave(connection);
       // The connection still holds the lock, so no process can join while the server stops.

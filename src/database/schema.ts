@@ -40,13 +40,19 @@ const READ_APPLIED = `select version, name, checksum,
 
 /** PostgreSQL's error code for a missing table. A database without a schema has no `schema_migrations`. */
 const UNDEFINED_TABLE = '42P01';
+const NO_RIGHTS = '42501';
 
 export async function readApplied(ask: (text: string) => Promise<object[]>): Promise<Applied[]> {
   try {
     return (await ask(READ_APPLIED)) as Applied[];
   } catch (error) {
-    if ((error as { code?: string }).code === UNDEFINED_TABLE) return [];
-    throw error;
+    const { code } = error as { code?: string };
+    if (code === UNDEFINED_TABLE) return [];
+    if (code !== NO_RIGHTS) throw error;
+    throw new MigrationError(
+      'the role of DATABASE_URL may not use the tables of this database: run "ferry migrate --serve-role <role>" with the role that owns them',
+      { cause: error },
+    );
   }
 }
 

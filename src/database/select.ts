@@ -26,6 +26,8 @@ export type Source = {
   readonly table: string;
   readonly alias: string;
   readonly columns: string;
+  /** The columns that say whose a row is, in a list that customers read (`own-rows.ts`). */
+  readonly owner?: string;
   /** Joins that are made only for the rows of the page. */
   readonly join?: string;
 };
@@ -139,11 +141,12 @@ async function placeAfter(
   page: Page,
   count: number,
 ): Promise<Place | undefined> {
-  const { alias } = list;
+  const { alias, owner } = list;
   const parameters = createParameters(list.parameters.values);
   const limit = hidden(parameters.add(count));
+  const shown = [`${alias}.page_ns as ns`, `${alias}.id`, ...(owner === undefined ? [] : [owner])];
   const [place] = await database.query<Place>(
-    `select ${alias}.page_ns as ns, ${alias}.id from (${merged(list, page, parameters, limit)}) ${alias}
+    `select ${shown.join(', ')} from (${merged(list, page, parameters, limit)}) ${alias}
      ${inOrder(list, page)} offset ${limit} - 1 limit 1`,
     parameters.values,
   );

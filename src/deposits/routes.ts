@@ -80,7 +80,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
         }
         return createOnce(writePath, {
           command: depositAddressCommand(caller, body, { id, address }, tables),
-          load: (existing) => findAddress(database, caller.customerId, existing),
+          load: (existing) => findAddress(database.of(caller.customerId), caller.customerId, existing),
           present: presentDepositAddress,
         });
       },
@@ -98,7 +98,7 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
       answer: { items: [DEPOSIT_ADDRESS] },
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-addresses');
-        const rows = await listAddresses(database, caller.customerId, query, page);
+        const rows = await listAddresses(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, presentDepositAddress) };
       },
     }),
@@ -136,7 +136,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
         const made = { id: newId(), memoId: newMemoId(), instructions };
         return createOnce(writePath, {
           command: depositInstructionsCommand(caller, body, made, tables),
-          load: (existing) => findInstructions(database, caller.customerId, existing),
+          load: (existing) => findInstructions(database.of(caller.customerId), caller.customerId, existing),
           present: (target) => presentInstructions(target) as never,
         });
       },
@@ -154,7 +154,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
       answer: { items: [DEPOSIT_INSTRUCTIONS] },
       async handle({ caller, query }) {
         const page = readPage(query, 'deposit-instructions');
-        const rows = await listInstructions(database, caller.customerId, query, page);
+        const rows = await listInstructions(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, (target) => presentInstructions(target) as never) };
       },
     }),

@@ -105,6 +105,7 @@ async function listTargets<Row extends object>(
   return selectList<Row, FilterName>(database, page, {
     ...source,
     alias: 'w',
+    owner: 'w.customer_id as "customerId"',
     parameters,
     own: `w.customer_id = ${parameters.add(customerId)}`,
     filters: FILTERS,

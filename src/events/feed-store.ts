@@ -10,7 +10,8 @@ import { unpackEvents } from './pack.ts';
 /** The current end of the feed, and whether there are events without a position. */
 export async function feedHead(database: Queryable): Promise<{ position: bigint; waiting: boolean }> {
   const [row] = await database.query<{ position: bigint; waiting: boolean }>(
-    `select position, exists (select from event_groups where position is null) as waiting from event_sequence`,
+    `select position, exists (select from event_groups where position is null) as waiting, true as "isNobodys"
+     from event_sequence`,
   );
   return row!;
 }
@@ -63,7 +64,7 @@ export async function markFeed(database: Queryable, intervalNs: bigint): Promise
 /** A place such that all events up to it are earlier than `at`. */
 export async function placeBefore(database: Queryable, at: Instant): Promise<FeedPlace> {
   const [row] = await database.query<{ position: bigint }>(
-    'select position from event_marks where at_ns < $1 order by at_ns desc limit 1',
+    'select position, true as "isNobodys" from event_marks where at_ns < $1 order by at_ns desc limit 1',
     [at],
   );
   return row === undefined ? FEED_START : { position: row.position, line: LINE_MAX };

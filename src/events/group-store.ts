@@ -72,7 +72,7 @@ export function nextGroups(
          (select * from event_groups where batch_id = found.batch_id and customer_id = $1 offset 0) g where true`;
   const fits = mayFit(filter, lowerBounds(filter), parameters);
   return database.query<ReadGroup>(
-    `select "batchId", position, lines, "lastLine", "mayFit",
+    `select "batchId", "customerId", position, lines, "lastLine", "mayFit",
             case when "mayFit" and coalesce(lines_before < ${parameters.add(linesMax)}
                                             and bytes_before < ${parameters.add(LIMITS.eventReadBytesMax)}, true)
                  then events end as events
@@ -80,7 +80,7 @@ export function nextGroups(
        select *, sum(lines) over before as lines_before,
               sum(octet_length(events)) filter (where "mayFit") over before as bytes_before
        from (
-         select g.batch_id as "batchId", g.position, g.lines, g.last_line as "lastLine", g.events, ${fits} as "mayFit"
+         select g.batch_id as "batchId", g.customer_id as "customerId", g.position, g.lines, g.last_line as "lastLine", g.events, ${fits} as "mayFit"
          from ${from} and g.position >= $2 and (g.position > $2 or g.last_line > $3)
          order by g.position limit ${parameters.add(groupsMax)}) as next
        window before as (order by position rows between unbounded preceding and 1 preceding)) as measured
@@ -100,9 +100,9 @@ async function* groupsOf(
   let wanted = batchIds;
   while (wanted.length > 0) {
     const rows = await database.query<Omit<StoredGroup, 'events'> & { events: Buffer | null }>(
-      `select "batchId", position, case when coalesce(bytes_before < $3, true) then events end as events
+      `select "batchId", "customerId", position, case when coalesce(bytes_before < $3, true) then events end as events
        from (
-         select batch_id as "batchId", position, events, sum(octet_length(events)) over
+         select batch_id as "batchId", customer_id as "customerId", position, events, sum(octet_length(events)) over
                   (order by batch_id rows between unbounded preceding and 1 preceding) as bytes_before
          from event_groups where batch_id = any ($2::uuid[]) and customer_id = $1) as measured`,
       [customerId, plainArray(wanted), LIMITS.eventReadBytesMax],

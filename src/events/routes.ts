@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { CustomerReads, Database } from '../database/database.ts';
 import { isId } from '../kernel/id.ts';
 import { joinedTexts, readPage } from '../kernel/paging.ts';
 import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
@@ -21,18 +21,24 @@ export type EventDependencies = {
   readonly catalogue: EventCatalogue;
   readonly cursors: Cursors;
   /** See `FeedFilter`. */
-  readonly batchesOf: NonNullable<FeedFilter['batchesOf']>;
+  readonly batchesOf: (own: CustomerReads, resourceIds: readonly string[]) => Promise<readonly string[]>;
   readonly example: EventExample;
   readonly heartbeatMs?: number;
 };
 
 type Query = { ids?: string[]; types?: string[]; resource_ids?: string[]; page_cursor?: string };
 
-function readFilter(query: Query, { catalogue, batchesOf }: EventDependencies): FeedFilter {
+function readFilter(
+  query: Query,
+  own: CustomerReads,
+  { catalogue, batchesOf }: EventDependencies,
+): FeedFilter {
   const errors = catalogue.faultsOf('/query/types', query.types);
   if (errors.length > 0) throw invalidRequest(errors);
   const { ranges } = readPage({ ...query, page_cursor: undefined }, 'events');
-  return { ids: query.ids, types: query.types, resourceIds: query.resource_ids, batchesOf, ranges };
+  const batchesOfOwn = (resourceIds: readonly string[]) => batchesOf(own, resourceIds);
+  const { ids, types, resource_ids: resourceIds } = query;
+  return { ids, types, resourceIds, batchesOf: batchesOfOwn, ranges };
 }
 
 function placeOf(cursors: Cursors, cursor: string, pointer: string): FeedPlace {
@@ -69,7 +75,8 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       answer: eventPageExample(example),
       async handle({ caller, query, signal, rest }) {
         const { customerId } = caller;
-        const filter = readFilter(query, dependencies);
+        const own = database.of(customerId);
+        const filter = readFilter(query, own, dependencies);
         const start =
           query.page_cursor === undefined
             ? FEED_START
@@ -77,7 +84,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
         if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
           throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
-        const reading = { database, news, customerId, filter, signal: signal(), rest };
+        const reading = { database: own, news, customerId, filter, signal: signal(), rest };
         const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
         const items = await joinedTexts(page.events, eventText);
         const cursor = cursors.write(page.next);
@@ -97,7 +104,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
       problems: ['not-found'],
       answer: example,
       async handle({ caller, params }) {
-        const event = await findEvent(database, caller.customerId, params.id);
+        const event = await findEvent(database.of(caller.customerId), caller.customerId, params.id);
         if (event === undefined) throw notFound('event', params.id);
         return { body: eventText(event) };
       },
@@ -110,14 +117,14 @@ function streamRoute(dependencies: EventDependencies): Route {
   const open = new Map<string, number>();
 
   /** After the last event that the client received, which it names by its place or by its id. */
-  async function startOf(customerId: string, query: Query, last: string | undefined): Promise<FeedPlace> {
+  async function startOf(own: CustomerReads, query: Query, last: string | undefined): Promise<FeedPlace> {
     if (last !== undefined && isId(last)) {
-      const event = await findEvent(database, customerId, last);
+      const event = await findEvent(own, own.customerId, last);
       if (event !== undefined) return { position: event.position, line: event.line };
     }
     if (last !== undefined && last !== '') return placeOf(cursors, last, '/header/Last-Event-ID');
     if (query.page_cursor !== undefined) return placeOf(cursors, query.page_cursor, '/query/page_cursor');
-    return { position: (await feedHead(database)).position, line: LINE_MAX };
+    return { position: (await feedHead(own)).position, line: LINE_MAX };
   }
 
   function occupy(customerId: string, signal: AbortSignal): void {
@@ -147,12 +154,13 @@ function streamRoute(dependencies: EventDependencies): Route {
     answer: eventExample(dependencies.example),
     async handle({ caller, query, signal, header }) {
       const { customerId } = caller;
-      const filter = readFilter(query, dependencies);
-      const start = await startOf(customerId, query, header('last-event-id'));
+      const own = database.of(customerId);
+      const filter = readFilter(query, own, dependencies);
+      const start = await startOf(own, query, header('last-event-id'));
       occupy(customerId, signal());
       // The request has ended once the stream begins: it has no place among the reads.
       const rest = <Result>(wait: Promise<Result>): Promise<Result> => wait;
-      const reading = { database, news, customerId, filter, signal: signal(), rest };
+      const reading = { database: own, news, customerId, filter, signal: signal(), rest };
       return { body: streamEvents(reading, cursors, start, heartbeatMs) as never };
     },
   });

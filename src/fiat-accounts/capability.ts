@@ -18,7 +18,8 @@ export function createFiatAccounts(dependencies: FiatAccountDependencies): FiatA
     name: 'fiat accounts',
     routes: fiatAccountRoutes(dependencies),
     tags: {
-      'Fiat accounts': 'Bank accounts that money can be sent to. Account numbers are masked in every answer.',
+      'Fiat accounts':
+        'Bank accounts that money can be sent to. Account numbers are masked in every answer to their owner.',
       ...OPERATOR_TAG,
     },
     problemExamples: FIAT_ACCOUNT_PROBLEMS,

@@ -32,6 +32,7 @@ import {
   ownerFaults,
   type Review,
   transitionFault,
+  versionFault,
 } from './rules.ts';
 import type { fiatAccountRequests } from './schema.ts';
 
@@ -253,8 +254,8 @@ export function deleteFiatAccountCommand(
 export type ReviewScope = {
   /** The owner of the account; undefined for an operator. */
   readonly customerId: string | undefined;
-  /** `updated_at` of the account that was reviewed: a later change has not been reviewed. */
-  readonly seenAtNs?: Instant | undefined;
+  /** Whether the reviewer was shown this version of the account. Absent in the sandbox, where owners review their own. */
+  readonly wasShown?: (account: FiatAccount) => boolean;
 };
 
 export function reviewFiatAccountCommand(
@@ -264,12 +265,9 @@ export function reviewFiatAccountCommand(
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
   return onAccount(tables, id, scope.customerId, (account, at) => {
+    if (scope.wasShown?.(account) === false) return refuse(versionFault(account));
     const fault = transitionFault(account, review.status);
     if (fault !== undefined) return refuse(fault);
-    if (scope.seenAtNs !== undefined && scope.seenAtNs !== account.updatedAtNs) {
-      const detail = `Fiat account ${id} was changed after updated_at; review it again.`;
-      return refuse(new Problem('invalid-state', detail, { status: account.status }));
-    }
     return applyReview(tables, account, review, at);
   });
 }

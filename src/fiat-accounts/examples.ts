@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER } from '../kernel/examples.ts';
-import type { fiatAccountShape, reviewedAccountShape } from './schema.ts';
+import type { fiatAccountShape, reviewedAccountShape, ViewList, viewedAccountShape } from './schema.ts';
 
 type FiatAccount = Static<ReturnType<typeof fiatAccountShape>>;
 
@@ -72,4 +72,27 @@ export const ACCOUNT_TO_REVIEW: Static<ReturnType<typeof reviewedAccountShape>> 
     },
   },
   findings: [{ verdict: 'ASK', reason: 'The country of the owner is not an ISO 3166 code.' }],
+};
+
+export const DIGEST = 'q3v0bXkD2o0c7m8iJY5W1uRr9sT4eLhZ6yFgNnAaB1E';
+
+/** The same with the whole number. */
+export const VIEWED_ACCOUNT: Static<ReturnType<typeof viewedAccountShape>> = {
+  ...ACCOUNT_TO_REVIEW,
+  fiat_network_instructions: {
+    wire: {
+      account_number: '000123456789',
+      routing_details: routing,
+      fiat_account_owner_address: { country: 'Atlantis', ...ownerAddress },
+    },
+  },
+  digest: DIGEST,
+};
+
+export const VIEW: Static<typeof ViewList>['items'][number] = {
+  id: EXAMPLE_IDS.fiatAccountView,
+  customer_id: EXAMPLE_IDS.operator,
+  client_id: 'ferry_5f1c09e2a7b84d3610c2e9f4',
+  digest: DIGEST,
+  created_at: EXAMPLE_LATER,
 };

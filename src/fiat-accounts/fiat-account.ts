@@ -92,15 +92,11 @@ export function erasedFields({
   return { fiat_account_owner: fiatAccountOwner, fiat_network_instructions: fiatNetworkInstructions };
 }
 
-/**
- * As every answer shows it. The answer to the create request is masked as well: a replay has the same answer, and a client
- * that repeats a `ref_id`, or gets a 409 with `existing`, need not be the one that entered the number.
- */
-export function presentFiatAccount(account: FiatAccount, networks: Networks) {
+function fieldsOf(account: FiatAccount, instructions: FiatNetworkInstructions) {
   return {
     id: account.id,
     fiat_account_owner: account.fiatAccountOwner,
-    fiat_network_instructions: maskedInstructions(account.fiatNetworkInstructions, networks),
+    fiat_network_instructions: instructions,
     status: account.status,
     ...(account.refId !== null && { ref_id: account.refId }),
     ...(account.identityId !== null && { identity_id: account.identityId }),
@@ -110,4 +106,17 @@ export function presentFiatAccount(account: FiatAccount, networks: Networks) {
     updated_at: formatInstant(account.updatedAtNs),
     ...(account.deletedAtNs !== null && { deleted_at: formatInstant(account.deletedAtNs) }),
   };
+}
+
+/** With the whole number, for a reviewer. Never for customers, lists or events. */
+export function presentWhole(account: FiatAccount) {
+  return { customer_id: account.customerId, ...fieldsOf(account, account.fiatNetworkInstructions) };
+}
+
+/**
+ * As every other answer shows it. The answer to the create request is masked as well: a replay has the same answer, and a client
+ * that repeats a `ref_id`, or gets a 409 with `existing`, need not be the one that entered the number.
+ */
+export function presentFiatAccount(account: FiatAccount, networks: Networks) {
+  return fieldsOf(account, maskedInstructions(account.fiatNetworkInstructions, networks));
 }

@@ -16,7 +16,13 @@ const FILTERS = {
 } as const;
 type FilterName = keyof typeof FILTERS;
 
-const SOURCE = { table: 'fiat_accounts', alias: 'f', columns: COLUMNS, filters: FILTERS } as const;
+const SOURCE = {
+  table: 'fiat_accounts',
+  alias: 'f',
+  columns: COLUMNS,
+  owner: 'f.customer_id as "customerId"',
+  filters: FILTERS,
+} as const;
 const NOT_DELETED = 'f.deleted_at_ns is null';
 
 async function openedPage(

@@ -3,12 +3,12 @@ import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import { notFound } from '../kernel/problem.ts';
 import {
   answerExampleOf,
-  answeredNotFound,
   type ProblemExamples,
   refIdTaken,
+  requestExampleOf,
 } from '../kernel/problem-examples.ts';
 import type { FiatAccountStatus } from './fiat-account.ts';
-import { transitionFault } from './rules.ts';
+import { transitionFault, versionFault } from './rules.ts';
 
 const { fiatAccount, identity } = EXAMPLE_IDS;
 
@@ -17,11 +17,12 @@ export const FIAT_ACCOUNT_PROBLEMS: ProblemExamples = {
   'not-found': (route) =>
     route.operationId === 'createFiatAccount'
       ? notFound('identity', identity)
-      : answeredNotFound(route, 'fiat account'),
+      : notFound('fiat account', fiatAccount),
   'already-exists': (route) => refIdTaken(route, 'fiat_account_owner'),
-  'invalid-state': (route) =>
-    transitionFault(
-      { id: fiatAccount, status: 'APPROVED' },
-      answerExampleOf(route).status as FiatAccountStatus,
-    )!,
+  'invalid-state'(route) {
+    const status = answerExampleOf(route).status as FiatAccountStatus;
+    return 'digest' in requestExampleOf(route)
+      ? versionFault({ id: fiatAccount, status })
+      : transitionFault({ id: fiatAccount, status: 'APPROVED' }, status)!;
+  },
 };

@@ -1,13 +1,22 @@
 import type { Database } from '../database/database.ts';
-import { parseInstant } from '../kernel/instant.ts';
+import { canonicalText } from '../kernel/canonical.ts';
+import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
-import { invalidField } from '../kernel/problem.ts';
+import { notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import type { Vault } from '../kernel/vault.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
-import { ACCOUNT_TO_REVIEW, APPROVED_ACCOUNT, REJECTED_ACCOUNT } from './examples.ts';
-import { type FiatAccount, type Networks, presentFiatAccount } from './fiat-account.ts';
+import {
+  ACCOUNT_TO_REVIEW,
+  APPROVED_ACCOUNT,
+  DIGEST,
+  REJECTED_ACCOUNT,
+  VIEW,
+  VIEWED_ACCOUNT,
+} from './examples.ts';
+import { type FiatAccount, presentFiatAccount, presentWhole } from './fiat-account.ts';
 import { listForReview } from './list-store.ts';
 import { findingsOf, type Review } from './rules.ts';
 import {
@@ -17,91 +26,160 @@ import {
   ReviewQueueQuery,
   reviewQueue,
   SandboxReviewRequest,
+  ViewList,
+  ViewListQuery,
+  viewedAccountShape,
 } from './schema.ts';
+import { type AccountView, findForReview, listViews, recordView } from './view-store.ts';
 
-type ReviewDependencies = { readonly database: Database; readonly writePath: WritePath };
+type ReviewDependencies = {
+  readonly database: Database;
+  readonly writePath: WritePath;
+  readonly vault: Vault;
+};
 
-function presentForReview(account: FiatAccount, networks: Networks) {
-  return {
-    customer_id: account.customerId,
-    ...presentFiatAccount(account, networks),
-    findings: findingsOf(account),
-  };
-}
-
-/** The time of the last change that the reviewer saw, to the nanosecond. */
-function seenAt(updatedAt: string | undefined): bigint | undefined {
-  if (updatedAt === undefined) return undefined;
-  const instant = parseInstant(updatedAt);
-  if (instant === undefined) throw invalidField('/updated_at', 'must be an RFC 3339 time');
-  return instant;
-}
+const OPERATOR = { tag: 'Operator', scope: 'operator:review' } as const;
 
 /** Reviews by operators, who see the accounts of all customers, and by users of the sandbox, who see their own. */
-export function reviewRoutes(
-  { database, writePath }: ReviewDependencies,
+export function reviewRoutes(dependencies: ReviewDependencies, tables: FiatAccountTables): Route[] {
+  const digest = dependencies.vault.digester('fiat_accounts.review');
+  // Keyed, because an account number has so few digits that all of them could be tried against a plain digest.
+  const digestOf = (account: FiatAccount): string => digest(canonicalText(presentWhole(account)));
+  return [
+    sandboxRoute(dependencies.writePath, tables, 'approve', 'APPROVED'),
+    sandboxRoute(dependencies.writePath, tables, 'reject', 'REJECTED'),
+    queueRoute(dependencies, tables),
+    ...viewRoutes(dependencies, tables, digestOf),
+    ...decisionRoutes(dependencies, tables, digestOf),
+  ];
+}
+
+function queueRoute({ database }: ReviewDependencies, { networks }: FiatAccountTables): Route {
+  return route({
+    ...OPERATOR,
+    method: 'GET',
+    path: '/v2/operator/fiat-accounts',
+    operationId: 'listFiatAccountsForReview',
+    summary: 'List fiat accounts to review',
+    description:
+      'Accounts of all customers, with the findings of the automatic checks. Deleted accounts are not listed.',
+    query: ReviewQueueQuery,
+    response: reviewQueue(networks),
+    problems: [],
+    answer: { items: [ACCOUNT_TO_REVIEW] },
+    async handle({ query }) {
+      const page = readPage(query, 'reviews');
+      const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
+      const rows = await listForReview(database, filters, page);
+      const present = (account: FiatAccount) => ({
+        customer_id: account.customerId,
+        ...presentFiatAccount(account, networks),
+        findings: findingsOf(account),
+      });
+      return { body: await pageOf(rows, page, present) };
+    },
+  });
+}
+
+function viewRoutes(
+  { database }: ReviewDependencies,
+  { networks }: FiatAccountTables,
+  digestOf: (account: FiatAccount) => string,
+): Route[] {
+  const present = ({ id, customerId, clientId, digest, createdAtNs }: AccountView) => ({
+    id,
+    customer_id: customerId,
+    client_id: clientId,
+    digest,
+    created_at: formatInstant(createdAtNs),
+  });
+  return [
+    route({
+      ...OPERATOR,
+      method: 'GET',
+      path: '/v2/operator/fiat-accounts/{id}',
+      operationId: 'viewFiatAccountForReview',
+      summary: 'View a fiat account to review it',
+      description:
+        'Shows the whole account number, and a `digest` of this version of the account, which approving or rejecting it requires. Every view is recorded.',
+      params: IdParams,
+      response: viewedAccountShape(networks),
+      problems: ['not-found'],
+      answer: VIEWED_ACCOUNT,
+      async handle({ caller, params }) {
+        const account = await findForReview(database, params.id);
+        if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
+        const digest = digestOf(account);
+        const { customerId, clientId } = caller;
+        // Recorded before it is shown: nobody sees a number without a trace.
+        await recordView(database, account.id, { customerId, clientId, digest });
+        return { body: { ...presentWhole(account), findings: findingsOf(account), digest } };
+      },
+    }),
+    route({
+      ...OPERATOR,
+      method: 'GET',
+      path: '/v2/operator/fiat-accounts/{id}/views',
+      operationId: 'listFiatAccountViews',
+      summary: 'List who viewed a fiat account',
+      description: 'Every view of the whole account number, also after the account was deleted.',
+      params: IdParams,
+      query: ViewListQuery,
+      response: ViewList,
+      problems: ['not-found'],
+      answer: { items: [VIEW] },
+      async handle({ params, query }) {
+        const page = readPage(query, 'fiat-account-views');
+        if ((await findForReview(database, params.id)) === undefined)
+          throw notFound('fiat account', params.id);
+        return { body: await pageOf(await listViews(database, params.id, page), page, present) };
+      },
+    }),
+  ];
+}
+
+function decisionRoutes(
+  { writePath }: ReviewDependencies,
   tables: FiatAccountTables,
+  digestOf: (account: FiatAccount) => string,
 ): Route[] {
   const { networks } = tables;
-  const operator = {
-    tag: 'Operator',
-    scope: 'operator:review',
+  const decision = {
+    ...OPERATOR,
+    method: 'POST',
+    description:
+      'Requires the `digest` of the version that you viewed. If the account has changed since, or another reviewer has decided, the answer is a 409: view it again.',
     params: IdParams,
     response: fiatAccountShape(networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
+  const decide = (id: string, review: Review, seen: string) => {
+    const wasShown = (account: FiatAccount): boolean => digestOf(account) === seen;
+    const command = reviewFiatAccountCommand(id, review, { customerId: undefined, wasShown }, tables);
+    return change(writePath, networks, command);
+  };
   return [
-    sandboxRoute(writePath, tables, 'approve', 'APPROVED'),
-    sandboxRoute(writePath, tables, 'reject', 'REJECTED'),
     route({
-      method: 'GET',
-      path: '/v2/operator/fiat-accounts',
-      operationId: 'listFiatAccountsForReview',
-      tag: operator.tag,
-      summary: 'List fiat accounts to review',
-      description:
-        'Accounts of all customers, with the findings of the automatic checks. Deleted accounts are not listed.',
-      scope: operator.scope,
-      query: ReviewQueueQuery,
-      response: reviewQueue(networks),
-      problems: [],
-      answer: { items: [ACCOUNT_TO_REVIEW] },
-      async handle({ query }) {
-        const page = readPage(query, 'reviews');
-        const filters = { ...query, statuses: query.statuses ?? ['PENDING'] };
-        const rows = await listForReview(database, filters, page);
-        return { body: await pageOf(rows, page, (account) => presentForReview(account, networks)) };
-      },
-    }),
-    route({
-      ...operator,
-      method: 'POST',
+      ...decision,
       path: '/v2/operator/fiat-accounts/{id}/approve',
       operationId: 'approveFiatAccount',
       summary: 'Approve a fiat account',
       body: ApproveRequest,
-      example: { reason: 'The bank has confirmed the owner.' },
+      example: { digest: DIGEST, reason: 'The bank has confirmed the owner.' },
       answer: APPROVED_ACCOUNT,
-      async handle({ params, body }) {
-        const review: Review = { status: 'APPROVED', reason: body?.reason ?? 'Approved by an operator.' };
-        const scope = { customerId: undefined, seenAtNs: seenAt(body?.updated_at) };
-        return change(writePath, networks, reviewFiatAccountCommand(params.id, review, scope, tables));
-      },
+      handle: ({ params, body: { digest, reason = 'Approved by an operator.' } }) =>
+        decide(params.id, { status: 'APPROVED', reason }, digest),
     }),
     route({
-      ...operator,
-      method: 'POST',
+      ...decision,
       path: '/v2/operator/fiat-accounts/{id}/reject',
       operationId: 'rejectFiatAccount',
       summary: 'Reject a fiat account',
       body: RejectRequest,
-      example: { reason: 'The bank has no such account.' },
+      example: { digest: DIGEST, reason: 'The bank has no such account.' },
       answer: REJECTED_ACCOUNT,
-      async handle({ params, body }) {
-        const review: Review = { status: 'REJECTED', reason: body.reason };
-        const scope = { customerId: undefined, seenAtNs: seenAt(body.updated_at) };
-        return change(writePath, networks, reviewFiatAccountCommand(params.id, review, scope, tables));
-      },
+      handle: ({ params, body: { digest, reason } }) =>
+        decide(params.id, { status: 'REJECTED', reason }, digest),
     }),
   ];
 }

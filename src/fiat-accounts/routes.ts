@@ -3,6 +3,7 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import type { Vault } from '../kernel/vault.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import {
@@ -22,6 +23,7 @@ import { fiatAccountTable, findFiatAccount } from './store.ts';
 export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
   readonly database: Database;
   readonly writePath: WritePath;
+  readonly vault: Vault;
 };
 
 const TAG = 'Fiat accounts';
@@ -47,7 +49,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       problems: ['not-found'],
       answer: FIAT_ACCOUNT,
       async handle({ caller, params }) {
-        const account = await findFiatAccount(database, caller.customerId, params.id);
+        const account = await findFiatAccount(database.of(caller.customerId), caller.customerId, params.id);
         if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
         return { body: presentFiatAccount(account, networks) };
       },
@@ -135,7 +137,7 @@ function createRoute(
       createOnce(writePath, {
         command: createFiatAccountCommand(caller, body, tables),
         // A replay finds the account even if it was deleted since; the answer then has `deleted_at`.
-        load: (id) => findFiatAccount(database, caller.customerId, id),
+        load: (id) => findFiatAccount(database.of(caller.customerId), caller.customerId, id),
         present: (account) => presentFiatAccount(account, networks),
       }),
   });
@@ -156,7 +158,7 @@ function listRoute({ database, networks }: FiatAccountDependencies): Route {
     answer: { items: [FIAT_ACCOUNT] },
     async handle({ caller, query }) {
       const page = readPage(query, 'fiat-accounts');
-      const rows = await listFiatAccounts(database, caller.customerId, query, page);
+      const rows = await listFiatAccounts(database.of(caller.customerId), caller.customerId, query, page);
       return { body: await pageOf(rows, page, present) };
     },
   });

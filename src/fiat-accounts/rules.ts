@@ -237,6 +237,12 @@ const NEXT: Readonly<Record<FiatAccountStatus, readonly FiatAccountStatus[]>> = 
   REJECTED: ['PENDING'],
 };
 
+/** Another version than the one that the reviewer was shown: it was changed, or another reviewer has decided. */
+export function versionFault({ id, status }: Pick<FiatAccount, 'id' | 'status'>): Problem {
+  const detail = `Fiat account ${id} has changed since you viewed it; view it again.`;
+  return new Problem('invalid-state', detail, { status });
+}
+
 export function transitionFault(
   account: Pick<FiatAccount, 'id' | 'status'>,
   to: FiatAccountStatus,

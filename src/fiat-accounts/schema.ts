@@ -1,6 +1,6 @@
 import type { Static, TObject } from 'typebox';
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { closed, DateTime, Id, Metadata, RefId, TEXT_PATTERN } from '../kernel/shapes.ts';
+import { closed, DateTime, DIGEST_PATTERN, Id, Metadata, RefId, TEXT_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { PaymentText } from '../networks/instructions.ts';
@@ -73,26 +73,55 @@ export const FiatAccountListQuery = listQuery(
 );
 
 /** What an operator sees: the customer, and the findings of the automatic checks. */
+const reviewFields = (networks: Networks) => ({
+  customer_id: Id('Customer identifier'),
+  ...fiatAccountFields(networks),
+  findings: Type.Array(
+    Type.Object(
+      {
+        verdict: Type.Enum(['REJECT', 'ASK']),
+        reason: Type.String({ description: 'What is wrong, or has to be checked' }),
+      },
+      closed,
+    ),
+    { description: 'Findings of the automatic checks; empty when all of them pass' },
+  ),
+});
 export const reviewedAccountShape = (networks: Networks) =>
-  Type.Object(
-    {
-      customer_id: Id('Customer identifier'),
-      ...fiatAccountFields(networks),
-      findings: Type.Array(
-        Type.Object(
-          {
-            verdict: Type.Enum(['REJECT', 'ASK']),
-            reason: Type.String({ description: 'What is wrong, or has to be checked' }),
-          },
-          closed,
-        ),
-        { description: 'Findings of the automatic checks; empty when all of them pass' },
-      ),
-    },
-    { ...closed, title: 'FiatAccountUnderReview' },
-  );
+  Type.Object(reviewFields(networks), { ...closed, title: 'FiatAccountUnderReview' });
 export const reviewQueue = (networks: Networks) =>
   listShape(reviewedAccountShape(networks), 'FiatAccountReviewQueue');
+
+const Digest = Type.String({
+  pattern: DIGEST_PATTERN,
+  description: 'Identifies the version of the account that was shown: the `digest` of a view',
+});
+
+/** One account with its whole number, and the digest that approving or rejecting it requires. */
+export const viewedAccountShape = (networks: Networks) =>
+  Type.Object(
+    {
+      ...reviewFields(networks),
+      fiat_network_instructions: instructionsShape(networks, 'whole'),
+      digest: Digest,
+    },
+    { ...closed, title: 'FiatAccountView' },
+  );
+
+export const ViewList = listShape(
+  Type.Object(
+    {
+      id: Id('Identifier of the view'),
+      customer_id: Id('Customer of the reviewer'),
+      client_id: Type.String({ description: 'Client of the reviewer' }),
+      digest: Digest,
+      created_at: DateTime('When the account was shown'),
+    },
+    { ...closed, title: 'FiatAccountViewRecord' },
+  ),
+  'FiatAccountViewList',
+);
+export const ViewListQuery = listQuery({}, ['created_at']);
 
 export const ReviewQueueQuery = listQuery(
   {
@@ -109,17 +138,13 @@ const Reason = Type.String({
   pattern: TEXT_PATTERN,
   description: 'Included in the event that the customer receives',
 });
-const SeenAt = Type.Optional(
-  DateTime(
-    'updated_at of the account that you reviewed; if the account has changed since, the review is refused with a 409',
-  ),
-);
 
-export const ApproveRequest = optionalBody(
-  Type.Object({ reason: Type.Optional(Reason), updated_at: SeenAt }, { ...closed, title: 'ApproveRequest' }),
+export const ApproveRequest = Type.Object(
+  { digest: Digest, reason: Type.Optional(Reason) },
+  { ...closed, title: 'ApproveRequest' },
 );
 export const RejectRequest = Type.Object(
-  { reason: Reason, updated_at: SeenAt },
+  { digest: Digest, reason: Reason },
   { ...closed, title: 'RejectRequest' },
 );
 export const SandboxReviewRequest = optionalBody(

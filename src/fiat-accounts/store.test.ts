@@ -73,7 +73,8 @@ it('if two nodes review one account at once, the first review counts, and the se
 it('a review is never applied to an account that was changed in the meantime', async () => {
   for (let round = 0; round < 30; round += 1) {
     const { id, updatedAtNs } = await create();
-    const scope = { customerId: undefined, seenAtNs: updatedAtNs };
+    const wasShown = (account: FiatAccount): boolean => account.updatedAtNs === updatedAtNs;
+    const scope = { customerId: undefined, wasShown };
     const review = reviewFiatAccountCommand(id, { status: 'APPROVED', reason: 'seen' }, scope, tables);
     const update = updateFiatAccountCommand(caller, id, { metadata: { round: `${round}` } }, tables);
     await Promise.allSettled([

@@ -148,6 +148,21 @@ export const fiatAccountTable: Table<FiatAccount> = {
   },
 };
 
+/**
+ * The same rows, locked until commit: a review, change or deletion waits for this transaction, and then finds what it wrote
+ * because of the account.
+ */
+export const heldFiatAccounts: Table<FiatAccount> = {
+  name: 'fiat_accounts (held)',
+  async load(tx, ids) {
+    const rows = await tx.query<FiatAccount>(
+      `select ${COLUMNS} from fiat_accounts f where f.id = any ($1::uuid[]) order by f.id for share`,
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, opened(tx.vault(), row)]));
+  },
+};
+
 /** A fiat account of that customer, deleted or not; undefined for another customer's account. */
 export async function findFiatAccount(
   database: Queryable,

@@ -65,7 +65,7 @@ export function memberRoutes({
       problems: ['not-found'],
       answer: REMOVED_MEMBER,
       async handle({ caller, params }) {
-        const found = await findMember(database, caller.customerId, params.id);
+        const found = await findMember(database.of(caller.customerId), caller.customerId, params.id);
         if (found === undefined) throw notFound('account_member', params.id);
         const outcome = await writePath.submit(removeMemberCommand(found, tables));
         return { body: presentMemberAlone(answerOf(outcome)) as never };

@@ -59,7 +59,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       answer: { items: [IDENTITY] },
       async handle({ caller, query }) {
         const page = readPage(query, 'identities');
-        const rows = await listIdentities(database, caller.customerId, query, page);
+        const rows = await listIdentities(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, presentIdentity) };
       },
     }),
@@ -80,7 +80,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createIdentityCommand(caller, body, identityTable),
-          load: (id) => findIdentity(database, caller.customerId, id),
+          load: (id) => findIdentity(database.of(caller.customerId), caller.customerId, id),
           present: (identity) => presentIdentity(identity) as never,
         }),
     }),
@@ -96,7 +96,7 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
       problems: ['not-found'],
       answer: IDENTITY,
       async handle({ caller, params }) {
-        const identity = await findIdentity(database, caller.customerId, params.id);
+        const identity = await findIdentity(database.of(caller.customerId), caller.customerId, params.id);
         if (identity === undefined) throw notFound('identity', params.id);
         return { body: presentIdentity(identity) as never };
       },
@@ -120,7 +120,7 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       answer: { items: [ACCOUNT] },
       async handle({ caller, query }) {
         const page = readPage(query, 'accounts');
-        const rows = await listAccounts(database, caller.customerId, query, page);
+        const rows = await listAccounts(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, presentAccount) };
       },
     }),
@@ -144,7 +144,7 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createAccountCommand(caller, body, tables),
-          load: (id) => findAccount(database, caller.customerId, id),
+          load: (id) => findAccount(database.of(caller.customerId), caller.customerId, id),
           present: (account) => presentAccount(account) as never,
         }),
     }),
@@ -160,7 +160,7 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       problems: ['not-found'],
       answer: ACCOUNT,
       async handle({ caller, params }) {
-        const account = await findAccount(database, caller.customerId, params.id);
+        const account = await findAccount(database.of(caller.customerId), caller.customerId, params.id);
         if (account === undefined) throw notFound('account', params.id);
         return { body: presentAccount(account) as never };
       },

@@ -9,6 +9,8 @@ export const EXAMPLE_IDS = {
   cryptoWithdrawal: '019bc0fd-8ba2-7329-8f29-a8431be64c5f',
   fee: '019bc0fd-8ba2-718f-a18f-b7fd1380b125',
   suspenseDeposit: '019bc0fd-8ba2-71ac-95ac-1a47de95bed8',
+  fiatAccountView: '019bc0fd-8ba2-7e21-9c40-2f64b1d05a37',
+  operator: '01981b3e-2c07-7f19-a5d8-30e6c94b1f72',
   webhook: '019bc0fd-8ba2-73b4-b3b4-752715822c16',
 } as const;
 

@@ -29,6 +29,9 @@ export const TEXT_PATTERN = pattern(
 export const OPTIONAL_TEXT_PATTERN = pattern('^[^\\p{Cc}]*$', 'be text without control characters');
 const PRINTABLE_PATTERN = pattern('^[^\\p{C}]*$', 'contain only printable characters');
 
+/** What `Vault.digester` returns: 256 bits in base64url. */
+export const DIGEST_PATTERN = pattern('^[A-Za-z0-9_-]{43}$', 'be a digest of 43 characters');
+
 export const Id = (description: string) => Type.String({ pattern: ID_PATTERN, description });
 
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description });

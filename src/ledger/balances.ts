@@ -4,14 +4,23 @@ import type { Instant } from '../kernel/instant.ts';
 import { balanceKeyText } from './book.ts';
 import type { BalanceKey, SystemAccountName, Table } from './command.ts';
 
+/** As it is read: reads of a customer refuse a balance of a profile that is not its own (`own-rows.ts`). */
+type ProfileBalance = AssetBalance & { readonly profileId: string };
+const assetBalance = ({ asset, available, held }: ProfileBalance): AssetBalance => ({
+  asset,
+  available,
+  held,
+});
+
 export type AssetBalance = { readonly asset: string; readonly available: bigint; readonly held: bigint };
 
 /** The current balances of a profile, for every asset that it ever had. */
 export async function balancesOf(database: Queryable, profileId: string): Promise<AssetBalance[]> {
-  return database.query<AssetBalance>(
-    'select asset, available, held from balances where profile_id = $1 order by asset',
+  const rows = await database.query<ProfileBalance>(
+    'select profile_id as "profileId", asset, available, held from balances where profile_id = $1 order by asset',
     [profileId],
   );
+  return rows.map(assetBalance);
 }
 
 /** What is available now, by `balanceKeyText`; balances that never moved are missing. Locks nothing: for planning only. */
@@ -41,11 +50,12 @@ export async function balancesAt(
     select e.balance_after from entries e
     where e.owner_id = b.profile_id and e.asset = b.asset and e.account = '${account}' and e.at_ns <= $2
     order by e.at_ns desc, e.line desc limit 1), 0)`;
-  return database.query<AssetBalance>(
-    `select b.asset, ${last('available')} as available, ${last('held')} as held
+  const rows = await database.query<ProfileBalance>(
+    `select b.profile_id as "profileId", b.asset, ${last('available')} as available, ${last('held')} as held
      from balances b where b.profile_id = $1 order by b.asset`,
     [profileId, at],
   );
+  return rows.map(assetBalance);
 }
 
 export type SystemBalance = { readonly account: string; readonly asset: string; readonly balance: bigint };

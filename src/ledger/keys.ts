@@ -23,7 +23,7 @@ export async function resourcesByRefId(
   refIds: readonly string[],
 ): Promise<string[]> {
   const rows = await database.query<{ resource_id: string }>(
-    `select resource_id from idempotency_keys
+    `select resource_id, customer_id as "customerId" from idempotency_keys
      where customer_id = $1 and space = $2 and ref_id = any ($3::text[])`,
     [customerId, space, textArray(refIds)],
   );

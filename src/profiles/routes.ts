@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { CustomerReads, Database } from '../database/database.ts';
 import type { ActorFacts } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
@@ -45,8 +45,8 @@ export function profileRoutes(dependencies: ProfileDependencies): Route[] {
   return [...recordRoutes(dependencies), incomingRoute(dependencies), ...balanceRoutes(dependencies)];
 }
 
-async function profileOf(database: Database, customerId: string, id: string): Promise<Profile> {
-  const profile = await findProfile(database, customerId, id);
+async function profileOf(own: CustomerReads, id: string): Promise<Profile> {
+  const profile = await findProfile(own, own.customerId, id);
   if (profile === undefined) throw notFound('profile', id);
   return profile;
 }
@@ -66,7 +66,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       answer: { items: [PROFILE] },
       async handle({ caller, query }) {
         const page = readPage(query, 'profiles');
-        const rows = await listProfiles(database, caller.customerId, query, page);
+        const rows = await listProfiles(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, presentProfile) };
       },
     }),
@@ -87,7 +87,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       handle: ({ caller, body }) =>
         createOnce(writePath, {
           command: createProfileCommand(caller, body, { actors, newProfiles, defaultProfiles }),
-          load: (id) => findProfile(database, caller.customerId, id),
+          load: (id) => findProfile(database.of(caller.customerId), caller.customerId, id),
           present: (profile) => presentProfile(profile) as never,
         }),
     }),
@@ -103,7 +103,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       problems: ['not-found'],
       answer: PROFILE,
       handle: async ({ caller, params }) => ({
-        body: presentProfile(await profileOf(database, caller.customerId, params.id)) as never,
+        body: presentProfile(await profileOf(database.of(caller.customerId), params.id)) as never,
       }),
     }),
   ];
@@ -141,12 +141,16 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
   const common = { method: 'GET', tag: 'Profiles', scope: 'funding:read_profile' } as const;
 
   /** The balances of all assets that the profile has ever had, now or at that time. */
-  async function balances(profileId: string, at: string | undefined): Promise<AssetBalance[]> {
-    if (at === undefined) return balancesOf(database, profileId);
+  async function balances(
+    own: CustomerReads,
+    profileId: string,
+    at: string | undefined,
+  ): Promise<AssetBalance[]> {
+    if (at === undefined) return balancesOf(own, profileId);
     const instant = parseInstant(at);
     if (instant === undefined) throw invalidField('/query/at', NOT_A_TIME);
-    if (instant > (await databaseNow(database))) throw invalidField('/query/at', 'must not be in the future');
-    return balancesAt(database, profileId, instant);
+    if (instant > (await databaseNow(own))) throw invalidField('/query/at', 'must not be in the future');
+    return balancesAt(own, profileId, instant);
   }
 
   return [
@@ -163,8 +167,9 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       problems: ['not-found'],
       answer: { items: [BALANCE] },
       async handle({ caller, params, query }) {
-        const profile = await profileOf(database, caller.customerId, params.id);
-        const found = await balances(profile.id, query.at);
+        const own = database.of(caller.customerId);
+        const profile = await profileOf(own, params.id);
+        const found = await balances(own, profile.id, query.at);
         return { body: { items: found.map((balance) => presentBalance(balance, assets)) } };
       },
     }),
@@ -181,9 +186,10 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       answer: BALANCE,
       async handle({ caller, params, query }) {
         const { asset } = params;
-        const profile = await profileOf(database, caller.customerId, params.id);
+        const own = database.of(caller.customerId);
+        const profile = await profileOf(own, params.id);
         if (assets.find(asset) === undefined) throw notFound('asset', asset);
-        const found = (await balances(profile.id, query.at)).find((balance) => balance.asset === asset);
+        const found = (await balances(own, profile.id, query.at)).find((balance) => balance.asset === asset);
         return { body: presentBalance(found ?? { asset, available: 0n, held: 0n }, assets) };
       },
     }),

@@ -178,6 +178,7 @@ export function listProfiles(
     table: 'profiles',
     alias: 'p',
     columns: COLUMNS,
+    owner: 'p.customer_id as "customerId"',
     parameters,
     own: `p.customer_id = ${parameters.add(customerId)}`,
     filters: FILTERS,
@@ -187,6 +188,8 @@ export function listProfiles(
 
 /** The clock that entries get their times from. The estimate of this node may be behind it. */
 export async function databaseNow(database: Queryable): Promise<Instant> {
-  const [row] = await database.query<{ nowNs: Instant }>(`select ${CLOCK_NS} as "nowNs"`);
+  const [row] = await database.query<{ nowNs: Instant }>(
+    `select ${CLOCK_NS} as "nowNs", true as "isNobodys"`,
+  );
   return row!.nowNs;
 }

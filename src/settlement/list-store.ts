@@ -56,6 +56,7 @@ export async function listSettlements(
     table: 'settlement_transactions',
     alias: 't',
     columns: `distinct on (t.page_ns, t.id) ${COLUMNS}`,
+    owner: 't.customer_id as "customerId", t.target_customer_id as "targetCustomerId"',
     parameters,
     own: `${caller} in (t.customer_id, t.target_customer_id)`,
     filters: filtersOf(caller),

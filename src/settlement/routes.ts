@@ -87,7 +87,7 @@ function createRoute(
     handle: async ({ caller, body }) =>
       createOnce(writePath, {
         command: createSettlementCommand(caller, body, tables),
-        load: (id) => findSettlement(database, caller.customerId, id),
+        load: (id) => findSettlement(database.of(caller.customerId), caller.customerId, id),
         present: (settlement) => presentSettlement(settlement, assets),
       }),
   });
@@ -109,7 +109,7 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
       answer: { items: [SETTLEMENT] },
       async handle({ caller, query }) {
         const page = readPage(query, 'settlement-transactions');
-        const found = await listSettlements(database, caller.customerId, query, page);
+        const found = await listSettlements(database.of(caller.customerId), caller.customerId, query, page);
         const now = {
           ...found,
           rows: await explained(database, assets, disabledProfiles, found.rows, caller.customerId),
@@ -131,7 +131,7 @@ function readRoutes({ database, assets, disabledProfiles }: SettlementDependenci
       problems: ['not-found'],
       answer: SETTLEMENT,
       async handle({ caller, params }) {
-        const settlement = await findSettlement(database, caller.customerId, params.id);
+        const settlement = await findSettlement(database.of(caller.customerId), caller.customerId, params.id);
         if (settlement === undefined) throw notFound('settlement transaction', params.id);
         const [now] = await explained(database, assets, disabledProfiles, [settlement], caller.customerId);
         return { body: presentSettlement(now!, assets) };
@@ -157,7 +157,7 @@ function moveRoute(
     problems: ['forbidden', 'not-found', 'invalid-state'],
     async handle({ caller, params }) {
       // An id that the caller must not see never reaches the write path.
-      const seen = await findSettlement(database, caller.customerId, params.id);
+      const seen = await findSettlement(database.of(caller.customerId), caller.customerId, params.id);
       if (seen === undefined) throw notFound('settlement transaction', params.id);
       const outcome = await writePath.submit(moveSettlementCommand(caller, move, seen, tables));
       if (outcome.replayed) throw new Error('a move has no idempotency key, and cannot be replayed');

@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { CustomerReads, Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Answer } from '../kernel/route.ts';
 import type { Command } from '../ledger/command.ts';
@@ -18,7 +18,7 @@ export type TransferAccess = {
   byId(id: string): Promise<Transfer | undefined>;
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Transfer>>;
   /** The batches with the events of these transfers, if they are inside the service; other transfers have none here. */
-  batchesOf(ids: readonly string[]): Promise<readonly string[]>;
+  batchesOf(own: CustomerReads, ids: readonly string[]): Promise<readonly string[]>;
 };
 
 export type TransferConnections = {
@@ -33,12 +33,12 @@ export function createTransferAccess({ database, writePath, assets }: TransferCo
     create: (customerId, command) =>
       createOnce(writePath, {
         command,
-        load: (id) => findTransfer(database, customerId, id),
+        load: (id) => findTransfer(database.of(customerId), customerId, id),
         present: (transfer) => transferText(transfer, assets),
       }),
-    find: (customerId, id) => findTransfer(database, customerId, id),
+    find: (customerId, id) => findTransfer(database.of(customerId), customerId, id),
     byId: async (id) => (await transfersById(database, [id])).get(id),
     byIds: (ids) => transfersById(database, ids),
-    batchesOf: (ids) => batchesOfTransfers(database, ids),
+    batchesOf: batchesOfTransfers,
   };
 }

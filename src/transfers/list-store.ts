@@ -104,6 +104,7 @@ export async function listTransfers(
     table: 'transfers',
     alias: 't',
     columns: TRANSFER_COLUMNS,
+    owner: 't.customer_id as "customerId"',
     parameters,
     own,
     filters: FILTERS,

@@ -21,7 +21,7 @@ function insideTransferCreator({ database, writePath, assets }: TransferConnecti
     createOnce(writePath, {
       command,
       async load(id) {
-        const transfer = await findTransfer(database, customerId, id);
+        const transfer = await findTransfer(database.of(customerId), customerId, id);
         return transfer && transferText(transfer, assets);
       },
       present: (text) => text,
@@ -105,7 +105,7 @@ function readRoutes({ database, assets, networks }: TransferConnections): Route[
       answer: { items: [CRYPTO_WITHDRAWAL] },
       async handle({ caller, query }) {
         const page = readPage(query, 'transfers');
-        const transfers = await listTransfers(database, caller.customerId, query, page);
+        const transfers = await listTransfers(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageText(transfers, page, present) };
       },
     }),
@@ -121,7 +121,7 @@ function readRoutes({ database, assets, networks }: TransferConnections): Route[
       problems: ['not-found'],
       answer: CRYPTO_WITHDRAWAL,
       async handle({ caller, params }) {
-        const transfer = await findTransfer(database, caller.customerId, params.id);
+        const transfer = await findTransfer(database.of(caller.customerId), caller.customerId, params.id);
         if (transfer === undefined) throw notFound('transfer', params.id);
         return { body: present(transfer) };
       },

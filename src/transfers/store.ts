@@ -1,7 +1,7 @@
 import { plainArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import { columns } from '../database/columns.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { CustomerReads, Database, Queryable } from '../database/database.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
@@ -156,11 +156,12 @@ export async function transfersById(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The batches that created these transfers inside the service, of any customer. */
-export async function batchesOfTransfers(database: Queryable, ids: readonly string[]): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(
-    'select distinct batch_id as id from transfers where id = any ($1::uuid[]) and batch_id is not null',
-    [plainArray(ids)],
+/** The batches that created these transfers of the customer inside the service. */
+export async function batchesOfTransfers(own: CustomerReads, ids: readonly string[]): Promise<string[]> {
+  const rows = await own.query<{ id: string }>(
+    `select distinct batch_id as id, customer_id as "customerId" from transfers
+     where id = any ($1::uuid[]) and customer_id = $2 and batch_id is not null`,
+    [plainArray(ids), own.customerId],
   );
   return rows.map(({ id }) => id);
 }

@@ -58,9 +58,10 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: { items: [DELIVERY] },
       async handle({ caller, params, query }) {
-        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const own = database.of(caller.customerId);
+        const endpoint = await endpointOf(own, params.id);
         const page = readPage(query, 'deliveries');
-        const rows = await listDeliveries(database, endpoint, query, page);
+        const rows = await listDeliveries(own, endpoint, query, page);
         return { body: await pageOf(rows, page, present) };
       },
     }),
@@ -76,8 +77,9 @@ function listRoutes({ database }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: DELIVERY,
       async handle({ caller, params }) {
-        const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const delivery = await findDelivery(database, endpoint, params.delivery_id);
+        const own = database.of(caller.customerId);
+        const endpoint = await endpointOf(own, params.id);
+        const delivery = await findDelivery(own, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
         return { body: present(delivery) };
       },
@@ -102,13 +104,14 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       problems: ['not-found', 'invalid-state'],
       answer: REPLAYED_DELIVERY,
       async handle({ caller, params }) {
-        const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const delivery = await findDelivery(database, endpoint, params.delivery_id);
+        const own = database.of(caller.customerId);
+        const endpoint = await endpointOf(own, params.id);
+        const delivery = await findDelivery(own, endpoint, params.delivery_id);
         if (delivery === undefined) throw notFound('delivery', params.delivery_id);
         if (delivery.status === 'PENDING') throw stillPending();
         const id = await replayDelivery(database, delivery.id);
         changed(caller.customerId);
-        return { body: present((await findDelivery(database, endpoint, id))!) };
+        return { body: present((await findDelivery(own, endpoint, id))!) };
       },
     }),
     route({
@@ -128,7 +131,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: WEBHOOK,
       async handle({ caller, params, body }) {
-        const endpoint = await endpointOf(database, caller.customerId, params.id);
+        const endpoint = await endpointOf(database.of(caller.customerId), params.id);
         const since = parseInstant(body.since);
         if (since === undefined) throw invalidField('/since', 'must be an RFC 3339 time');
         await replaySince(database, endpoint.id, since);
@@ -149,13 +152,14 @@ function testRoute(dependencies: WebhookDependencies): Route {
     const outcome = await writePath.submit(testEventCommand(caller, id));
     if (outcome.replayed) throw new Error('a test has no idempotency key, and cannot be replayed');
     const { endpoint, batchId, atNs } = outcome.answer;
-    const event = await findWritten(database, caller.customerId, { batchId, resourceId: id, atNs });
+    const own = database.of(caller.customerId);
+    const event = await findWritten(own, caller.customerId, { batchId, resourceId: id, atNs });
     const deliveryId = await insertTestDelivery(database, endpoint, event);
     const post = { endpoint, eventId: event.id, body: eventText(event), nowMs: dependencies.clock.nowMs() };
     const tried = await attempt(sender, post);
     const status = tried.isDelivered ? 'DELIVERED' : 'FAILED';
     await endTestDelivery(database, deliveryId, { ...tried, status });
-    return (await findDelivery(database, endpoint, deliveryId))!;
+    return (await findDelivery(own, endpoint, deliveryId))!;
   }
 
   return route({
@@ -172,7 +176,7 @@ function testRoute(dependencies: WebhookDependencies): Route {
     problems: ['not-found'],
     answer: DELIVERY,
     async handle({ caller, params }) {
-      const endpoint = await endpointOf(database, caller.customerId, params.id);
+      const endpoint = await endpointOf(database.of(caller.customerId), params.id);
       const { customerId } = caller;
       const others = inFlight.get(customerId) ?? 0;
       if (others >= LIMITS.webhookTestsMax) {

@@ -120,7 +120,7 @@ export async function recordOutcomes(database: Database, outcomes: readonly Outc
   });
 }
 
-const COLUMNS = `d.id, d.endpoint_id as "endpointId", d.trigger, d.status, d.attempts, d.due_at_ms as "dueAtMs",
+const COLUMNS = `d.id, d.customer_id as "customerId", d.endpoint_id as "endpointId", d.trigger, d.status, d.attempts, d.due_at_ms as "dueAtMs",
   d.request, d.response, d.error, d.created_at_ns as "createdAtNs", d.updated_at_ns as "updatedAtNs",
   d.event_id as "eventId"`;
 
@@ -170,6 +170,7 @@ export async function listDeliveries(
     table: 'webhook_deliveries',
     alias: 'd',
     columns: COLUMNS,
+    owner: 'd.customer_id as "customerId"',
     parameters,
     own: `d.endpoint_id = ${parameters.add(endpoint.id)}`,
     filters: FILTERS,

@@ -119,7 +119,7 @@ function createDeliver(
 
   return async (endpoint: Endpoint, delivery: Delivery): Promise<void> => {
     const { eventId, payload } = delivery;
-    const body = payload ?? (await eventPayload(database, lease.customerId, eventId));
+    const body = payload ?? (await eventPayload(database.of(lease.customerId), lease.customerId, eventId));
     const attempted = await attempt(sender, { endpoint, eventId, body, nowMs: nowMs() });
     if (dependencies.isAbandoned()) return;
     dependencies.attempted?.(attempted.isDelivered);

@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { CustomerReads, Database } from '../database/database.ts';
 import type { EventCatalogue } from '../events/types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
@@ -43,8 +43,8 @@ export type WebhookDependencies = {
 export const TAG = 'Webhooks';
 
 /** An endpoint of the customer that is not deleted. */
-export async function endpointOf(database: Database, customerId: string, id: string): Promise<Endpoint> {
-  const endpoint = await findAnyEndpoint(database, customerId, id);
+export async function endpointOf(own: CustomerReads, id: string): Promise<Endpoint> {
+  const endpoint = await findAnyEndpoint(own, own.customerId, id);
   if (endpoint === undefined || endpoint.deletedAtNs !== null) throw notFound('webhook', id);
   return endpoint;
 }
@@ -98,7 +98,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
       let found: Endpoint | undefined;
       const { body: shown, replayed } = await createOnce(writePath, {
         command: createEndpointCommand(caller, body),
-        load: (id) => findAnyEndpoint(database, caller.customerId, id),
+        load: (id) => findAnyEndpoint(database.of(caller.customerId), caller.customerId, id),
         // Without the secret, which the answer to a different request with the same ref_id must not contain.
         present(endpoint) {
           found = endpoint;
@@ -125,9 +125,10 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       answer: { items: [WEBHOOK] },
       async handle({ caller, query }) {
         const page = readPage(query, 'webhooks');
-        const rows = await listEndpoints(database, caller.customerId, query, page);
+        const own = database.of(caller.customerId);
+        const rows = await listEndpoints(own, caller.customerId, query, page);
         const standings = await findStandings(
-          database,
+          own,
           rows.rows.map(({ id }) => id),
         );
         const present = (row: Endpoint) => ({
@@ -149,8 +150,9 @@ function readRoutes({ database }: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: WEBHOOK,
       async handle({ caller, params }) {
-        const endpoint = await endpointOf(database, caller.customerId, params.id);
-        const standings = await findStandings(database, [endpoint.id]);
+        const own = database.of(caller.customerId);
+        const endpoint = await endpointOf(own, params.id);
+        const standings = await findStandings(own, [endpoint.id]);
         return { body: { ...presentEndpoint(endpoint), ...presentStanding(standings.get(endpoint.id)) } };
       },
     }),
@@ -176,7 +178,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: UPDATED_WEBHOOK,
       async handle({ caller, params, body }) {
-        await endpointOf(database, caller.customerId, params.id);
+        await endpointOf(database.of(caller.customerId), params.id);
         await checkRequest(body, dependencies);
         const endpoint = await submitChange(writePath, updateEndpointCommand(caller, params.id, body));
         changed(caller.customerId);
@@ -194,7 +196,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: DELETED_WEBHOOK,
       async handle({ caller, params }) {
-        await endpointOf(database, caller.customerId, params.id);
+        await endpointOf(database.of(caller.customerId), params.id);
         const endpoint = await submitChange(writePath, deleteEndpointCommand(caller, params.id));
         changed(caller.customerId);
         return { body: presentEndpoint(endpoint) };
@@ -212,7 +214,7 @@ function changeRoutes(dependencies: WebhookDependencies): Route[] {
       problems: ['not-found'],
       answer: ROTATED_WEBHOOK,
       async handle({ caller, params }) {
-        await endpointOf(database, caller.customerId, params.id);
+        await endpointOf(database.of(caller.customerId), params.id);
         const endpoint = await submitChange(writePath, rotateSecretCommand(caller, params.id));
         changed(caller.customerId);
         return { body: { ...presentEndpoint(endpoint), ...presentSecret(endpoint) } };

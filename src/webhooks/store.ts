@@ -152,7 +152,7 @@ export async function findStandings(
   ids: readonly string[],
 ): Promise<Map<string, Standing>> {
   const rows = await database.query<Standing & { id: string }>(
-    `select p.endpoint_id as id, p.failing_since_ms as "failingSinceMs",
+    `select p.endpoint_id as id, p.customer_id as "customerId", p.failing_since_ms as "failingSinceMs",
             case when w.enabled and next.ms is not null then greatest(next.ms, ${CLOCK_NS} / 1000000) end as "nextTryMs"
      from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id, lateral (
        select coalesce(p.probe_at_ms, (select min(d.due_at_ms) from webhook_deliveries d
@@ -177,6 +177,7 @@ export async function listEndpoints(
     table: 'webhook_endpoints',
     alias: 'w',
     columns: ENDPOINT_COLUMNS,
+    owner: 'w.customer_id as "customerId"',
     parameters,
     branches: [{ where: own, few: true }],
     filters: ids === undefined ? [] : [({ anyOf }) => anyOf('w.id', 'uuid', ids)],

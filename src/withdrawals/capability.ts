@@ -24,6 +24,7 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly rails: Rails;
   readonly transfers: TransferAccess;
   readonly changedTransfers: Table<Transfer>;
+  readonly heldFiatAccounts: ProgressTables['heldFiatAccounts'];
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
   readonly rentLamportsPerDayMax: bigint;

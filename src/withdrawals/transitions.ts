@@ -20,7 +20,7 @@ import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words }
 export type RentPaid = { readonly key: string; readonly lamports: bigint };
 
 export type ProgressTables = OutcomeTables & {
-  readonly fiatAccounts: Table<FiatAccount>;
+  readonly heldFiatAccounts: Table<FiatAccount>;
   readonly rents: Table<RentPaid>;
   /** Rent for new token accounts that one destination may cost in a day. */
   readonly rentLamportsPerDayMax: bigint;
@@ -138,7 +138,7 @@ export function intendCommand(
     reads: [
       read(tables.transfers, known.id),
       read(tables.works, known.id),
-      ...(fiatAccountId ? [read(tables.fiatAccounts, fiatAccountId)] : []),
+      ...(fiatAccountId ? [read(tables.heldFiatAccounts, fiatAccountId)] : []),
       ...(rents ? [read(tables.rents, rent)] : []),
     ],
     decide(view) {
@@ -146,7 +146,7 @@ export function intendCommand(
       if (found === undefined) return accept(seen, [], { kind: 'stale' });
       const { transfer, work } = found;
       const now = view.now + offsetNs;
-      const account = fiatAccountId ? view.row(tables.fiatAccounts, fiatAccountId) : undefined;
+      const account = fiatAccountId ? view.row(tables.heldFiatAccounts, fiatAccountId) : undefined;
       // If there is a payment, the rail may have received it: then only the same payment can be submitted again.
       if (work.payment === null && fiatAccountId) {
         const ending = accountFault(account, fiatAccountId);

@@ -8,6 +8,7 @@ import {
   exampleFor,
   type Operation,
   pathFor,
+  withDigest,
 } from '../support/openapi.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer } from '../support/service.ts';
@@ -38,7 +39,7 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid actor`.split(/\s+/),
+   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id`.split(/\s+/),
 );
 
 function comparable(value: any, key = ''): any {
@@ -107,12 +108,14 @@ async function createOwn(): Promise<Belongings> {
 const ORDER = ['POST', 'PUT', 'DELETE', 'GET'];
 
 async function ask(operation: Operation): Promise<Asked> {
-  const sent = operation.body === undefined ? undefined : exampleFor(operation, own, 'shown');
+  const example = operation.body === undefined ? undefined : exampleFor(operation, own, 'shown');
   const path =
     operation.id === 'getProfile'
       ? `/v2/profiles/${real.get('createProfile')!.body.id}`
       : await pathFor(operation, own);
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
+  if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
+  const sent = await withDigest(operation, own, path, example);
   const caller = operation.id === 'affirmSettlementTransaction' ? partner : customer;
   const answer = await caller.call(operation.method, path, sent);
   if (answer.status !== 200) throw new Error(`${operation.name}: ${JSON.stringify(answer.body)}`);

@@ -5,12 +5,11 @@ import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { PROBLEMS } from '../../src/kernel/problem.ts';
 import {
   type Belongings,
+  callExample,
   createBelongings,
-  exampleFor,
   isIdSchema,
   type Operation,
   OUTSIDE,
-  pathFor,
   propertiesOf,
 } from '../support/openapi.ts';
 import { expectProblem, startTestService, type TestService } from '../support/service.ts';
@@ -253,8 +252,7 @@ describe('examples', () => {
   it.each(named(withBody.filter((operation) => operation.scopes.length > 0)))(
     '%s: the example works with the ids of existing records',
     async (_name, operation) => {
-      const body = exampleFor(operation, own, 'shown');
-      const answer = await own.customer.call(operation.method, await pathFor(operation, own), body);
+      const answer = await callExample(operation, own);
       expect(answer.body).not.toHaveProperty('detail');
       expect(answer.status).toBe(200);
     },

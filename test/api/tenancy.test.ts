@@ -35,6 +35,7 @@ const ACROSS_CUSTOMERS = [
   'cancelWithdrawal',
   'creditSuspenseDeposit',
   'getJournalEntry',
+  'listFiatAccountViews',
   'listFiatAccountsForReview',
   'listJournalEntries',
   'listOpenWithdrawals',
@@ -42,6 +43,7 @@ const ACROSS_CUSTOMERS = [
   'listSuspenseDeposits',
   'rejectFiatAccount',
   'resolveWithdrawal',
+  'viewFiatAccountForReview',
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
 const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];

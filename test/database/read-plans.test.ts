@@ -191,7 +191,10 @@ describe('other reads look up what they need', () => {
     ['the feed from its start', feed({})],
     ['the feed from somewhere', feed({}, BigInt(ROWS / 20))],
     ['events of resources', feed({ resourceIds: [historyId('transfer', 11)] })],
-    ['batches of transfers', (database) => batchesOfTransfers(database, [historyId('transfer', 11)])],
+    [
+      'batches of transfers',
+      (database) => batchesOfTransfers({ ...database, customerId: BIG }, [historyId('transfer', 11)]),
+    ],
     ['transfers by id', (database) => transfersById(database, [historyId('transfer', 11)])],
     ['events by id', feed({ ids: [historyEventId(1, 1)] })],
     ['withdrawals that are due', (database) => claimDue(database, limits, 0n, 1_000_000n)],

@@ -46,6 +46,38 @@ describe('the register of networks', () => {
   });
 });
 
+describe('what is answered to a customer', () => {
+  /** For operators, across all customers. */
+  const OF_OPERATORS = [
+    'findForReview',
+    'findSuspense',
+    'listContradictions',
+    'listForReview',
+    'listSuspense',
+    'listViews',
+  ];
+
+  it('is read as that customer, so that a row of another one is refused', () => {
+    const routes = sources.filter(({ path }) => /(routes|access|stream)\.ts$/.test(path));
+    const names = routes.flatMap(({ text }) =>
+      [...text.matchAll(/\b((?:find|list|read|balances|batches)\w*)\(\s*(?:\w+\.)?database,/g)].map(
+        (match) => match[1]!,
+      ),
+    );
+    // The stream gets its database from the routes of events, which give it that of the customer.
+    expect([...new Set(names)].filter((name) => name !== 'readFeed').sort()).toEqual(OF_OPERATORS);
+    const own = routes.flatMap(({ text }) => [...text.matchAll(/database\.of\((caller\.)?customerId\)/g)]);
+    expect(own.length).toBeGreaterThan(30);
+  });
+
+  it('says whose it is, apart from the time and places in the feed', () => {
+    const nobodys = sources.filter(({ path, text }) => isStore(path) && text.includes('isNobodys'));
+    expect(nobodys.map(({ path }) => path).sort()).toEqual(['events/feed-store.ts', 'profiles/store.ts']);
+    // From the row, and not from what the caller has asked for.
+    expect(sources.filter(({ text }) => /\$\d+(::uuid)? as "customerId"/.test(text))).toEqual([]);
+  });
+});
+
 describe('a table', () => {
   const holdsSql = (path: string): boolean =>
     isStore(path) || ['ledger', 'database'].includes(folderOf(path));

@@ -3,7 +3,14 @@ import { connectDatabase, type Database, type DatabaseAddress } from '../../src/
 import { newId } from '../../src/kernel/id.ts';
 import { connectUnlocked } from './vault.ts';
 
-export type TestDatabase = { database: Database; address: DatabaseAddress; drop(): Promise<void> };
+export type TestDatabase = {
+  /** As a superuser, for what a test does itself. */
+  database: Database;
+  address: DatabaseAddress;
+  /** As the role that serves. */
+  servingAddress: DatabaseAddress;
+  drop(): Promise<void>;
+};
 
 /** A fresh, migrated database of its own, unlocked. A service that a test starts on it replaces the vault by its own. `template: 'template1'` gives an empty one. */
 export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
@@ -24,6 +31,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
   return {
     database,
     address,
+    servingAddress: { ...address, user: inject('servingRole') },
     async drop() {
       await database.close();
       await administer(`drop database ${name} with (force)`);

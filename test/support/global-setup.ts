@@ -9,12 +9,16 @@ import { migrate } from '../../src/database/migrate.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     postgres: { socketDir: string; port: number; user: string };
+    /** The role that the services of tests connect as. It has only the rights that serving needs. */
+    servingRole: string;
   }
 }
 
 // The data directory is deleted after the run, so nothing has to survive a crash of the machine. Tests about durability start
 // servers of their own. Several test files with several nodes each are connected at once.
 const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' };
+
+const servingRole = 'ferry_serve';
 
 /** One real server for the whole run. Databases are copied from a template that is migrated once. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -23,11 +27,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
   await administration.query('create database template_ferry');
+  await administration.query(`create role ${servingRole} login`);
   await administration.close();
   const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1);
-  await migrate(template);
+  await migrate(template, undefined, undefined, { servingRole });
   await template.close();
   project.provide('postgres', postgres);
+  project.provide('servingRole', servingRole);
   return async () => {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
-import type { TestCustomer, TestService } from './service.ts';
+import type { Answer, TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
 export type Operation = {
@@ -324,6 +324,18 @@ export function exampleFor(operation: Operation, { fields }: Belongings, which: 
     }, structuredClone(example));
 }
 
+/** The request with the digest of a view of the resource, where the operation requires one. */
+export async function withDigest(
+  operation: Operation,
+  { customer }: Pick<Belongings, 'customer'>,
+  path: string,
+  body: any,
+): Promise<any> {
+  if (operation.body?.schema.properties?.digest === undefined) return body;
+  const view = await customer.call('GET', path.slice(0, path.lastIndexOf('/')));
+  return { ...body, digest: view.body.digest };
+}
+
 const PATH_VALUES: Readonly<Record<string, string>> = { asset: 'USD' };
 
 /** The path of the operation with ids of new records. */
@@ -336,4 +348,11 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
     path = path.replace(`{${name}}`, value);
   }
   return path;
+}
+
+/** Calls the operation with its example, and with records of the customer. */
+export async function callExample(operation: Operation, own: Belongings): Promise<Answer> {
+  const path = await pathFor(operation, own);
+  const body = await withDigest(operation, own, path, exampleFor(operation, own, 'shown'));
+  return own.customer.call(operation.method, path, body);
 }

@@ -14,6 +14,7 @@ import type { Vault } from '../../src/sealing/vault.ts';
 import { createTestDatabase } from './database.ts';
 import { fund } from './ledger.ts';
 import { type Description, readDescription } from './openapi.ts';
+import { connectUnlocked } from './vault.ts';
 
 export type Answer = { status: number; headers: Headers; body: any };
 export type TestCustomer = {
@@ -21,6 +22,7 @@ export type TestCustomer = {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 };
 export type TestService = {
+  /** As a superuser; the service itself connects as the role that serves. */
   readonly database: Database;
   readonly url: string;
   readonly app: FastifyInstance;
@@ -44,13 +46,18 @@ export type TestService = {
 export async function startTestService(
   env: Record<string, string> = {},
   networks: Networks = NETWORKS,
+  /** Changes the connections that the service gets. */
+  wrap: (database: Database) => Database = (database) => database,
 ): Promise<TestService> {
   const test = await createTestDatabase();
   const { database } = test;
+  const serving = connectUnlocked(test.servingAddress);
   // Without workers, so that records change only when a test changes them.
   const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
   const { assets } = config;
-  const service = await assemble({ config, database, logger: pino({ level: 'silent' }) });
+  const parts = { config, database: wrap(serving), logger: pino({ level: 'silent' }) };
+  const service = await assemble(parts);
+  database.unlock(service.vault);
   await service.start();
   service.setReady();
   const url = service.url();
@@ -139,6 +146,7 @@ export async function startTestService(
     },
     async stop() {
       await service.stop();
+      await serving.close();
       expect((await audit(database, assets)).violations).toEqual([]);
       await test.drop();
     },

@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
 import {
   deleteFiatAccountCommand,
   type FiatAccountTables,
   reviewFiatAccountCommand,
   updateFiatAccountCommand,
 } from '../../src/fiat-accounts/commands.ts';
+import type { FiatAccount } from '../../src/fiat-accounts/fiat-account.ts';
+import type { Command } from '../../src/ledger/command.ts';
 import { storedDestination } from '../../src/sandbox/journal-store.ts';
 import { hold, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
+
+const CHANGED = '{"cubix":{"account_id":"changed"}}';
 
 let world: World;
 let node: Node;
@@ -77,7 +82,7 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
     expect((await world.transferOf(id)).secondaryStatus!.name).toBe('AWAITING_FIAT_ACCOUNT_APPROVAL');
     await node.writePath.submit(review(account, 'APPROVED'));
     await world.settle(node);
-    const destination = storedDestination(world.database, '{"cubix":{"account_id":"changed"}}');
+    const destination = storedDestination(world.database, CHANGED);
     expect(await world.paymentsOf(id)).toMatchObject([{ destination }]);
   });
 
@@ -104,6 +109,46 @@ describe('a withdrawal that waits for the review of its fiat account', () => {
   });
 });
 
+/** Changes the account while a worker has read it for a payment, and has not committed the intent. */
+async function whileIntending(account: string, command: Command<FiatAccount>) {
+  const profile = await world.createProfile({ USD: '120' });
+  const { id } = await world.withdrawFiat(profile, account);
+  const databases = [world.connect(), world.connect()] as const;
+  const intending = stopAtRailCall(patient(databases[0]));
+  const changing = world.createNode({ database: patient(databases[1]) });
+  // The worker has read the account, but not the withdrawal.
+  const holder = await hold(world.database, 'select from transfers where id = $1 for update', [id]);
+  const worked = intending.worker.runDue();
+  const pid = await untilBlockedBy(world.database, holder.pid);
+  const changed = changing.writePath.submit(command);
+  const order = await Promise.race([
+    changed.then(() => 'the change does not wait'),
+    untilBlockedBy(world.database, pid).then(() => 'the change waits'),
+  ]);
+  await holder.release();
+  await changed;
+  const paymentsBefore = await world.database.query(
+    'select state from withdrawal_work where transfer_id = $1',
+    [id],
+  );
+  intending.go();
+  await worked;
+  await Promise.all(databases.map((database) => database.close()));
+  return { id, order, paymentsBefore };
+}
+
+/** A node that stops after its intent is committed, before the rail is called. */
+function stopAtRailCall(database: Database) {
+  const { promise: gone, resolve: go } = Promise.withResolvers<void>();
+  const { worker } = world.createNode({
+    database,
+    checkpoint: async (name) => {
+      if (name === 'after the intent is committed, before the rail is called') await gone;
+    },
+  });
+  return { worker, go };
+}
+
 describe('a withdrawal does not wait without end', () => {
   it('when its account is approved while a worker finishes the previous approval', async () => {
     const { account, id } = await waiting('cubix');
@@ -122,38 +167,47 @@ describe('a withdrawal does not wait without end', () => {
     const approved = approver.writePath.submit(review(account, 'APPROVED'));
     await Promise.race([approving.stopped, untilBlockedBy(world.database, pid)]);
     await holder.release();
-    // It finds that the account still waits for its review, since the approval is not committed.
-    expect(await woken).toBe(1);
-    await approving.stopped;
+    // It waits until the approval is committed, and finds the account approved.
+    await untilBlockedBy(world.database, await approving.stopped);
     approving.go();
     await approved;
+    expect(await woken).toBe(1);
     await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
     await Promise.all(databases.map((database) => database.close()));
   });
 
-  it('when it is woken while a worker is about to record that it waits', async () => {
-    const profile = await world.createProfile({ USD: '120' });
+  it('when its account is approved while a worker is about to record that it waits', async () => {
     const account = await world.createAccount('wire', 'PENDING');
-    const { id } = await world.withdrawFiat(profile, account);
-    const databases = [world.connect(), world.connect()] as const;
-    const letting = world.createNode({ database: patient(databases[0]) });
-    const stopping = stopAtCommit(patient(databases[1]));
-    const waking = world.createNode({ database: stopping.database });
-    // The worker has read the account, but not the withdrawal.
-    const holder = await hold(world.database, 'select from transfers where id = $1 for update', [id]);
-    const left = letting.worker.runDue();
-    await untilBlockedBy(world.database, holder.pid);
-    await node.writePath.submit(review(account, 'APPROVED'));
-    const woken = waking.worker.runDue();
-    const pid = await stopping.stopped;
-    await holder.release();
-    await untilBlockedBy(world.database, pid);
-    stopping.go();
-    await Promise.all([left, woken]);
-    await world.settle(waking);
+    const { id, order } = await whileIntending(account, review(account, 'APPROVED'));
+    expect(order).toBe('the change waits');
+    await world.settle(node);
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
-    await Promise.all(databases.map((database) => database.close()));
+  });
+});
+
+describe('the account of a payment that a worker is about to send', () => {
+  it.each<[string, (account: string) => Command<FiatAccount>]>([
+    ['deleted', (account) => deleteFiatAccountCommand(world.caller, account, tables)],
+    [
+      'changed',
+      (account) => {
+        const change = { fiat_network_instructions: { cubix: { account_id: 'changed' } } };
+        return updateFiatAccountCommand(world.caller, account, change, tables);
+      },
+    ],
+  ])('is %s only after the payment is fixed: nothing is sent afterwards', async (_what, command) => {
+    const account = await world.createAccount('cubix');
+    const { id, order, paymentsBefore } = await whileIntending(account, command(account));
+    expect(order).toBe('the change waits');
+    // Whoever changed the account, and has the answer, can rely on it: every payment to the old one has begun before.
+    expect(paymentsBefore).toEqual([{ state: 'SUBMITTING' }]);
+    await world.settle(node);
+    expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    const [payment, ...others] = await world.paymentsOf(id);
+    expect(payment!.requests).toBe(1);
+    expect(payment!.destination).not.toBe(storedDestination(world.database, CHANGED));
+    expect(others).toEqual([]);
   });
 });
 

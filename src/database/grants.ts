@@ -1,0 +1,183 @@
+/**
+ * What the service does with each table, and so what the role that serves may do with it. A row that is only ever inserted
+ * can then be neither changed nor deleted by that role, whatever code runs in the service. Every role may read; nothing here
+ * allows TRUNCATE, triggers or any change of the schema. Tests hold this list against the statements of the stores, and run
+ * the service with these rights and no others.
+ */
+export type Grant = {
+  readonly insert?: true;
+  /** The columns that change. Locking a row (FOR UPDATE, FOR SHARE) requires one, too. */
+  readonly update?: readonly string[];
+  readonly delete?: true;
+};
+
+const INSERT = { insert: true } as const;
+
+export const GRANTS: Readonly<Record<string, Grant>> = {
+  // The ledger.
+  balances: { insert: true, update: ['available', 'held', 'moved_at_ns'] },
+  entries: INSERT,
+  system_balances: { insert: true, update: ['balance'] },
+  system_deltas: { insert: true, update: ['delta'], delete: true },
+  idempotency_keys: { insert: true, update: ['request'] },
+
+  // The installation.
+  schema_migrations: {},
+  installation: INSERT,
+  assets: INSERT,
+  data_keys: { insert: true, update: ['wrapping_key', 'wrapped'] },
+  sealing_progress: { update: ['after_key', 'leased_until_ns', 'finished'] },
+
+  // Customers and their clients.
+  customers: { insert: true, update: ['points_per_second'] },
+  clients: { insert: true, update: ['scopes', 'disabled_at_ns', 'allowed_addresses'] },
+  client_secrets: { insert: true, update: ['hash'], delete: true },
+  client_keys: { insert: true, delete: true },
+  used_assertions: { insert: true, delete: true },
+  revoked_tokens: { insert: true, delete: true },
+  signing_keys: { insert: true, update: ['private_jwk', 'retired_at_ns'], delete: true },
+
+  // What customers own.
+  identities: { insert: true, update: ['person_details', 'institution_details', 'status', 'updated_at_ns'] },
+  accounts: { insert: true, update: ['updated_at_ns'] },
+  account_members: { insert: true, delete: true },
+  profiles: { insert: true, update: ['status', 'accepted_profile_ids'] },
+  fiat_accounts: {
+    insert: true,
+    update: [
+      'status',
+      'kind',
+      'fiat_account_owner',
+      'fiat_network_instructions',
+      'metadata',
+      'updated_at_ns',
+      'deleted_at_ns',
+    ],
+  },
+  fiat_account_views: INSERT,
+  transfers: {
+    insert: true,
+    update: [
+      'status',
+      'updated_at_ns',
+      'crypto_tx_hash',
+      'crypto_tx_index',
+      'secondary_status',
+      'status_details',
+      'beneficiary',
+    ],
+  },
+  guaranteed_fees: { insert: true, update: ['used_by'] },
+  settlement_transactions: { insert: true, update: ['status', 'secondary_status', 'updated_at_ns'] },
+  settlement_waits: { insert: true, update: ['seen_units', 'until_ns', 'version'], delete: true },
+
+  // Withdrawals and deposits.
+  withdrawal_work: {
+    insert: true,
+    update: ['state', 'due_at_ns', 'version', 'attempts', 'failures', 'intent_at_ns', 'payment'],
+    delete: true,
+  },
+  withdrawal_wakes: { insert: true, update: ['fiat_account_id'], delete: true },
+  rail_contradictions: INSERT,
+  rent_paid: { insert: true, update: ['lamports'] },
+  deposit_addresses: INSERT,
+  fiat_deposit_instructions: INSERT,
+  arrivals: INSERT,
+  suspense_deposits: { insert: true, update: ['transfer_id', 'returned_by'] },
+  withdrawal_returns: { insert: true, update: ['returned_units'] },
+
+  // The operator's journal.
+  journal_entries: INSERT,
+  journal_postings: INSERT,
+
+  // Events and webhooks.
+  event_groups: { insert: true, update: ['position', 'events'] },
+  event_resources: INSERT,
+  event_sequence: { update: ['position', 'at_ns'] },
+  event_marks: INSERT,
+  event_erasures: { insert: true, update: ['fields'], delete: true },
+  webhook_endpoints: {
+    insert: true,
+    update: [
+      'url',
+      'event_types',
+      'description',
+      'enabled',
+      'disabled_reason',
+      'secret',
+      'previous_secret',
+      'previous_until_ns',
+      'updated_at_ns',
+      'deleted_at_ns',
+    ],
+  },
+  webhook_progress: {
+    insert: true,
+    update: [
+      'position',
+      'line',
+      'more',
+      'replay_from_ns',
+      'replay_until_position',
+      'replay_until_line',
+      'generation',
+      'lease_token',
+      'leased_until_ms',
+      'failures',
+      'failing_since_ms',
+      'probe_at_ms',
+    ],
+  },
+  webhook_deliveries: {
+    insert: true,
+    update: [
+      'status',
+      'attempts',
+      'first_try_ms',
+      'due_at_ms',
+      'request',
+      'response',
+      'error',
+      'updated_at_ns',
+    ],
+    delete: true,
+  },
+
+  // The outside world of the sandbox.
+  sandbox_payments: {
+    insert: true,
+    update: ['destination', 'requests', 'turned_away', 'accepted_at_ns', 'forced'],
+  },
+  sandbox_notices: { insert: true, delete: true },
+
+  // Views.
+  expected_holds: {},
+  settlement_grown: {},
+};
+
+/** As an identifier in a statement. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function verbs({ insert, update, delete: deletes }: Grant): string {
+  return [
+    'select',
+    ...(insert ? ['insert'] : []),
+    ...(update === undefined ? [] : [`update (${update.map(quoted).join(', ')})`]),
+    ...(deletes ? ['delete'] : []),
+  ].join(', ');
+}
+
+/** Statements that give a role exactly these rights on the existing tables of a schema, and take all others from it. */
+export function grantStatements(role: string, schema: string, existing: ReadonlySet<string>): string[] {
+  const [to, inSchema] = [quoted(role), quoted(schema)];
+  const tables = Object.keys(GRANTS).filter((table) => existing.has(table));
+  return [
+    `revoke all on all tables in schema ${inSchema} from ${to}`,
+    `revoke all on schema ${inSchema} from ${to}`,
+    `grant usage on schema ${inSchema} to ${to}`,
+    ...tables.map((table) => `grant ${verbs(GRANTS[table]!)} on ${inSchema}.${quoted(table)} to ${to}`),
+    `grant execute on all functions in schema ${inSchema} to ${to}`,
+  ];
+}
