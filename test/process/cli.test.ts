@@ -250,8 +250,12 @@ describe('with a running service', () => {
   });
 
   it('migrate has nothing to do', async () => {
-    expect(await ferry('migrate')).toEqual({ code: 0, stdout: 'The schema is up to date.\n', stderr: '' });
-    expect(await json('migrate')).toEqual({ applied: [] });
+    expect(await ferry('migrate')).toEqual({
+      code: 0,
+      stdout: 'The schema is up to date.\nGranted the rights of the serving role to ferry_serve.\n',
+      stderr: '',
+    });
+    expect(await json('migrate')).toEqual({ applied: [], serving_role: 'ferry_serve' });
   });
 
   it.each([
