@@ -82,7 +82,8 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   rent_paid: { insert: true, update: ['lamports'] },
   deposit_addresses: INSERT,
   fiat_deposit_instructions: INSERT,
-  arrivals: INSERT,
+  // Deleted when the reversal of a deposit that was booked by hand releases its reference.
+  arrivals: { insert: true, delete: true },
   suspense_deposits: { insert: true, update: ['transfer_id', 'returned_by'] },
   withdrawal_returns: { insert: true, update: ['returned_units'] },
 

@@ -49,10 +49,12 @@ describe('the register of networks', () => {
 describe('what is answered to a customer', () => {
   /** For operators, across all customers. */
   const OF_OPERATORS = [
+    'findEntry',
     'findForReview',
-    'findSuspense',
     'listContradictions',
+    'listEntries',
     'listForReview',
+    'listOpen',
     'listSuspense',
     'listViews',
   ];
