@@ -1,0 +1,247 @@
+import type { Operation } from '../support/openapi.ts';
+import { type ChosenAccess, chooseAccess } from './access.ts';
+import { bodyFor, chosenIds, freshPath, kindOf, pathWith, recordOf } from './bases.ts';
+import { BODY_MUTATIONS } from './bodies.ts';
+import {
+  type Choice,
+  type Draft,
+  expect,
+  expectOdd,
+  isForm,
+  isRead,
+  type Planning,
+  requestOf,
+} from './drafts.ts';
+import { formRequest, validFormRequest } from './forms.ts';
+import { HEADER_MUTATIONS } from './headers.ts';
+import { PATH_MUTATIONS } from './paths.ts';
+import { QUERY_MUTATIONS, type QueryMaterial } from './queries.ts';
+import { createRandom, pickWeighted, type Random } from './random.ts';
+import type { Expectation, Plan } from './requests.ts';
+import { OTHER_METHODS, oddTransport } from './transport.ts';
+import { twinPlan } from './twins.ts';
+
+type Family = (choice: Choice, planning: Planning) => Draft | undefined;
+
+/** The schema of the document decides whether a body must be refused, unless the mutation alone does. */
+function bodyStatus(
+  { operation }: Choice,
+  { description }: Planning,
+  body: Buffer | undefined,
+): number | undefined {
+  if (body === undefined) return operation.body === undefined ? undefined : 400;
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch {
+    return 400;
+  }
+  if (operation.body !== undefined)
+    return description.bodyFaults(operation, value).length === 0 ? undefined : 400;
+  return JSON.stringify(value) === '{}' ? undefined : 400;
+}
+
+const inBody: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  if (isRead(operation)) return undefined;
+  const kind = random.pick(Object.keys(BODY_MUTATIONS));
+  const value = operation.body === undefined ? {} : bodyFor(operation, planning.world.caller, random);
+  const mutated = BODY_MUTATIONS[kind]!({ value, schema: operation.body?.schema ?? {} }, random);
+  if (mutated === undefined || mutated.bytes.length > 1_000_000) return undefined;
+  const request = requestOf(choice, planning, { body: mutated.bytes });
+  const isEmpty = mutated.bytes.length === 0;
+  // An operation without a body accepts an empty one.
+  const status =
+    isEmpty && operation.body === undefined
+      ? undefined
+      : (mutated.refusedWith ?? bodyStatus(choice, planning, mutated.bytes));
+  const chunkBytes =
+    random.chance(0.1) && mutated.bytes.length < 10_000 ? random.pick([1, 7, 1_000]) : undefined;
+  return {
+    kind,
+    request: chunkBytes === undefined ? request : { ...request, chunkBytes },
+    expected: expect(choice, status),
+  };
+};
+
+function materialOf({ operation, random }: Choice, { world }: Planning): QueryMaterial {
+  const idOf = (owner: 'caller' | 'victim') => (name: string) =>
+    recordOf(world[owner].records, kindOf(name, operation), random);
+  return {
+    cursors: { own: world.caller.cursors, foreign: world.victim.cursors },
+    ownId: idOf('caller'),
+    foreignId: idOf('victim'),
+    unknownId: (name) => random.idLike(idOf('victim')(name)),
+  };
+}
+
+const inQuery: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  const parameters = operation.parameters.filter((one) => one.in === 'query');
+  const kind = random.pick(Object.keys(QUERY_MUTATIONS));
+  const query = QUERY_MUTATIONS[kind]!(parameters, operation.path, random, materialOf(choice, planning));
+  if (query === undefined) return undefined;
+  const isCertain = !isRead(operation) && query !== '' && !/^[&=]*$/.test(query) && !query.startsWith('#');
+  return {
+    kind,
+    request: requestOf(choice, planning, { query }),
+    expected: expect(choice, isCertain ? 400 : undefined),
+  };
+};
+
+const inPath: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  const kind = random.pick(Object.keys(PATH_MUTATIONS));
+  const ids = chosenIds(operation, planning.world.caller, random);
+  const valid = pathWith(operation, ids);
+  const path = PATH_MUTATIONS[kind]!(valid, random.pick(Object.values(ids)), random);
+  if (path === undefined || path === valid) return undefined;
+  const request = requestOf(choice, planning, { path });
+  const isOfOperation =
+    kind === 'malformed id' &&
+    path.split('/').every((part) => part !== '' || path.startsWith(`/${part}`)) &&
+    !/[^/]{200,}/.test(path) &&
+    !path.endsWith('/');
+  if (isOfOperation) return { kind, request, expected: expect(choice, 400) };
+  return { kind, request, oddPath: true, expected: expectOdd(choice) };
+};
+
+const inHeaders: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  const kind = random.pick(Object.keys(HEADER_MUTATIONS));
+  const request = requestOf(choice, planning);
+  const mutated = HEADER_MUTATIONS[kind]!(request.body, random);
+  if (mutated === undefined) return undefined;
+  const { contentType, headers, body = request.body, refusedWith } = mutated;
+  const kept =
+    contentType === undefined ? request.headers : request.headers.filter(([name]) => name !== 'Content-Type');
+  const typed = typeof contentType === 'string' ? [['Content-Type', contentType] as const] : [];
+  const changed = {
+    ...request,
+    headers: [...kept, ...typed, ...headers],
+    ...(body === undefined ? {} : { body }),
+  };
+  // Headers are looked at before the token is.
+  const isSure = refusedWith !== undefined && !isRead(operation);
+  const expected: Expectation = isSure
+    ? {
+        refused: true,
+        statuses: [
+          ...refusedWith,
+          ...(choice.access.refusedWith === undefined ? [] : [choice.access.refusedWith]),
+        ],
+        mayWrite: false,
+      }
+    : { ...expectOdd(choice) };
+  return { kind, request: changed, oddPath: true, expected };
+};
+
+/** The rest of such a request is refused, or only reads: what is odd about it must not make it succeed. */
+const inTransport: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  const isHarmless = isRead(operation) || isForm(operation) || choice.access.refusedWith !== undefined;
+  const access = isHarmless ? choice.access : chooseRefused(planning, operation, random);
+  const request = requestOf({ ...choice, access }, planning);
+  const { name, statuses, ...raw } = oddTransport(request, planning.host, random);
+  const expected: Expectation = {
+    refused: !isRead(operation),
+    mayWrite: false,
+    ...(statuses && { statuses, refused: true }),
+  };
+  return { kind: name, access: access.name, request, raw, oddPath: true, expected };
+};
+
+function chooseRefused({ world }: Planning, { scopes }: Operation, random: Random): ChosenAccess {
+  return { name: 'lacks the scope', header: world.access.lacking[random.pick(scopes)]!, refusedWith: 403 };
+}
+
+const inMethod: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  const known = planning.description.operations
+    .filter(({ path }) => path === operation.path)
+    .map(({ method }) => method);
+  const others = [...OTHER_METHODS, 'GET', 'POST', 'PUT', 'DELETE'].filter(
+    (method) => !known.includes(method),
+  );
+  const method = random.chance(0.1) && known.includes('GET') ? 'HEAD' : random.pick(others);
+  const { body: _, ...request } = requestOf(choice, planning);
+  const isHead = method === 'HEAD';
+  return {
+    kind: 'other method',
+    request: { ...request, method },
+    expected: isHead
+      ? { refused: false, mayWrite: false }
+      : { refused: true, statuses: [405], mayWrite: false },
+  };
+};
+
+const FAMILIES: readonly (readonly [Family, number])[] = [
+  [inBody, 50],
+  [inQuery, 14],
+  [inPath, 7],
+  [inHeaders, 8],
+  [inTransport, 7],
+  [inMethod, 3],
+  [twinPlan, 14],
+];
+/** The token endpoints have mutations of their own. */
+const FORM_FAMILIES: typeof FAMILIES = [
+  [inTransport, 1],
+  [inMethod, 1],
+];
+/** A mutation may not apply to an operation; most of them do. */
+const ATTEMPTS_MAX = 100;
+
+function hostileDraft(choice: Choice, planning: Planning): Draft {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const families = isForm(choice.operation) ? FORM_FAMILIES : FAMILIES;
+    const draft = pickWeighted(choice.random, families)(choice, planning);
+    if (draft !== undefined) return draft;
+  }
+  throw new Error(`no mutation applies to ${choice.operation.id}`);
+}
+
+async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
+  const { operation } = choice;
+  const kind = 'valid';
+  if (isForm(operation))
+    return {
+      kind,
+      request: validFormRequest(operation, planning.world),
+      expected: { refused: false, statuses: [200], mayWrite: false },
+    };
+  const path = operation.scopes.length === 0 ? operation.path : await freshPath(operation, planning.world);
+  return { kind, request: requestOf(choice, planning, { path }), expected: expect(choice) };
+}
+
+/** Rare, because each of them needs new records. */
+const VALID_SHARE = 0.03;
+
+/**
+ * The request with this number: the operations take turns, and everything else is chosen by the seed. The first request of
+ * each operation is a valid one.
+ */
+export async function planOf(number: number, planning: Planning): Promise<Plan> {
+  const { description, world, seed } = planning;
+  const random = createRandom(seed, number);
+  const { operations } = description;
+  const operation = operations[number % operations.length]!;
+  const isValid = number < operations.length || random.chance(VALID_SHARE);
+  const access = isValid
+    ? { name: 'full access', header: operation.scopes.length === 0 ? undefined : world.access.full }
+    : chooseAccess(world.access, operation.scopes, random);
+  const choice = { operation, random, access };
+  if (isValid) return { number, operation, access: access.name, ...(await validDraft(choice, planning)) };
+  if (isForm(operation) && random.chance(0.8)) {
+    const { request, kind } = formRequest(operation, world, random);
+    return {
+      number,
+      operation,
+      access: 'none',
+      kind,
+      request,
+      expected: { refused: false, mayWrite: false },
+    };
+  }
+  return { number, operation, access: access.name, ...hostileDraft(choice, planning) };
+}

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, type Connection, createConnection, exchangeRaw, type Outcome } from './connection.ts';
+import { type Counters, count, createCounters } from './counters.ts';
+import { isForm, type Planning } from './drafts.ts';
+import {
+  isAdmissionRefusal,
+  judgeAccess,
+  judgeLeaks,
+  judgeOutcome,
+  judgeShape,
+  judgeStatus,
+  judgeTwins,
+} from './oracles.ts';
+import { planOf } from './plans.ts';
+import { bytesOf, type Plan, type Request, shown } from './requests.ts';
+import type { Stage } from './stage.ts';
+import { createWorld } from './world.ts';
+import { byRequests, describeWrites } from './writes.ts';
+
+export type RunOptions = {
+  readonly requests: number;
+  readonly seed: number;
+  readonly connections: number;
+  /** Only the request with this number, after the same preparation. */
+  readonly only?: number;
+  progress?(counters: Counters, findings: number): void;
+};
+
+export type Finding = {
+  readonly number: number;
+  readonly what: string;
+  readonly request: string;
+  readonly answer: string;
+};
+
+export type Run = { readonly counters: Counters; readonly findings: readonly Finding[] };
+
+/** Requests between two comparisons of the database. */
+const ROUND = 512;
+/** More would all say the same. */
+const FINDINGS_MAX = 50;
+const RETRIES_MAX = 20;
+const PROGRESS_MS = 2_000;
+
+type Sender = {
+  /** Sends a request and judges its answer; returns the status. */
+  perform(plan: Plan, connection: Connection): Promise<number | undefined>;
+  found(plan: Plan, what: string, answer?: Answer): void;
+};
+
+const answerText = ({ status, body }: Answer): string => `${status} ${shown(body.subarray(0, 800))}`;
+
+function createSender(stage: Stage, planning: Planning, counters: Counters, findings: Finding[]): Sender {
+  const { description, world, host } = planning;
+  const sentBytes = ({ request, raw }: Plan): Buffer => raw?.bytes ?? bytesOf(request, host);
+
+  function found(plan: Plan, what: string, answer?: Answer): void {
+    if (findings.length >= FINDINGS_MAX) return;
+    const { number, operation, kind, access } = plan;
+    findings.push({
+      number,
+      what: `${operation.id}, ${kind}, ${access}: ${what}`,
+      request: shown(sentBytes(plan)),
+      answer: answer === undefined ? 'none' : answerText(answer),
+    });
+  }
+
+  /** Again for as long as the service asks for it. The token endpoints limit failures, not load. */
+  async function exchange(plan: Plan, request: Request, connection: Connection): Promise<Outcome> {
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome =
+        plan.raw === undefined
+          ? await connection.exchange(bytesOf(request, host), request.method)
+          : await exchangeRaw(stage.address, plan.raw, request.method);
+      const isRefused = 'answer' in outcome && isAdmissionRefusal(outcome.answer) && !isForm(plan.operation);
+      if (!isRefused || attempt === RETRIES_MAX) return outcome;
+      counters.retried += 1;
+      await sleep(Number(outcome.answer.headers.get('retry-after')) * 1_000);
+    }
+  }
+
+  function judge(plan: Plan, outcome: Outcome): Answer | undefined {
+    for (const what of judgeOutcome(plan, outcome)) found(plan, what);
+    if ('failure' in outcome) return undefined;
+    const { answer } = outcome;
+    const sent = sentBytes(plan);
+    const faults = [
+      ...judgeStatus(plan, answer),
+      ...judgeAccess(plan, answer),
+      ...judgeShape(plan, answer, description),
+      ...judgeLeaks(answer, sent, world.secrets),
+    ];
+    for (const what of faults) found(plan, what, answer);
+    return answer;
+  }
+
+  return {
+    found,
+    async perform(plan, connection) {
+      const answer = judge(plan, await exchange(plan, plan.request, connection));
+      count(counters, plan, answer?.status);
+      if (plan.twin === undefined || answer === undefined) return answer?.status;
+      const { request, id, twinId } = plan.twin;
+      const second = { ...plan, request };
+      const other = judge(second, await exchange(second, request, connection));
+      count(counters, plan, other?.status);
+      if (other === undefined) return answer.status;
+      for (const what of judgeTwins({ answer, id }, { answer: other, id: twinId })) found(plan, what, answer);
+      return answer.status;
+    },
+  };
+}
+
+/**
+ * Sends a round: first, over all connections, what is refused or only reads. Together these must not have written anything.
+ * Then, one at a time, what may be accepted: whichever of them is refused must not have written anything either.
+ */
+async function sendRound(
+  plans: readonly Plan[],
+  stage: Stage,
+  sender: Sender,
+  connections: readonly Connection[],
+  counters: Counters,
+): Promise<void> {
+  const harmless = plans.filter(({ expected }) => !expected.mayWrite);
+  const others = plans.filter(({ expected }) => expected.mayWrite);
+  await stage.writes.take();
+  let next = 0;
+  await Promise.all(
+    connections.map(async (connection) => {
+      for (let plan = harmless[next++]; plan !== undefined; plan = harmless[next++])
+        await sender.perform(plan, connection);
+    }),
+  );
+  counters.compared += harmless.length;
+  if (byRequests(await stage.writes.take()).length > 0)
+    await locate(harmless, stage, sender, connections[0]!);
+  for (const plan of others) {
+    const status = await sender.perform(plan, connections[0]!);
+    const written = byRequests(await stage.writes.take());
+    counters.compared += 1;
+    if ((status === undefined || status >= 400) && written.length > 0)
+      sender.found(
+        plan,
+        `it was refused with ${status}, but something was written: ${describeWrites(written)}`,
+      );
+  }
+}
+
+/** Sends the requests of a round again, one at a time, to find out which of them writes. */
+async function locate(
+  plans: readonly Plan[],
+  stage: Stage,
+  sender: Sender,
+  connection: Connection,
+): Promise<void> {
+  let culprits = 0;
+  for (const plan of plans) {
+    await sender.perform(plan, connection);
+    const written = byRequests(await stage.writes.take());
+    if (written.length === 0) continue;
+    culprits += 1;
+    sender.found(plan, `it must not write anything, but did: ${describeWrites(written)}`);
+  }
+  if (culprits === 0)
+    sender.found(
+      plans[0]!,
+      `something was written while this and the next ${plans.length - 1} requests were refused, but none of them writes if it is repeated`,
+    );
+}
+
+export async function run(stage: Stage, options: RunOptions): Promise<Run> {
+  const counters = createCounters();
+  const findings: Finding[] = [];
+  const { seed, only, requests } = options;
+  const world = await createWorld(stage);
+  const planning = { description: stage.description, world, host: new URL(stage.url).host, seed };
+  const sender = createSender(stage, planning, counters, findings);
+  const connections = Array.from({ length: options.connections }, () => createConnection(stage.address));
+  const timer = setInterval(() => options.progress?.(counters, findings.length), PROGRESS_MS);
+  try {
+    const [first, last] = only === undefined ? [0, requests] : [only, only + 1];
+    for (let number = first; number < last && counters.sent < requests; ) {
+      const plans: Plan[] = [];
+      for (; number < last && plans.length < ROUND; number += 1) plans.push(await planOf(number, planning));
+      await sendRound(plans, stage, sender, connections, counters);
+    }
+  } finally {
+    clearInterval(timer);
+    for (const connection of connections) connection.close();
+  }
+  return { counters, findings };
+}
