@@ -42,9 +42,14 @@ async function finalFaults(stage: Stage): Promise<string[]> {
   return [...faults, ...(await stage.troubles()), ...(await assetFaults(stage))];
 }
 
-export async function campaign(options: RunOptions): Promise<Campaign> {
+/** `opened` gets the stage before anything is sent: to prepare it, or to close it if the run is interrupted. */
+export async function campaign(
+  options: RunOptions,
+  opened: (stage: Stage) => void | Promise<void> = () => undefined,
+): Promise<Campaign> {
   const stage = await openStage();
   try {
+    await opened(stage);
     const startedMs = performance.now();
     const { counters, findings } = await run(stage, options);
     const seconds = (performance.now() - startedMs) / 1_000;

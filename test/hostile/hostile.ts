@@ -5,6 +5,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { cleanUpWhenInterrupted } from '../../bench/machine.ts';
 import { campaign } from './campaign.ts';
 import { type Counters, listed } from './counters.ts';
 
@@ -45,13 +46,17 @@ async function main(): Promise<boolean> {
   const requests = natural('requests', values.requests);
   const startedMs = performance.now();
   console.log(`seed ${seed}: ${integer(requests)} requests`);
-  const { counters, findings, verified, seconds } = await campaign({
+  const options = {
     requests,
     seed,
     connections: Math.max(1, natural('connections', values.connections)),
     ...(values.only === undefined ? {} : { only: natural('only', values.only) }),
-    progress: (now, found) => console.log(progressLine(now, found, performance.now() - startedMs)),
-  });
+    progress: (now: Counters, found: number) =>
+      console.log(progressLine(now, found, performance.now() - startedMs)),
+  };
+  const { counters, findings, verified, seconds } = await campaign(options, (stage) =>
+    cleanUpWhenInterrupted(() => stage.close()),
+  );
   console.log(`\nby kind: ${listed(counters.byKind)}\n\nby token: ${listed(counters.byAccess)}\n`);
   for (const { number, what, request, answer } of findings) {
     const repeat = number < 0 ? '' : `\n  repeat:  npm run hostile -- --seed ${seed} --only ${number}`;

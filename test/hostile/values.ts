@@ -89,7 +89,7 @@ const TEXTS = [
   "' or 1=1; --",
   '"; drop table transfers; --',
   '$1',
-  '${7*7}',
+  '$\u007b7*7}',
   '{{7*7}}',
   '%s%n%x',
   '../../etc/passwd',
