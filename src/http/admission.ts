@@ -30,8 +30,13 @@ export type AdmissionOptions = {
   };
 };
 
-/** Operations, and pages that take more than a few bytes. Health and metrics are always answered. */
-const SHEDDABLE = /^\/(v2|docs)\//;
+/**
+ * Always answered: health, metrics, tokens, and pages of a few bytes. Everything else can be refused. Not the other way
+ * round: a path can be written in many ways (`/%762/profiles`), and none of them must be a way in.
+ */
+const ALWAYS = /^\/(health|metrics|oauth2|\.well-known|problems|openapi\.json)(\/|\?|$)/;
+
+export const isSheddable = (url: string): boolean => !ALWAYS.test(url);
 
 /** The log has one line about an overload, and one more for every minute that it lasts. */
 const LOG_MS = 60_000;
@@ -136,7 +141,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const kind = kindOf(request);
       const isFull = queues[kind].waiting() >= gates[kind].waitingMax;
       const hasToWait = kind === 'read' && pacer.isBusy();
-      if (!(isFull || hasToWait) || !SHEDDABLE.test(request.url!)) handle(request, response);
+      if (!(isFull || hasToWait) || !isSheddable(request.url!)) handle(request, response);
       else if (isFull) refuse(kind, request, response);
       else pacer.hold({ request, response, handle });
     },

@@ -54,8 +54,14 @@ function createFastify({ logger, publicUrl, serverFactory }: AppOptions): Fastif
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
     requestTimeout: LIMITS.requestArrivalMs,
-    http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
-    ...(serverFactory && { serverFactory }),
+    http: {
+      headersTimeout: LIMITS.requestHeadersMs,
+      connectionsCheckingInterval: 1_000,
+      // Checked with the other headers, so that its absence gets a problem instead of an empty answer.
+      requireHostHeader: false,
+    },
+    // The server of the factory answers what is not HTTP.
+    ...(serverFactory && { serverFactory, clientErrorHandler: () => undefined }),
     // A child logger for each request costs 3 µs, and hardly any request logs. Log calls name the request themselves.
     childLoggerFactory: (shared) => shared,
     genReqId: (request) => requestId(request.headers['x-request-id']),
@@ -93,8 +99,8 @@ function addHooks(app: FastifyInstance, options: AppOptions): void {
     const fault = headersFault(request.raw);
     if (fault !== undefined) return done(fault);
     const refusal = options.refusal?.();
-    // Health, metrics and the documentation are still answered.
-    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))
+    // Health, metrics and the documentation are still answered. The path of the route: that of the request can be escaped.
+    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.routeOptions.url ?? ''))
       done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
     else done();
   });

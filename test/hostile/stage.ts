@@ -35,6 +35,7 @@ export type Party = {
   readonly id: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  readonly authorization: string;
   call(
     method: string,
     path: string,
@@ -103,6 +104,7 @@ export async function openStage(): Promise<Stage> {
         id: customer.id,
         clientId,
         clientSecret,
+        authorization: `Bearer ${token}`,
         call: (method, path, body) => call(url, token, method, path, body),
       };
     },
