@@ -18,7 +18,7 @@ import { PATH_MUTATIONS } from './paths.ts';
 import { QUERY_MUTATIONS, type QueryMaterial } from './queries.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
 import type { Expectation, Plan } from './requests.ts';
-import { OTHER_METHODS, oddTransport } from './transport.ts';
+import { COMMON_METHODS, oddTransport, RARE_METHODS } from './transport.ts';
 import { twinPlan } from './twins.ts';
 
 type Family = (choice: Choice, planning: Planning) => Draft | undefined;
@@ -97,12 +97,10 @@ const inPath: Family = (choice, planning) => {
   const path = PATH_MUTATIONS[kind]!(valid, random.pick(Object.values(ids)), random);
   if (path === undefined || path === valid) return undefined;
   const request = requestOf(choice, planning, { path });
-  const isOfOperation =
-    kind === 'malformed id' &&
-    path.split('/').every((part) => part !== '' || path.startsWith(`/${part}`)) &&
-    !/[^/]{200,}/.test(path) &&
-    !path.endsWith('/');
-  if (isOfOperation) return { kind, request, expected: expect(choice, 400) };
+  const parts = path.slice(1).split('/');
+  // The router refuses longer ones before anybody looks at the token.
+  const isOfOperation = kind === 'malformed id' && parts.every((part) => part !== '' && part.length < 200);
+  if (isOfOperation) return { kind, request, expected: expect(choice, [400, 404]) };
   return { kind, request, oddPath: true, expected: expectOdd(choice) };
 };
 
@@ -142,12 +140,11 @@ const inTransport: Family = (choice, planning) => {
   const isHarmless = isRead(operation) || isForm(operation) || choice.access.refusedWith !== undefined;
   const access = isHarmless ? choice.access : chooseRefused(planning, operation, random);
   const request = requestOf({ ...choice, access }, planning);
-  const { name, statuses, ...raw } = oddTransport(request, planning.host, random);
-  const expected: Expectation = {
-    refused: !isRead(operation),
-    mayWrite: false,
-    ...(statuses && { statuses, refused: true }),
-  };
+  const { name, keepsAnswer, statuses, ...raw } = oddTransport(request, planning.host, random);
+  const expected: Expectation =
+    keepsAnswer === true && access.refusedWith !== undefined
+      ? expect({ ...choice, access })
+      : { refused: !isRead(operation), mayWrite: false, ...(statuses && { statuses, refused: true }) };
   return { kind: name, access: access.name, request, raw, oddPath: true, expected };
 };
 
@@ -160,18 +157,17 @@ const inMethod: Family = (choice, planning) => {
   const known = planning.description.operations
     .filter(({ path }) => path === operation.path)
     .map(({ method }) => method);
-  const others = [...OTHER_METHODS, 'GET', 'POST', 'PUT', 'DELETE'].filter(
-    (method) => !known.includes(method),
-  );
+  const others = [...COMMON_METHODS, ...RARE_METHODS].filter((method) => !known.includes(method));
   const method = random.chance(0.1) && known.includes('GET') ? 'HEAD' : random.pick(others);
   const { body: _, ...request } = requestOf(choice, planning);
   const isHead = method === 'HEAD';
+  // The router knows the common methods only: others have no path at all.
+  const statuses = COMMON_METHODS.includes(method) ? [405] : [404, 405];
   return {
     kind: 'other method',
     request: { ...request, method },
-    expected: isHead
-      ? { refused: false, mayWrite: false }
-      : { refused: true, statuses: [405], mayWrite: false },
+    oddPath: !COMMON_METHODS.includes(method),
+    expected: isHead ? { refused: false, mayWrite: false } : { refused: true, statuses, mayWrite: false },
   };
 };
 

@@ -2,11 +2,13 @@ import type { Random } from './random.ts';
 import { bytesOf, type Raw, type Request } from './requests.ts';
 
 /** Requests that break HTTP itself, or use a corner of it. The request that they are made of is never accepted as a write. */
-type Mutate = (
-  request: Request,
-  host: string,
-  random: Random,
-) => Raw & { readonly statuses?: readonly number[] };
+type Mutate = (request: Request, host: string, random: Random) => Odd;
+
+type Odd = Raw & {
+  readonly statuses?: readonly number[];
+  /** The request itself is complete: its own answer comes first. */
+  readonly keepsAnswer?: boolean;
+};
 
 const CLOSE = ['Connection', 'close'] as const;
 
@@ -24,10 +26,7 @@ const withLines =
   });
 
 const changed =
-  (
-    change: (text: string, random: Random) => string,
-    more: Partial<Raw> & { statuses?: readonly number[] } = {},
-  ): Mutate =>
+  (change: (text: string, random: Random) => string, more: Partial<Odd> = {}): Mutate =>
   (request, host, random) => ({ bytes: written(request, host, (text) => change(text, random)), ...more });
 
 const withoutBody = (text: string): string => text.slice(0, text.indexOf('\r\n\r\n') + 4);
@@ -40,11 +39,9 @@ const framed = (lines: string, body = '{}'): Mutate =>
     return `${head.slice(0, -2)}${lines}\r\n\r\n${body}`;
   });
 
-/** Other methods that the parser knows. */
-export const OTHER_METHODS = [
-  'PATCH',
-  'OPTIONS',
-  'TRACE',
+export const COMMON_METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
+/** Others that the parser knows. */
+export const RARE_METHODS = [
   'PROPFIND',
   'MKCOL',
   'COPY',
@@ -149,7 +146,11 @@ const ODD: Readonly<Record<string, Mutate>> = {
     mayGoUnanswered: true,
   }),
   'cut body': changed((text) => text.slice(0, -1), { halfClose: true, mayGoUnanswered: true }),
-  'more than the body': changed((text) => `${text}{"more":1}`, { answersMax: 2 }),
+  'more than the body': (request, host) => ({
+    bytes: Buffer.concat([bytesOf(request, host), Buffer.from('{"more":1}')]),
+    answersMax: 2,
+    keepsAnswer: true,
+  }),
 };
 
 export const TRANSPORT_KINDS = Object.keys(ODD);
@@ -158,7 +159,7 @@ export function oddTransport(
   request: Request,
   host: string,
   random: Random,
-): ReturnType<Mutate> & { readonly name: string } {
+): Odd & { readonly name: string } {
   const name = random.pick(TRANSPORT_KINDS);
   return { ...ODD[name]!(request, host, random), name };
 }
