@@ -126,43 +126,52 @@ export function createConnection(address: Address): Connection {
     socket?.destroy();
     socket = undefined;
   };
-  return {
-    exchange(bytes, method) {
-      return new Promise((resolve) => {
-        if (socket?.destroyed !== false || socket.readyState !== 'open') drop();
-        socket ??= connect({ ...address, noDelay: true });
-        let received: Buffer = Buffer.alloc(0);
-        const finish = (outcome: Outcome, keepsOpen: boolean): void => {
-          clearTimeout(timer);
-          if (keepsOpen) release();
-          else drop();
-          resolve(outcome);
-        };
-        const look = (isEnded: boolean): boolean => {
-          try {
-            const parsed = readAnswer(received, method, isEnded);
-            if (parsed === undefined) return false;
-            const isAlone = parsed.length === received.length;
-            const outcome: Outcome = isAlone
-              ? { answer: parsed.answer, further: [] }
-              : { failure: 'garbled', detail: 'more bytes follow the answer' };
-            finish(outcome, parsed.keepsOpen && isAlone && !isEnded);
-          } catch (error) {
-            finish({ failure: 'garbled', detail: (error as Error).message }, false);
-          }
-          return true;
-        };
-        const timer = listen(socket, {
-          data(chunk) {
-            received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-            look(false);
-          },
-          ended(error) {
-            if (!look(true)) finish(failureOf(error, received), false);
-          },
-        });
-        socket.write(bytes);
+
+  function attempt(bytes: Buffer, method: string): Promise<Outcome & { readonly wasReused: boolean }> {
+    return new Promise((resolve) => {
+      if (socket?.destroyed !== false || socket.readyState !== 'open') drop();
+      const wasReused = socket !== undefined;
+      socket ??= connect({ ...address, noDelay: true });
+      let received: Buffer = Buffer.alloc(0);
+      const finish = (outcome: Outcome, keepsOpen: boolean): void => {
+        clearTimeout(timer);
+        if (keepsOpen) release();
+        else drop();
+        resolve({ ...outcome, wasReused: wasReused && received.length === 0 });
+      };
+      const look = (isEnded: boolean): boolean => {
+        try {
+          const parsed = readAnswer(received, method, isEnded);
+          if (parsed === undefined) return false;
+          const isAlone = parsed.length === received.length;
+          const outcome: Outcome = isAlone
+            ? { answer: parsed.answer, further: [] }
+            : { failure: 'garbled', detail: 'more bytes follow the answer' };
+          finish(outcome, parsed.keepsOpen && isAlone && !isEnded);
+        } catch (error) {
+          finish({ failure: 'garbled', detail: (error as Error).message }, false);
+        }
+        return true;
+      };
+      const timer = listen(socket, {
+        data(chunk) {
+          received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+          look(false);
+        },
+        ended(error) {
+          if (!look(true)) finish(failureOf(error, received), false);
+        },
       });
+      socket.write(bytes);
+    });
+  }
+
+  return {
+    async exchange(bytes, method) {
+      const outcome = await attempt(bytes, method);
+      // The service may close a connection that is not in use at any time: then the request goes over a new one.
+      const isTooLate = 'failure' in outcome && outcome.failure !== 'no answer' && outcome.wasReused;
+      return isTooLate ? attempt(bytes, method) : outcome;
     },
     close: drop,
   };
