@@ -9,6 +9,8 @@ export type Counters = {
   retried: number;
   /** Requests after which the database was compared, one by one or together. */
   compared: number;
+  /** Not judged, because it depends on the machine; but one that stands out is worth a look. */
+  slowest: { readonly ms: number; readonly number: number; readonly what: string };
   readonly byKind: Record<string, number>;
   readonly byAccess: Record<string, number>;
   readonly byStatus: Record<string, number>;
@@ -23,6 +25,7 @@ export function createCounters(): Counters {
     refused: 0,
     retried: 0,
     compared: 0,
+    slowest: { ms: 0, number: 0, what: 'none' },
     byKind: {},
     byAccess: {},
     byStatus: {},
@@ -34,12 +37,10 @@ function add(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-export function count(
-  counters: Counters,
-  { kind, access, operation }: Plan,
-  status: number | undefined,
-): void {
+export function count(counters: Counters, plan: Plan, status: number | undefined, ms: number): void {
+  const { kind, access, operation, number } = plan;
   counters.sent += 1;
+  if (ms > counters.slowest.ms) counters.slowest = { ms, number, what: `${operation.id}, ${kind}` };
   if (status !== undefined && status < 400) counters.accepted += 1;
   else counters.refused += 1;
   const name = String(status ?? 'none');

@@ -64,7 +64,8 @@ async function main(): Promise<boolean> {
       `FINDING seed ${seed}, request ${number}: ${what}\n  request: ${request}\n  answer:  ${answer}${repeat}\n`,
     );
   }
-  const { sent, accepted, refused, retried, compared } = counters;
+  const { sent, accepted, refused, retried, compared, slowest } = counters;
+  console.log(`slowest answer: ${integer(slowest.ms)} ms, request ${slowest.number} (${slowest.what})`);
   console.log(verified);
   console.log(
     `seed ${seed}: ${integer(sent)} requests in ${integer(seconds)} s, ${integer(accepted)} accepted, ${integer(refused)} refused, ` +

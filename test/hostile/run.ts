@@ -97,13 +97,15 @@ function createSender(stage: Stage, planning: Planning, counters: Counters, find
   return {
     found,
     async perform(plan, connection) {
+      let sentMs = performance.now();
       const answer = judge(plan, await exchange(plan, plan.request, connection));
-      count(counters, plan, answer?.status);
+      count(counters, plan, answer?.status, performance.now() - sentMs);
       if (plan.twin === undefined || answer === undefined) return answer?.status;
       const { request, id, twinId } = plan.twin;
       const second = { ...plan, request };
+      sentMs = performance.now();
       const other = judge(second, await exchange(second, request, connection));
-      count(counters, plan, other?.status);
+      count(counters, plan, other?.status, performance.now() - sentMs);
       if (other === undefined) return answer.status;
       for (const what of judgeTwins({ answer, id }, { answer: other, id: twinId })) found(plan, what, answer);
       return answer.status;
