@@ -11,7 +11,7 @@ import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/pr
 import type { Caller, Route } from '../kernel/route.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
-import { readJson, readNoBody } from './json.ts';
+import { readBody, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
 import { type Authentication, type Operation, registerRoute } from './routes.ts';
@@ -123,7 +123,7 @@ function addBodyParser(app: FastifyInstance): void {
     (request: FastifyRequest, body: Buffer, done: (error: Error | null, body?: unknown) => void) => {
       const { operation } = request;
       const isEmpty = operation !== undefined && operation.route.body === undefined;
-      done(null, isEmpty ? readNoBody(body) : readJson(body));
+      done(null, isEmpty ? readNoBody(body) : readBody(body));
     },
   );
 }

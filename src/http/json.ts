@@ -35,6 +35,13 @@ export function readJson(body: Buffer): unknown {
   return value;
 }
 
+/** The framework validates a missing body as null, so an optional body would accept a null that was sent. */
+export function readBody(body: Buffer): unknown {
+  const value = readJson(body);
+  if (value === null) throw invalidField('', 'must be an object');
+  return value;
+}
+
 /** For operations without a body: some clients send the content type anyway, and some send an empty object. */
 export function readNoBody(body: Buffer): undefined {
   if (body.length === 0) return;

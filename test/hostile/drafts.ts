@@ -24,6 +24,10 @@ export type Draft = Omit<Plan, 'number' | 'operation' | 'access'> & { readonly a
 
 export const isRead = ({ method }: Operation): boolean => method === 'GET';
 
+/** Across customers by design. */
+export const isForOperators = ({ scopes }: Operation): boolean =>
+  scopes.some((scope) => scope.startsWith('operator:'));
+
 /** The token endpoints. */
 export const isForm = ({ body }: Operation): boolean => body?.mediaType.includes('form') === true;
 

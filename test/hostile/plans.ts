@@ -101,7 +101,10 @@ const inPath: Family = (choice, planning) => {
   // The router refuses longer ones before anybody looks at the token.
   const isOfOperation = kind === 'malformed id' && parts.every((part) => part !== '' && part.length < 200);
   if (isOfOperation) return { kind, request, expected: expect(choice, [400, 404]) };
-  return { kind, request, oddPath: true, expected: expectOdd(choice) };
+  // Pages that need no token.
+  const isOther = kind === 'other path';
+  const expected = isOther ? { refused: false, mayWrite: false } : expectOdd(choice);
+  return { kind, request, oddPath: true, expected };
 };
 
 const inHeaders: Family = (choice, planning) => {

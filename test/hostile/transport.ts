@@ -29,17 +29,20 @@ const changed =
   (change: (text: string, random: Random) => string, more: Partial<Odd> = {}): Mutate =>
   (request, host, random) => ({ bytes: written(request, host, (text) => change(text, random)), ...more });
 
-const withoutBody = (text: string): string => text.slice(0, text.indexOf('\r\n\r\n') + 4);
 const headWithout = (text: string, name: string): string =>
   text.replace(new RegExp(`\r\n${name}:[^\r]*`, 'i'), '');
+/** The head of a request that has no body. */
+const bodiless = (text: string): string => {
+  const head = text.slice(0, text.indexOf('\r\n\r\n') + 4);
+  return headWithout(headWithout(head, 'content-length'), 'transfer-encoding');
+};
 /** With another framing of the body than the right one. */
 const framed = (lines: string, body = '{}'): Mutate =>
   changed((text) => {
-    const head = headWithout(headWithout(withoutBody(text), 'content-length'), 'transfer-encoding');
-    return `${head.slice(0, -2)}${lines}\r\n\r\n${body}`;
+    return `${bodiless(text).slice(0, -2)}${lines}\r\n\r\n${body}`;
   });
 
-export const COMMON_METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'];
+export const COMMON_METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'QUERY'];
 /** Others that the parser knows. */
 export const RARE_METHODS = [
   'PROPFIND',
@@ -52,7 +55,6 @@ export const RARE_METHODS = [
   'REPORT',
   'M-SEARCH',
   'SUBSCRIBE',
-  'QUERY',
 ];
 
 const ODD: Readonly<Record<string, Mutate>> = {
@@ -96,8 +98,8 @@ const ODD: Readonly<Record<string, Mutate>> = {
     (text, random) => text.replace(/^\w+/, random.pick(['FROB', 'GETT', 'G', '_', 'POST,GET'])),
     { statuses: [400] },
   ),
-  CONNECT: changed((text) => withoutBody(text).replace(/^\S+ \S+/, 'CONNECT evil.example:443')),
-  'OPTIONS *': changed((text) => withoutBody(text).replace(/^\S+ \S+/, 'OPTIONS *')),
+  CONNECT: changed((text) => bodiless(text).replace(/^\S+ \S+/, 'CONNECT evil.example:443')),
+  'OPTIONS *': changed((text) => bodiless(text).replace(/^\S+ \S+/, 'OPTIONS *')),
   'absolute target': changed((text) => text.replace(/^(\S+) /, '$1 http://other.example')),
   'target with a space': changed((text) => text.replace(/^(\S+) (\S+) /, '$1 $2 x '), { statuses: [400] }),
   'target with raw bytes': changed((text) => text.replace(/^(\S+) (\S+) /, '$1 $2\u00e9\u00ff '), {}),
@@ -141,7 +143,7 @@ const ODD: Readonly<Record<string, Mutate>> = {
   'expects something else': withLines(['Expect: a-miracle']),
   upgrade: withLines(['Upgrade: websocket', 'Sec-WebSocket-Key: x', 'Sec-WebSocket-Version: 13']),
   'thousands of headers': withLines(Array.from({ length: 3_000 }, (_, index) => `X-${index}: y`)),
-  'cut head': changed((text, random) => text.slice(0, 1 + random.below(withoutBody(text).length - 2)), {
+  'cut head': changed((text, random) => text.slice(0, 1 + random.below(bodiless(text).length - 2)), {
     halfClose: true,
     mayGoUnanswered: true,
   }),

@@ -1,6 +1,6 @@
-import { isIdSchema, type Operation, propertiesOf, withField } from '../support/openapi.ts';
+import { isIdSchema, propertiesOf, withField } from '../support/openapi.ts';
 import { bodyFor, chosenIds, kindOf, pathIdsOf, pathWith, recordOf } from './bases.ts';
-import { type Choice, type Draft, type Planning, requestOf } from './drafts.ts';
+import { type Choice, type Draft, isForOperators, type Planning, requestOf } from './drafts.ts';
 import type { Random } from './random.ts';
 import type { Request } from './requests.ts';
 import { hostileAmount, hostileText, jsonText } from './values.ts';
@@ -15,10 +15,6 @@ type Twins = {
   readonly id: string;
   readonly twinId: string;
 };
-
-/** Across customers by design. */
-const isForOperators = ({ scopes }: Operation): boolean =>
-  scopes.some((scope) => scope.startsWith('operator:'));
 
 /** Fields that may name a record of anybody: only for records that are hidden from others they must not tell. */
 const ANYBODYS: Readonly<Record<string, string>> = {

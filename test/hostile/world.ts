@@ -118,7 +118,9 @@ async function createRecords(
 async function readCursors(stage: Stage, party: Party): Promise<Record<string, string>> {
   const lists = stage.description.operations.filter(
     ({ method, path, parameters }) =>
-      method === 'GET' && !path.includes('{') && parameters.some(({ name }) => name === 'page_cursor'),
+      method === 'GET' &&
+      !path.includes('{') &&
+      ['page_cursor', 'limit'].every((needed) => parameters.some(({ name }) => name === needed)),
   );
   const cursors: Record<string, string> = {};
   for (const { path } of lists) {

@@ -58,6 +58,7 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'sealing_progress INSERT': 'rows of earlier releases are sealed',
   'sealing_progress UPDATE': 'rows of earlier releases are sealed',
   'webhook_progress UPDATE': 'the dispatcher moves along the feed',
+  'webhook_deliveries UPDATE': 'the dispatcher records attempts and retries',
   'used_assertions DELETE': 'expired assertions are deleted',
   'revoked_tokens DELETE': 'expired tokens are deleted',
 };
