@@ -214,7 +214,7 @@ async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
 }
 
 /** Rare, because each of them needs new records. */
-const VALID_SHARE = 0.03;
+const VALID_SHARE = 0.01;
 
 /**
  * The request with this number: the operations take turns, and everything else is chosen by the seed. The first request of

@@ -180,8 +180,8 @@ export const QUERY_MUTATIONS: Readonly<Record<string, Mutate>> = {
   'huge query': (parameters, _path, random) => {
     const name = parameters.length === 0 ? 'limit' : random.pick(parameters).name;
     return random.chance(0.5)
-      ? `${name}=${'a'.repeat(10_000)}`
-      : Array.from({ length: 1_500 }, (_, index) => `a${index}=1`).join('&');
+      ? `${name}=${'a'.repeat(7_000)}`
+      : Array.from({ length: 900 }, (_, index) => `a${index}=1`).join('&');
   },
   'unicode parameter': (parameters, _path, random) => {
     const name = parameters.length === 0 ? 'limit' : random.pick(parameters).name;

@@ -4,6 +4,7 @@ import { type Counters, count, createCounters } from './counters.ts';
 import { isForm, isForOperators, type Planning } from './drafts.ts';
 import {
   isAdmissionRefusal,
+  jsonOf,
   judgeAccess,
   judgeLeaks,
   judgeOutcome,
@@ -13,7 +14,7 @@ import {
 } from './oracles.ts';
 import { planOf } from './plans.ts';
 import { bytesOf, type Plan, type Request, shown } from './requests.ts';
-import type { Stage } from './stage.ts';
+import type { Party, Stage } from './stage.ts';
 import { createWorld } from './world.ts';
 import { byRequests, describeWrites, type Written } from './writes.ts';
 
@@ -43,8 +44,8 @@ const RETRIES_MAX = 20;
 const PROGRESS_MS = 2_000;
 
 type Sender = {
-  /** Sends a request and judges its answer; returns the status. */
-  perform(plan: Plan, connection: Connection): Promise<number | undefined>;
+  /** Sends a request, judges its answer and returns it. */
+  perform(plan: Plan, connection: Connection): Promise<Answer | undefined>;
   /** Only sends it. */
   repeat(plan: Plan, connection: Connection): Promise<void>;
   found(plan: Plan, what: string, answer?: Answer): void;
@@ -106,15 +107,15 @@ function createSender(stage: Stage, planning: Planning, counters: Counters, find
       let sentMs = performance.now();
       const answer = judge(plan, await exchange(plan, plan.request, connection));
       count(counters, plan, answer?.status, performance.now() - sentMs);
-      if (plan.twin === undefined || answer === undefined) return answer?.status;
+      if (plan.twin === undefined || answer === undefined) return answer;
       const { request, id, twinId } = plan.twin;
       const second = { ...plan, request };
       sentMs = performance.now();
       const other = judge(second, await exchange(second, request, connection));
       count(counters, plan, other?.status, performance.now() - sentMs);
-      if (other === undefined) return answer.status;
+      if (other === undefined) return answer;
       for (const what of judgeTwins({ answer, id }, { answer: other, id: twinId })) found(plan, what, answer);
-      return answer.status;
+      return answer;
     },
   };
 }
@@ -129,6 +130,7 @@ async function sendRound(
   sender: Sender,
   connections: readonly Connection[],
   counters: Counters,
+  caller: Party,
 ): Promise<void> {
   const harmless = plans.filter(({ expected }) => !expected.mayWrite);
   const others = plans.filter(({ expected }) => expected.mayWrite);
@@ -144,15 +146,20 @@ async function sendRound(
   const stray = byRequests(await stage.writes.take());
   if (stray.length > 0) await locate(harmless, stray, stage, sender, connections[0]!);
   for (const plan of others) {
-    const status = await sender.perform(plan, connections[0]!);
-    const written = byRequests(await stage.writes.take());
+    const answer = await sender.perform(plan, connections[0]!);
     counters.compared += 1;
-    if ((status === undefined || status >= 400) && written.length > 0)
-      sender.found(
-        plan,
-        `it was refused with ${status}, but something was written: ${describeWrites(written)}`,
-      );
+    if (answer !== undefined && answer.status < 400) await tidyUp(plan, answer, caller);
+    const written = byRequests(await stage.writes.take());
+    const isRefused = answer === undefined || answer.status >= 400;
+    if (isRefused && written.length > 0)
+      sender.found(plan, `it was refused, but something was written: ${describeWrites(written)}`, answer);
   }
+}
+
+/** An endpoint for all events would make every later write grow by its deliveries, and there is room for few endpoints. */
+async function tidyUp({ operation }: Plan, answer: Answer, caller: Party): Promise<void> {
+  if (operation.id !== 'createWebhook' && operation.id !== 'updateWebhook') return;
+  await caller.call('DELETE', `/v2/events/webhooks/${jsonOf(answer).id}`);
 }
 
 /** Sends the requests of a round again, one at a time, to find out which of them writes. */
@@ -192,7 +199,7 @@ export async function run(stage: Stage, options: RunOptions): Promise<Run> {
     for (let number = first; number < last && counters.sent < requests; ) {
       const plans: Plan[] = [];
       for (; number < last && plans.length < ROUND; number += 1) plans.push(await planOf(number, planning));
-      await sendRound(plans, stage, sender, connections, counters);
+      await sendRound(plans, stage, sender, connections, counters, world.caller.party);
     }
   } finally {
     clearInterval(timer);
