@@ -100,11 +100,19 @@ export type ChosenAccess = {
   readonly refusedWith?: 401 | 403;
 };
 
+export const fullAccess = ({ full }: Access): ChosenAccess => ({ name: 'full access', header: full });
+
+export function lackingAccess({ lacking }: Access, scopes: readonly string[], random: Random): ChosenAccess {
+  return { name: 'lacks the scope', header: lacking[random.pick(scopes)]!, refusedWith: 403 };
+}
+
+export function refusedAccess({ refused }: Access, random: Random): ChosenAccess {
+  const name = random.pick(Object.keys(refused));
+  return { name, header: refused[name], refusedWith: 401 };
+}
+
 export function chooseAccess(access: Access, scopes: readonly string[], random: Random): ChosenAccess {
   const choice = random.next();
-  if (scopes.length === 0 || choice < 0.7) return { name: 'full access', header: access.full };
-  if (choice < 0.86)
-    return { name: 'lacks the scope', header: access.lacking[random.pick(scopes)]!, refusedWith: 403 };
-  const name = random.pick(Object.keys(access.refused));
-  return { name, header: access.refused[name], refusedWith: 401 };
+  if (choice < 0.7) return fullAccess(access);
+  return choice < 0.86 ? lackingAccess(access, scopes, random) : refusedAccess(access, random);
 }

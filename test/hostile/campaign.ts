@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Finding, type Run, type RunOptions, run } from './run.ts';
 import { openStage, type Stage } from './stage.ts';
+import { createWorld, type World } from './world.ts';
 import { byRequests } from './writes.ts';
 
 export type Campaign = Run & {
@@ -42,16 +43,19 @@ async function finalFaults(stage: Stage): Promise<string[]> {
   return [...faults, ...(await stage.troubles()), ...(await assetFaults(stage))];
 }
 
-/** `opened` gets the stage before anything is sent: to prepare it, or to close it if the run is interrupted. */
+/** `opened` gets the stage, to close it if the run is interrupted. */
 export async function campaign(
   options: RunOptions,
-  opened: (stage: Stage) => void | Promise<void> = () => undefined,
+  opened: (stage: Stage) => void,
+  prepared: (stage: Stage, world: World) => Promise<void> = async () => undefined,
 ): Promise<Campaign> {
   const stage = await openStage();
+  opened(stage);
   try {
-    await opened(stage);
+    const world = await createWorld(stage);
+    await prepared(stage, world);
     const startedMs = performance.now();
-    const { counters, findings } = await run(stage, options);
+    const { counters, findings } = await run(stage, world, options);
     const seconds = (performance.now() - startedMs) / 1_000;
     const last = (what: string): Finding => ({ number: -1, what, request: 'none', answer: 'none' });
     const faults = [...new Set(await finalFaults(stage))].map(last);

@@ -9,7 +9,7 @@ import type { Stage } from './stage.ts';
 import { TRANSPORT_KINDS } from './transport.ts';
 
 /** The same as `npm run hostile`, with a fixed seed and fewer requests. */
-const REQUESTS = 4_000;
+const REQUESTS = 2_000;
 const SEED = 15;
 
 /** A stage whose log always has a row that no request explains: the run must notice. */
@@ -26,8 +26,10 @@ describe('thousands of hostile requests', async () => {
   let seen: string[] = [];
   const { counters, findings, verified } = await campaign(
     { requests: REQUESTS, seed: SEED, connections: 4 },
-    async (stage) => {
+    (stage) => {
       operations = stage.description.operations;
+    },
+    async (stage, world) => {
       await stage.writes.take();
       await stage.database.query(`insert into installation (name, value) values ('hostile', '1')`);
       await stage.database.query(`update installation set value = '2' where name = 'hostile'`);
@@ -39,7 +41,7 @@ describe('thousands of hostile requests', async () => {
         })
         .catch(() => undefined);
       seen = (await stage.writes.take()).map(({ table, verb }) => `${verb} ${table}`);
-      stray = await run(withStrayWrites(stage), { requests: 40, seed: SEED, connections: 1 });
+      stray = await run(withStrayWrites(stage), world, { requests: 40, seed: SEED, connections: 1 });
     },
   );
 
@@ -65,7 +67,7 @@ describe('thousands of hostile requests', async () => {
       expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(5);
     const transport = TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] !== undefined);
     expect(transport.length).toBeGreaterThan(0.8 * TRANSPORT_KINDS.length);
-    expect(counters.byKind['foreign id']).toBeGreaterThan(200);
+    expect(counters.byKind['foreign id']).toBeGreaterThan(150);
   });
 
   it('reach every operation, with every kind of answer that it has', () => {

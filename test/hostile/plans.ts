@@ -1,5 +1,5 @@
 import type { Operation } from '../support/openapi.ts';
-import { type ChosenAccess, chooseAccess } from './access.ts';
+import { chooseAccess, fullAccess, lackingAccess, refusedAccess } from './access.ts';
 import { bodyFor, chosenIds, freshPath, kindOf, pathWith, recordOf } from './bases.ts';
 import { BODY_MUTATIONS } from './bodies.ts';
 import {
@@ -20,6 +20,7 @@ import { createRandom, pickWeighted, type Random } from './random.ts';
 import type { Expectation, Plan } from './requests.ts';
 import { COMMON_METHODS, oddTransport, RARE_METHODS } from './transport.ts';
 import { twinPlan } from './twins.ts';
+import type { World } from './world.ts';
 
 type Family = (choice: Choice, planning: Planning) => Draft | undefined;
 
@@ -141,7 +142,7 @@ const inHeaders: Family = (choice, planning) => {
 const inTransport: Family = (choice, planning) => {
   const { operation, random } = choice;
   const isHarmless = isRead(operation) || isForm(operation) || choice.access.refusedWith !== undefined;
-  const access = isHarmless ? choice.access : chooseRefused(planning, operation, random);
+  const access = isHarmless ? choice.access : lackingAccess(planning.world.access, operation.scopes, random);
   const request = requestOf({ ...choice, access }, planning);
   const { name, keepsAnswer, statuses, ...raw } = oddTransport(request, planning.host, random);
   const expected: Expectation =
@@ -150,10 +151,6 @@ const inTransport: Family = (choice, planning) => {
       : { refused: !isRead(operation), mayWrite: false, ...(statuses && { statuses, refused: true }) };
   return { kind: name, access: access.name, request, raw, oddPath: true, expected };
 };
-
-function chooseRefused({ world }: Planning, { scopes }: Operation, random: Random): ChosenAccess {
-  return { name: 'lacks the scope', header: world.access.lacking[random.pick(scopes)]!, refusedWith: 403 };
-}
 
 const inMethod: Family = (choice, planning) => {
   const { operation, random } = choice;
@@ -188,16 +185,25 @@ const FORM_FAMILIES: typeof FAMILIES = [
   [inTransport, 1],
   [inMethod, 1],
 ];
+/** Mutations of what is looked at only after the token was. */
+const ACCESS_FAMILIES: typeof FAMILIES = [
+  [inBody, 1],
+  [inQuery, 1],
+];
 /** A mutation may not apply to an operation; most of them do. */
 const ATTEMPTS_MAX = 100;
 
-function hostileDraft(choice: Choice, planning: Planning): Draft {
+function hostileDraft(choice: Choice, planning: Planning, families: typeof FAMILIES): Draft {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const families = isForm(choice.operation) ? FORM_FAMILIES : FAMILIES;
     const draft = pickWeighted(choice.random, families)(choice, planning);
     if (draft !== undefined) return draft;
   }
   throw new Error(`no mutation applies to ${choice.operation.id}`);
+}
+
+function familiesFor(operation: Operation, round: number): typeof FAMILIES {
+  if (isForm(operation)) return FORM_FAMILIES;
+  return round < MIXED_ROUND ? ACCESS_FAMILIES : FAMILIES;
 }
 
 async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
@@ -216,6 +222,20 @@ async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
 /** Rare, because each of them needs new records. */
 const VALID_SHARE = 0.01;
 
+/** The first rounds through all operations: valid, without the scope, without a valid token. From this one on, mixed. */
+const MIXED_ROUND = 3;
+
+function accessFor(round: number, { scopes }: Operation, { access }: World, random: Random) {
+  const isValid = round === 0 || random.chance(VALID_SHARE);
+  if (scopes.length === 0) return { isValid, access: { name: 'no access needed', header: undefined } };
+  if (isValid) return { isValid, access: fullAccess(access) };
+  if (round === 1) return { isValid, access: lackingAccess(access, scopes, random) };
+  return {
+    isValid,
+    access: round === 2 ? refusedAccess(access, random) : chooseAccess(access, scopes, random),
+  };
+}
+
 /**
  * The request with this number: the operations take turns, and everything else is chosen by the seed. The first request of
  * each operation is a valid one.
@@ -223,24 +243,14 @@ const VALID_SHARE = 0.01;
 export async function planOf(number: number, planning: Planning): Promise<Plan> {
   const { description, world, seed } = planning;
   const random = createRandom(seed, number);
-  const { operations } = description;
-  const operation = operations[number % operations.length]!;
-  const isValid = number < operations.length || random.chance(VALID_SHARE);
-  const access = isValid
-    ? { name: 'full access', header: operation.scopes.length === 0 ? undefined : world.access.full }
-    : chooseAccess(world.access, operation.scopes, random);
-  const choice = { operation, random, access };
-  if (isValid) return { number, operation, access: access.name, ...(await validDraft(choice, planning)) };
-  if (isForm(operation) && random.chance(0.8)) {
-    const { request, kind } = formRequest(operation, world, random);
-    return {
-      number,
-      operation,
-      access: 'none',
-      kind,
-      request,
-      expected: { refused: false, mayWrite: false },
-    };
-  }
-  return { number, operation, access: access.name, ...hostileDraft(choice, planning) };
+  const operation = description.operations[number % description.operations.length]!;
+  const round = Math.floor(number / description.operations.length);
+  const { isValid, access } = accessFor(round, operation, world, random);
+  const choice: Choice = { operation, random, access };
+  const common = { number, operation, access: access.name };
+  if (isValid) return { ...common, ...(await validDraft(choice, planning)) };
+  if (!isForm(operation) || random.chance(0.2))
+    return { ...common, ...hostileDraft(choice, planning, familiesFor(operation, round)) };
+  const { request, kind } = formRequest(operation, world, random);
+  return { ...common, kind, request, expected: { refused: false, mayWrite: false } };
 }

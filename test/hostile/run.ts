@@ -15,7 +15,7 @@ import {
 import { planOf } from './plans.ts';
 import { bytesOf, type Plan, type Request, shown } from './requests.ts';
 import type { Party, Stage } from './stage.ts';
-import { createWorld } from './world.ts';
+import type { World } from './world.ts';
 import { byRequests, describeWrites, type Written } from './writes.ts';
 
 export type RunOptions = {
@@ -185,11 +185,10 @@ async function locate(
     );
 }
 
-export async function run(stage: Stage, options: RunOptions): Promise<Run> {
+export async function run(stage: Stage, world: World, options: RunOptions): Promise<Run> {
   const counters = createCounters();
   const findings: Finding[] = [];
   const { seed, only, requests } = options;
-  const world = await createWorld(stage);
   const planning = { description: stage.description, world, host: new URL(stage.url).host, seed };
   const sender = createSender(stage, planning, counters, findings);
   const connections = Array.from({ length: options.connections }, () => createConnection(stage.address));
