@@ -7,6 +7,8 @@ import type { Random } from './random.ts';
 /** The Authorization headers of a run, by what is wrong with them. */
 export type Access = {
   readonly full: string;
+  /** Of a customer that acts for end users: what is required of its requests differs, and nothing here belongs to it. */
+  readonly thirdParty: string;
   /** All scopes but one, by that one. */
   readonly lacking: Readonly<Record<string, string>>;
   /** Every one of them must be answered with 401. */
@@ -57,13 +59,13 @@ async function wrongTokens(database: Database, token: string): Promise<Record<st
   };
 }
 
-/** `revoke` makes a token invalid; `disabled` is a token of a disabled client. */
+/** `revoke` makes a token invalid; the other tokens are of a disabled client, and of a third-party integration. */
 export async function createAccess(
   database: Database,
   scopes: readonly string[],
   issue: Issue,
   revoke: (token: string) => Promise<void>,
-  disabled: string,
+  others: { readonly disabled: string; readonly thirdParty: string },
 ): Promise<Access> {
   const full = await issue(undefined);
   const lacking: Record<string, string> = {};
@@ -74,10 +76,11 @@ export async function createAccess(
   const wrong = Object.entries({
     ...(await wrongTokens(database, full)),
     'revoked token': revoked,
-    'token of a disabled client': disabled,
+    'token of a disabled client': others.disabled,
   });
   return {
     full: `Bearer ${full}`,
+    thirdParty: `Bearer ${others.thirdParty}`,
     lacking,
     refused: {
       'no token': undefined,
@@ -113,6 +116,7 @@ export function refusedAccess({ refused }: Access, random: Random): ChosenAccess
 
 export function chooseAccess(access: Access, scopes: readonly string[], random: Random): ChosenAccess {
   const choice = random.next();
-  if (choice < 0.7) return fullAccess(access);
+  if (choice < 0.65) return fullAccess(access);
+  if (choice < 0.7) return { name: 'third-party integration', header: access.thirdParty };
   return choice < 0.86 ? lackingAccess(access, scopes, random) : refusedAccess(access, random);
 }

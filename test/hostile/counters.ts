@@ -12,6 +12,7 @@ export type Counters = {
   /** Not judged, because it depends on the machine; but one that stands out is worth a look. */
   slowest: { readonly ms: number; readonly number: number; readonly what: string };
   readonly byKind: Record<string, number>;
+  readonly acceptedByKind: Record<string, number>;
   readonly byAccess: Record<string, number>;
   readonly byStatus: Record<string, number>;
   /** Requests of each operation by the status of their answer. */
@@ -27,6 +28,7 @@ export function createCounters(): Counters {
     compared: 0,
     slowest: { ms: 0, number: 0, what: 'none' },
     byKind: {},
+    acceptedByKind: {},
     byAccess: {},
     byStatus: {},
     byOperation: {},
@@ -41,8 +43,10 @@ export function count(counters: Counters, plan: Plan, status: number | undefined
   const { kind, access, operation, number } = plan;
   counters.sent += 1;
   if (ms > counters.slowest.ms) counters.slowest = { ms, number, what: `${operation.id}, ${kind}` };
-  if (status !== undefined && status < 400) counters.accepted += 1;
-  else counters.refused += 1;
+  if (status !== undefined && status < 400) {
+    counters.accepted += 1;
+    add(counters.acceptedByKind, kind);
+  } else counters.refused += 1;
   const name = String(status ?? 'none');
   add(counters.byKind, kind);
   add(counters.byAccess, access);

@@ -57,7 +57,10 @@ async function main(): Promise<boolean> {
   const { counters, findings, verified, seconds } = await campaign(options, (stage) =>
     cleanUpWhenInterrupted(() => stage.close()),
   );
-  console.log(`\nby kind: ${listed(counters.byKind)}\n\nby token: ${listed(counters.byAccess)}\n`);
+  const { byKind, acceptedByKind, byAccess } = counters;
+  console.log(
+    `\nby kind: ${listed(byKind)}\n\naccepted by kind: ${listed(acceptedByKind)}\n\nby token: ${listed(byAccess)}\n`,
+  );
   for (const { number, what, request, answer } of findings) {
     const repeat = number < 0 ? '' : `\n  repeat:  npm run hostile -- --seed ${seed} --only ${number}`;
     console.log(

@@ -43,6 +43,23 @@ export const PATH_MUTATIONS: Readonly<Record<string, Mutate>> = {
       path.replace(/.$/, ''),
     ]);
   },
+  'odd asset': (path, _id, random) =>
+    path.endsWith('/USD')
+      ? path.replace(
+          /USD$/,
+          random.pick([
+            'usd',
+            '__proto__',
+            'constructor',
+            'toString',
+            '%00',
+            '%F0%9F%9A%A2',
+            'A'.repeat(13),
+            '..%2fUSD',
+            '%20USD',
+          ]),
+        )
+      : undefined,
   'escaped path': (path, _id, random) => escapeOne(path, random),
   'other path': (_path, _id, random) =>
     random.pick([

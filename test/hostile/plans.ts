@@ -18,8 +18,10 @@ import { PATH_MUTATIONS } from './paths.ts';
 import { QUERY_MUTATIONS, type QueryMaterial } from './queries.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
 import type { Expectation, Plan } from './requests.ts';
+import { valueFor } from './schema-bodies.ts';
 import { COMMON_METHODS, oddTransport, RARE_METHODS } from './transport.ts';
 import { twinPlan } from './twins.ts';
+import { jsonText } from './values.ts';
 import type { World } from './world.ts';
 
 type Family = (choice: Choice, planning: Planning) => Draft | undefined;
@@ -42,11 +44,43 @@ function bodyStatus(
   return JSON.stringify(value) === '{}' ? undefined : 400;
 }
 
+/** A valid body, or one that is made from the schema; nothing where there is no body. */
+function baseBody({ operation, random }: Choice, { world }: Planning): unknown {
+  if (operation.body === undefined) return {};
+  if (random.chance(0.7)) return bodyFor(operation, world.caller, random);
+  const owner = random.chance(0.9) ? world.caller : world.victim;
+  const idFor = (name: string): string => recordOf(owner.records, kindOf(name, operation), random);
+  return valueFor(operation.body.schema, '', { random, idFor });
+}
+
+const fromSchema: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  if (operation.body === undefined) return undefined;
+  const idFor = (name: string): string =>
+    recordOf(planning.world.caller.records, kindOf(name, operation), random);
+  const body = Buffer.from(jsonText(valueFor(operation.body.schema, '', { random, idFor })));
+  const status = bodyStatus(choice, planning, body);
+  return {
+    kind: 'made from the schema',
+    request: requestOf(choice, planning, { body }),
+    expected: expect(choice, status),
+  };
+};
+
+/** A body where the method has no use for one: the next request on the connection must not be mistaken for it. */
+const unexpectedBody: Family = (choice, planning) => {
+  const { operation, random } = choice;
+  if (operation.method !== 'GET') return undefined;
+  const text = random.pick(['{}', 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n', ' '.repeat(5_000)]);
+  const request = requestOf(choice, planning, { body: Buffer.from(text) });
+  return { kind: 'unexpected body', request, expected: expect(choice) };
+};
+
 const inBody: Family = (choice, planning) => {
   const { operation, random } = choice;
   if (isRead(operation)) return undefined;
   const kind = random.pick(Object.keys(BODY_MUTATIONS));
-  const value = operation.body === undefined ? {} : bodyFor(operation, planning.world.caller, random);
+  const value = baseBody(choice, planning);
   const mutated = BODY_MUTATIONS[kind]!({ value, schema: operation.body?.schema ?? {} }, random);
   if (mutated === undefined || mutated.bytes.length > 1_000_000) return undefined;
   const request = requestOf(choice, planning, { body: mutated.bytes });
@@ -82,7 +116,10 @@ const inQuery: Family = (choice, planning) => {
   const kind = random.pick(Object.keys(QUERY_MUTATIONS));
   const query = QUERY_MUTATIONS[kind]!(parameters, operation.path, random, materialOf(choice, planning));
   if (query === undefined) return undefined;
-  const isCertain = !isRead(operation) && query !== '' && !/^[&=]*$/.test(query) && !query.startsWith('#');
+  // Reads have parameters of their own; what they must refuse is not known here, except for names that no operation has.
+  const isUnknown = kind === 'unknown parameter' || kind === 'huge query';
+  const isEmpty = /^[&=]*$/.test(query) || query.startsWith('#');
+  const isCertain = operation.scopes.length > 0 && (isUnknown || !isRead(operation)) && !isEmpty;
   return {
     kind,
     request: requestOf(choice, planning, { query }),
@@ -172,7 +209,9 @@ const inMethod: Family = (choice, planning) => {
 };
 
 const FAMILIES: readonly (readonly [Family, number])[] = [
-  [inBody, 50],
+  [inBody, 60],
+  [fromSchema, 20],
+  [unexpectedBody, 3],
   [inQuery, 14],
   [inPath, 7],
   [inHeaders, 8],

@@ -118,7 +118,10 @@ export async function openStage(): Promise<Stage> {
         const { status } = await fetch(`${url}/oauth2/revoke`, { method: 'POST', body });
         if (status !== 200) throw new Error(`the token was not revoked: ${status}`);
       };
-      return createAccess(database, SCOPE_NAMES, (scope) => tokenOf(party, scope), revoke, disabled);
+      const customer = await createCustomer(database, { name: 'Third party', integration: 'THIRD_PARTY' });
+      const thirdParty = await tokenOf(await newClient(customer.id));
+      const others = { disabled, thirdParty };
+      return createAccess(database, SCOPE_NAMES, (scope) => tokenOf(party, scope), revoke, others);
     },
     async troubles() {
       const lines = [...earlier, ferry].flatMap(logOf).filter(({ level }) => level >= ERROR_LEVEL);

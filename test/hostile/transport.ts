@@ -148,6 +148,11 @@ const ODD: Readonly<Record<string, Mutate>> = {
     mayGoUnanswered: true,
   }),
   'cut body': changed((text) => text.slice(0, -1), { halfClose: true, mayGoUnanswered: true }),
+  'two requests at once': (request, host) => ({
+    bytes: Buffer.concat([bytesOf(request, host), written(request, host, (text) => text)]),
+    answersMax: 2,
+    keepsAnswer: true,
+  }),
   'more than the body': (request, host) => ({
     bytes: Buffer.concat([bytesOf(request, host), Buffer.from('{"more":1}')]),
     answersMax: 2,

@@ -59,6 +59,7 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'sealing_progress UPDATE': 'rows of earlier releases are sealed',
   'webhook_progress UPDATE': 'the dispatcher moves along the feed',
   'webhook_deliveries UPDATE': 'the dispatcher records attempts and retries',
+  'webhook_deliveries DELETE': 'deliveries of deleted endpoints are removed once a minute',
   'used_assertions DELETE': 'expired assertions are deleted',
   'revoked_tokens DELETE': 'expired tokens are deleted',
 };
