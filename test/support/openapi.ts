@@ -41,7 +41,8 @@ export type Description = {
 };
 
 /** Answered to requests that are not one of an operation. */
-const ODD_TYPES = /\/problems\/(not-found|method-not-allowed|unsupported-media-type|headers-too-large|request-timeout)$/;
+const ODD_TYPES =
+  /\/problems\/(not-found|method-not-allowed|unsupported-media-type|headers-too-large|request-timeout)$/;
 
 /** Pages for readers and operators of the service; they are not operations. */
 export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
