@@ -17,6 +17,8 @@ export const HTTP_LIMITS = {
   unreadMs: 30_000,
   /** How often connections are checked for unread answers: 0.1 ms of processor time for 4,000. */
   unreadLookMs: 250,
+  /** How long a client that broke HTTP has to read the answer and to close its side of the connection. */
+  hangUpMs: 1_000,
   /** Static content is sent in pieces of this size, so that a slow reader holds no more than one of them. */
   staticPieceBytes: 64 * 1024,
   /** How long browsers keep pages of the documentation without asking whether they have changed. */

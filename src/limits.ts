@@ -134,6 +134,8 @@ export const LIMITS = {
   clientRequestsMax: 2_000,
   /** Nesting of JSON. No valid request is deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
+  /** Values in one body. No valid request has as many; each wrong one is an error, which takes 2 µs to find. */
+  jsonValuesMax: 20_000,
   requestBodyBytesMax: 256 * 1024,
   requestIdLengthMax: 128,
   refIdLengthMax: 128,

@@ -42,8 +42,13 @@ export type AdmissionOptions = {
   };
 };
 
-/** Operations, and pages that take more than a few bytes. Health and metrics are always answered. */
-const SHEDDABLE = /^\/(v2|docs)\//;
+/**
+ * Always answered: health, metrics, tokens, and pages of a few bytes. Everything else can be refused. Not the other way
+ * round: a path can be written in many ways (`/%762/profiles`), and none of them must be a way in.
+ */
+const ALWAYS = /^\/(health|metrics|oauth2|\.well-known|problems|openapi\.json)(\/|\?|$)/;
+
+export const isSheddable = (url: string): boolean => !ALWAYS.test(url);
 
 /** The log has one line about an overload, and one more for every minute that it lasts. */
 const LOG_MS = 60_000;
@@ -152,7 +157,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   return {
     admit(request, response, handle) {
       const kind = kindOf(request);
-      if (isRefused(kind, request.socket) && SHEDDABLE.test(request.url!)) refuse(kind, request, response);
+      if (isRefused(kind, request.socket) && isSheddable(request.url!)) refuse(kind, request, response);
       else handle(request, response);
     },
     isShedding: () => gates.read.isShedding() || gates.write.isShedding(),

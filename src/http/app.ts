@@ -13,7 +13,7 @@ import type { Caller, Route } from '../kernel/route.ts';
 import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
-import { readJson, readNoBody } from './json.ts';
+import { readBody, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
 import { type Authentication, type Operation, type Reading, registerRoute } from './routes.ts';
@@ -66,8 +66,14 @@ function createFastify({ logger, publicUrl, serverFactory }: AppOptions): Fastif
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: LIMITS.requestBodyBytesMax,
     requestTimeout: LIMITS.requestArrivalMs,
-    http: { headersTimeout: LIMITS.requestHeadersMs, connectionsCheckingInterval: 1_000 },
-    ...(serverFactory && { serverFactory }),
+    http: {
+      headersTimeout: LIMITS.requestHeadersMs,
+      connectionsCheckingInterval: 1_000,
+      // Checked with the other headers, so that its absence gets a problem instead of an empty answer.
+      requireHostHeader: false,
+    },
+    // The server of the factory answers what is not HTTP.
+    ...(serverFactory && { serverFactory, clientErrorHandler: () => undefined }),
     // A child logger for each request costs 3 µs, and hardly any request logs. Log calls name the request themselves.
     childLoggerFactory: (shared) => shared,
     genReqId: (request) => requestId(request.headers['x-request-id']),
@@ -106,8 +112,8 @@ function addHooks(app: FastifyInstance, options: AppOptions): void {
     const fault = headersFault(request.raw);
     if (fault !== undefined) return done(fault);
     const refusal = options.refusal?.();
-    // Health, metrics and the documentation are still answered.
-    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.url))
+    // Health, metrics and the documentation are still answered. The path of the route: that of the request can be escaped.
+    if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.routeOptions.url ?? ''))
       done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
     else done();
   });
@@ -130,7 +136,7 @@ function addBodyParser(app: FastifyInstance): void {
     (request: FastifyRequest, body: Buffer, done: (error: Error | null, body?: unknown) => void) => {
       const { operation } = request;
       const isEmpty = operation !== undefined && operation.route.body === undefined;
-      done(null, isEmpty ? readNoBody(body) : readJson(body));
+      done(null, isEmpty ? readNoBody(body) : readBody(body));
     },
   );
 }

@@ -10,6 +10,7 @@ export type ConnectionBounds = {
   readonly unreadBytesMax: number;
   readonly unreadMs: number;
   readonly unreadLookMs: number;
+  readonly hangUpMs: number;
 };
 
 export type ConnectionOptions = ConnectionBounds & { readonly source?: typeof sourceOf };
@@ -26,6 +27,8 @@ export type Connections = {
   isIdle(socket: Socket): boolean;
   /** Calls back with every request of the connection that arrives. */
   monitor(socket: Socket, arrived: (request: IncomingMessage) => void): void;
+  /** For bytes that are not a request: sends the answer after those to all earlier requests, and closes the connection. */
+  reject(socket: Socket, answer: string): void;
   /** While the service stops: closes connections without a request in progress, until the work has ended. */
   closeDuring<Result>(work: Promise<Result>): Promise<Result>;
 };
@@ -38,6 +41,10 @@ type Connection = {
   isUsed: boolean;
   arrived: ((request: IncomingMessage) => void) | undefined;
   isAnswering: boolean;
+  /** The request in progress, or one that was answered although its body has not arrived. */
+  current: Exchange | undefined;
+  /** The last answer, to bytes that are not a request. */
+  lastAnswer: string | undefined;
   /** Requests that arrived before the answer to the one before them was sent. */
   readonly pipelined: Exchange[];
   /** When it was opened, or its last answer was sent. */
@@ -154,6 +161,8 @@ export function createConnections(
       isUsed: false,
       arrived: undefined,
       isAnswering: false,
+      current: undefined,
+      lastAnswer: undefined,
       pipelined: [],
       idleSinceMs: performance.now(),
       acceptedBytes: 0,
@@ -174,9 +183,11 @@ export function createConnections(
     timer = undefined;
   }
 
-  function begin(connection: Connection, { request, response }: Exchange): void {
+  function begin(connection: Connection, exchange: Exchange): void {
+    const { request, response } = exchange;
     connection.isUsed = true;
     connection.isAnswering = true;
+    connection.current = exchange;
     response.on('close', answered);
     handle(request, response);
   }
@@ -186,9 +197,18 @@ export function createConnections(
     const connection = bySocket.get(this.req.socket);
     if (connection === undefined) return;
     connection.isAnswering = false;
+    if (this.req.complete) connection.current = undefined;
     connection.idleSinceMs = performance.now();
     const next = connection.socket.destroyed ? undefined : connection.pipelined.shift();
     if (next !== undefined) begin(connection, next);
+    else if (connection.lastAnswer !== undefined) hangUp(connection.socket, connection.lastAnswer);
+  }
+
+  /** A client that still sends would not get the answer if the connection were closed at once. */
+  function hangUp(socket: Socket, answer: string): void {
+    if (socket.destroyed) return;
+    socket.end(answer);
+    setTimeout(() => socket.destroy(), bounds.hangUpMs).unref();
   }
 
   return {
@@ -208,11 +228,31 @@ export function createConnections(
     },
     isIdle(socket) {
       const connection = bySocket.get(socket);
-      return connection !== undefined && !connection.isAnswering;
+      const { isAnswering, current, lastAnswer } = connection ?? {};
+      return connection !== undefined && !isAnswering && current === undefined && lastAnswer === undefined;
     },
     monitor(socket, arrived) {
       const connection = bySocket.get(socket);
       if (connection !== undefined) connection.arrived = arrived;
+    },
+    reject(socket, answer) {
+      const connection = bySocket.get(socket);
+      if (connection === undefined || socket.destroyed || connection.lastAnswer !== undefined) return;
+      const newest = connection.pipelined.at(-1) ?? connection.current;
+      connection.lastAnswer = answer;
+      // The bytes are inside the body of the newest request: the answer is one to this request, unless it has one.
+      if (newest !== undefined && !newest.request.complete) {
+        if (newest.response.headersSent) {
+          socket.destroySoon();
+          return;
+        }
+        if (newest === connection.current) {
+          hangUp(socket, answer);
+          return;
+        }
+        connection.pipelined.pop();
+      }
+      if (!connection.isAnswering) hangUp(socket, answer);
     },
     async closeDuring(work) {
       // A server that closes does so only once with idle connections, and only after a minute with those without any

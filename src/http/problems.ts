@@ -157,7 +157,7 @@ export function problemFrom(error: unknown): Problem {
   );
 }
 
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'] as const;
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'QUERY'] as const;
 
 /** Answers 405 for the methods that a path does not support, and lists those that it does. */
 export function answerMethodNotAllowed(

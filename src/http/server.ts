@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyServerFactory } from 'fastify';
 import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { Admission } from './admission.ts';
+import { brokenAnswer, connectAnswer } from './broken-http.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createShortcut } from './shortcut.ts';
 
@@ -19,11 +21,17 @@ export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
   readonly connectionsPerSource?: number;
+  /** Base of the URLs in answers, if it is not that of the server. */
+  readonly publicUrl?: string | undefined;
 };
 
 type Handler = Parameters<FastifyServerFactory>[0];
 
-function createFactory(admission: Admission | undefined, bounds: Partial<ConnectionOptions>) {
+function createFactory(
+  admission: Admission | undefined,
+  bounds: Partial<ConnectionOptions>,
+  publicUrl: () => string,
+) {
   let handler: Handler | undefined;
   const connections = createConnections(
     (request, response) => {
@@ -47,6 +55,14 @@ function createFactory(admission: Admission | undefined, bounds: Partial<Connect
     };
     const server: Server = createServer({ ...http, keepAliveTimeout, requestTimeout }, connections.take);
     connections.watch(server);
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+      if (error.code !== 'ECONNRESET') connections.reject(socket as Socket, brokenAnswer(error, publicUrl()));
+    });
+    server.on('connect', (_request, socket) =>
+      connections.reject(socket as Socket, connectAnswer(publicUrl())),
+    );
+    // RFC 9110 section 10.1.1: an expectation that is not known may be ignored. The default is an empty answer.
+    server.on('checkExpectation', connections.take);
     return server;
   };
   return { factory, connections };
@@ -54,15 +70,21 @@ function createFactory(admission: Admission | undefined, bounds: Partial<Connect
 
 /** Without an admission, no request is refused because of overload. */
 export function createHttpServer(
-  { host, port, connectionsPerSource = LIMITS.sourceConnectionsMax }: HttpServerOptions,
+  { host, port, publicUrl, connectionsPerSource = LIMITS.sourceConnectionsMax }: HttpServerOptions,
   admission?: Admission,
   bounds: Partial<ConnectionOptions> = {},
 ): HttpServer {
-  const { factory, connections } = createFactory(admission, {
-    sourceConnectionsMax: connectionsPerSource,
-    ...bounds,
-  });
   let app: FastifyInstance | undefined;
+  const url = (): string => {
+    const address = app?.server.address();
+    const actual = address != null && typeof address === 'object' ? address.port : port;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
+  };
+  const { factory, connections } = createFactory(
+    admission,
+    { sourceConnectionsMax: connectionsPerSource, ...bounds },
+    () => publicUrl ?? url(),
+  );
   return {
     name: 'HTTP server',
     stage: 'edge',
@@ -70,11 +92,7 @@ export function createHttpServer(
     attach(attached) {
       app = attached;
     },
-    url() {
-      const address = app?.server.address();
-      const actual = address != null && typeof address === 'object' ? address.port : port;
-      return `http://${host.includes(':') ? `[${host}]` : host}:${actual}`;
-    },
+    url,
     async start() {
       admission?.start();
       await app?.listen({ host, port });

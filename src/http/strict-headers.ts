@@ -26,6 +26,8 @@ const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i;
 
 /** What is wrong with the headers of a request, before anybody looks at the rest of it. */
 export function headersFault(raw: IncomingMessage): Problem | undefined {
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
+    return invalidField('/headers/host', 'is required');
   const repeated = repeatedHeader(raw);
   if (repeated !== undefined) return invalidField(`/headers/${repeated}`, 'must not be sent more than once');
   const { 'content-encoding': encoding, 'content-type': type } = raw.headers;

@@ -52,7 +52,8 @@ export const CreateIdentityRequest = Type.Object(
   { ...closed, title: 'CreateIdentityRequest' },
 );
 
-const Roles = Type.Array(Type.Enum([...MEMBER_ROLES]), {
+// With the type of the items, the validator finds duplicates in linear time; without it, in quadratic time.
+const Roles = Type.Array(Type.Enum([...MEMBER_ROLES], { type: 'string' }), {
   minItems: 1,
   uniqueItems: true,
   description: 'Roles of the member on the account',

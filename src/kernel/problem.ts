@@ -50,6 +50,11 @@ export const PROBLEMS = {
     title: 'Method not allowed',
     help: 'The `Allow` header lists the methods that the path supports.',
   },
+  'request-timeout': {
+    status: 408,
+    title: 'Request timeout',
+    help: 'The request did not arrive completely in time. Nothing was executed; send it again.',
+  },
   'already-exists': {
     status: 409,
     title: 'Already exists with different values',
@@ -69,6 +74,11 @@ export const PROBLEMS = {
     status: 415,
     title: 'Unsupported media type',
     help: 'Send `Content-Type: application/json` (the token endpoint takes a form instead).',
+  },
+  'headers-too-large': {
+    status: 431,
+    title: 'Request headers too large',
+    help: 'The path and the headers of a request may have at most 16 KiB together.',
   },
   'rate-limited': {
     status: 429,

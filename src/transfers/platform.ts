@@ -40,8 +40,24 @@ function insideFault(
     disabledProblem(from) ??
     recipientProblem(to, toId, { customerId: caller.customerId, profileId: fromId }) ??
     actorProblem(view, tables.actors, request, 'from_', caller.customerId) ??
-    actorProblem(view, tables.actors, request, 'to_', to!.customerId)
+    recipientActorProblem(view, tables, request, caller, to!.customerId)
   );
+}
+
+/** The receiving end user. What is wrong with one of another customer is not disclosed: the answer is that for an unknown id. */
+function recipientActorProblem(
+  view: View,
+  tables: TransferTables,
+  request: Request,
+  caller: Caller,
+  customerId: string,
+): Problem | undefined {
+  const problem = actorProblem(view, tables.actors, request, 'to_', customerId);
+  if (problem === undefined || problem.slug === 'not-found' || customerId === caller.customerId)
+    return problem;
+  return problem.meta.identity_id === undefined
+    ? notFound('account', request.to_account_id!)
+    : notFound('identity', request.to_identity_id!);
 }
 
 /** Validates what depends only on the request. */

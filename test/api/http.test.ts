@@ -141,7 +141,7 @@ describe('an address', () => {
   });
 
   // With a raw client: fetch does not send TRACE.
-  it.each(['OPTIONS', 'TRACE', 'PATCH', 'DELETE'])('answers %s so, too', async (method) => {
+  it.each(['OPTIONS', 'TRACE', 'PATCH', 'DELETE', 'QUERY'])('answers %s so, too', async (method) => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       request(`${service.url}/v2/transfer/platform`, { method }, resolve).on('error', reject).end();
     });

@@ -51,6 +51,12 @@ describe('a body', () => {
     }
   });
 
+  it('must not be null, even where it is optional', async () => {
+    const path = `/v2/operator/fiat-accounts/${base.from_profile_id}/approve`;
+    expectInvalid(await refused(() => customer.call('POST', path, 'null')), '');
+    expectInvalid(await refused(() => customer.call('POST', PATH, 'null')), '');
+  });
+
   it('that is nested too deep is refused', async () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     expectInvalid(await refused(() => customer.call('POST', PATH, deep)), '');

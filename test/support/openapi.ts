@@ -18,7 +18,11 @@ export type Operation = {
   readonly responses: Readonly<Record<string, any>>;
 };
 
-type Received = { readonly status: number; readonly headers: Headers; readonly body: any };
+type Received = {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  readonly body: any;
+};
 
 export type Description = {
   readonly document: any;
@@ -28,14 +32,23 @@ export type Description = {
   resolve(schema: any): any;
   /** The schema errors of a request body. */
   bodyFaults(operation: Operation, body: unknown): string[];
+  /** What of an answer does not match the document, as sentences. */
+  faults(method: string, pathname: string, received: Received): string[];
+  /** The same of the body of a problem, whichever operation it is the answer of. */
+  problemFaults(body: any, status: number): string[];
   /** Throws when an answer does not match the document. */
   check(method: string, path: string, received: Received): void;
 };
 
+/** Answered to requests that are not one of an operation. */
+const ODD_TYPES =
+  /\/problems\/(not-found|method-not-allowed|unsupported-media-type|headers-too-large|request-timeout)$/;
+
 /** Pages for readers and operators of the service; they are not operations. */
 export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
 
-const isHeaderThere = (headers: Headers, name: string): boolean => (headers.get(name) ?? '') !== '';
+const isHeaderThere = (headers: Received['headers'], name: string): boolean =>
+  (headers.get(name) ?? '') !== '';
 
 function describeError({ instancePath, message, params }: ErrorObject): string {
   const { additionalProperty, allowedValues } = params as {
@@ -122,19 +135,39 @@ export function readDescription(document: any): Description {
       return [...missing, `its type is ${type}, and not ${Object.keys(response.content).join(', ')}`];
     }
     if (method === 'HEAD') return missing;
-    return [...missing, ...faultsOf(content.schema, body), ...slugFaults(content, body)];
+    return [...missing, ...faultsOf(content.schema, body), ...slugFaults(content, body, status)];
   }
 
   /** Each status lists the problems that it can be. */
-  function slugFaults(content: any, body: any): string[] {
+  function slugFaults(content: any, body: any, status: number): string[] {
     if (content.examples === undefined) return [];
+    if (body?.status !== status) return [`its status is ${body?.status}, and not ${status}`];
     const types = Object.values<any>(content.examples).map((example) => example.value.type);
     return types.includes(body?.type) ? [] : [`its type is ${body?.type}, and not ${types.join(', ')}`];
   }
 
+  const problemTypes = new Set(
+    operations.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ content }) =>
+        Object.values<any>(content?.['application/problem+json']?.examples ?? {}).map(
+          (one) => one.value.type,
+        ),
+      ),
+    ),
+  );
+
   return {
     document,
     operations,
+    faults,
+    problemFaults(body, status) {
+      const shape = faultsOf({ $ref: '#/components/schemas/Problem' }, body);
+      if (shape.length > 0) return shape;
+      if (body.status !== status) return [`its status is ${body.status}, and not ${status}`];
+      return problemTypes.has(body.type) || ODD_TYPES.test(body.type)
+        ? []
+        : [`its type ${body.type} is not in the document`];
+    },
     operation: (id) => operations.find((one) => one.id === id)!,
     resolve,
     bodyFaults: (operation, body) => faultsOf(operation.body!.schema, body),
@@ -167,7 +200,7 @@ const FUNDS = { USD: '1000000', BTC: '1000' };
 
 /** `partner` is the other side of settlements. No record changes by itself: no withdrawal is paid, no window is open. */
 export async function createBelongings(
-  service: TestService,
+  service: Pick<TestService, 'description' | 'createProfile' | 'database'>,
   customer: TestCustomer,
   partner: TestCustomer,
 ): Promise<Belongings> {

@@ -19,6 +19,8 @@ import { connectUnlocked } from './vault.ts';
 export type Answer = { status: number; headers: Headers; body: any };
 export type TestCustomer = {
   readonly id: string;
+  /** The header with its token. */
+  readonly authorization: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 };
 export type TestService = {
@@ -118,7 +120,11 @@ export async function startTestService(
       });
       const token = await tokenOf(customer.id, options.scopes ?? SCOPE_NAMES);
       const { id } = customer;
-      return { id, call: (method, path, body, headers) => call(token, method, path, body, headers) };
+      return {
+        id,
+        authorization: `Bearer ${token}`,
+        call: (method, path, body, headers) => call(token, method, path, body, headers),
+      };
     },
     async createProfile(customer, balances = {}) {
       const id = newId();

@@ -240,6 +240,26 @@ describe('ownership', () => {
     expectInvalid(await refused({ ...actors, from_identity_id: mineToo }), '/from_account_id');
   });
 
+  it('does not tell a stranger that an end user of the receiver is disabled or has another account', async () => {
+    const disabled = await createIdentity(service, bob, 'DISABLED');
+    const frozen = await createAccount(service, bob, disabled);
+    const theirs = await createIdentity(service, bob);
+    const other = await createAccount(service, bob, await createIdentity(service, bob));
+    for (const [field, id, more] of [
+      ['to_identity_id', disabled, {}],
+      ['to_identity_id', disabled, { to_account_id: frozen }],
+      ['to_account_id', frozen, {}],
+      ['to_account_id', frozen, { to_identity_id: theirs }],
+      ['to_account_id', other, { to_identity_id: theirs }],
+    ] as const) {
+      const unknown = newId();
+      const hidden = await refused({ ...more, [field]: id });
+      const absent = await refused({ ...more, [field]: unknown });
+      expect(absent.status).toBe(404);
+      expect(JSON.stringify(hidden.body)).toBe(JSON.stringify(absent.body).replaceAll(unknown, id));
+    }
+  });
+
   it('a third-party integration must name the accounts of both sides', async () => {
     const carol = await service.createCustomer({ integration: 'THIRD_PARTY' });
     const body = {

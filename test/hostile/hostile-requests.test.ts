@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { BODY_MUTATIONS } from './bodies.ts';
+import { campaign } from './campaign.ts';
+import { HEADER_MUTATIONS } from './headers.ts';
+import { PATH_MUTATIONS } from './paths.ts';
+import { QUERY_MUTATIONS } from './queries.ts';
+import { run } from './run.ts';
+import type { Stage } from './stage.ts';
+import { TRANSPORT_KINDS } from './transport.ts';
+
+/** The same as `npm run hostile`, with a fixed seed and fewer requests. */
+const REQUESTS = 2_000;
+const SEED = 15;
+
+/** A stage whose log always has a row that no request explains: the run must notice. */
+const withStrayWrites = (stage: Stage): Stage => ({
+  ...stage,
+  writes: {
+    take: async () => [...(await stage.writes.take()), { table: 'transfers', verb: 'INSERT', row: 'stray' }],
+  },
+});
+
+describe('thousands of hostile requests', async () => {
+  let stray: Awaited<ReturnType<typeof run>> | undefined;
+  let operations: readonly { id: string; method: string; path: string; scopes: readonly string[] }[] = [];
+  let seen: string[] = [];
+  const { counters, findings, verified } = await campaign(
+    { requests: REQUESTS, seed: SEED, connections: 4 },
+    (stage) => {
+      operations = stage.description.operations;
+    },
+    async (stage, world) => {
+      await stage.writes.take();
+      await stage.database.query(`insert into installation (name, value) values ('hostile', '1')`);
+      await stage.database.query(`update installation set value = '2' where name = 'hostile'`);
+      await stage.database.query(`delete from installation where name = 'hostile'`);
+      await stage.database
+        .transaction(async (tx) => {
+          await tx.query(`insert into installation (name, value) values ('undone', '1')`);
+          throw new Error('undone');
+        })
+        .catch(() => undefined);
+      seen = (await stage.writes.take()).map(({ table, verb }) => `${verb} ${table}`);
+      stray = await run(withStrayWrites(stage), world, { requests: 40, seed: SEED, connections: 1 });
+    },
+  );
+
+  it('are refused or accepted as the document says, and those that are refused write nothing', () => {
+    expect(findings).toEqual([]);
+    expect(verified).toMatch(/^The ledger is sound/);
+    expect(counters.sent).toBeGreaterThanOrEqual(REQUESTS);
+    expect(counters.compared).toBeGreaterThan(0.7 * REQUESTS);
+    expect(counters.refused).toBeGreaterThan(0.6 * REQUESTS);
+    expect(counters.accepted).toBeGreaterThan(100);
+  });
+
+  it('include every kind of mutation', () => {
+    for (const kind of [
+      ...Object.keys(BODY_MUTATIONS),
+      ...Object.keys(QUERY_MUTATIONS),
+      ...Object.keys(PATH_MUTATIONS),
+      ...Object.keys(HEADER_MUTATIONS),
+      'other method',
+      'foreign id',
+      'valid',
+    ])
+      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(5);
+    const transport = TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] !== undefined);
+    expect(transport.length).toBeGreaterThan(0.8 * TRANSPORT_KINDS.length);
+    expect(counters.byKind['foreign id']).toBeGreaterThan(150);
+  });
+
+  it('reach every operation, with every kind of answer that it has', () => {
+    expect(operations.length).toBeGreaterThan(50);
+    for (const { id, method, path, scopes } of operations) {
+      const statuses = Object.keys(counters.byOperation[id] ?? {});
+      const expected = ['200', '400', ...(scopes.length === 0 ? [] : ['401', '403'])];
+      const known = path.startsWith('/.well-known') ? ['200'] : expected;
+      expect({ id, statuses }).toEqual({ id, statuses: expect.arrayContaining(known) });
+      if (path.includes('{id}') && method !== 'GET')
+        expect({ id, statuses }).toEqual({ id, statuses: expect.arrayContaining(['404']) });
+    }
+  });
+
+  it('are compared with a log that has every write, and nothing that was rolled back', () => {
+    expect(seen).toEqual(['INSERT installation', 'UPDATE installation', 'DELETE installation']);
+  });
+
+  it('would not go unnoticed if one of them wrote something', () => {
+    expect(stray!.findings.length).toBeGreaterThan(10);
+    expect(stray!.findings[0]!.what).toContain('INSERT transfers stray');
+  });
+});
