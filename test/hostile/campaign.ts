@@ -35,9 +35,10 @@ async function untilQuiet({ writes }: Stage): Promise<void> {
   }
 }
 
-/** The state of everything after a run: also the workers must cope with whatever was accepted. */
-async function finalFaults(stage: Stage): Promise<string[]> {
+/** The state of everything after a run: the workers, too, must cope with whatever was accepted. */
+async function finalFaults(stage: Stage, withWorkers: boolean): Promise<string[]> {
   const faults = [...(await stage.troubles()), ...(await assetFaults(stage))];
+  if (!withWorkers) return faults;
   await stage.restartWithWorkers();
   await untilQuiet(stage);
   return [...faults, ...(await stage.troubles()), ...(await assetFaults(stage))];
@@ -45,7 +46,7 @@ async function finalFaults(stage: Stage): Promise<string[]> {
 
 /** `opened` gets the stage, to close it if the run is interrupted. */
 export async function campaign(
-  options: RunOptions,
+  options: RunOptions & { readonly withWorkers: boolean },
   opened: (stage: Stage) => void,
   prepared: (stage: Stage, world: World) => Promise<void> = async () => undefined,
 ): Promise<Campaign> {
@@ -58,7 +59,7 @@ export async function campaign(
     const { counters, findings } = await run(stage, world, options);
     const seconds = (performance.now() - startedMs) / 1_000;
     const last = (what: string): Finding => ({ number: -1, what, request: 'none', answer: 'none' });
-    const faults = [...new Set(await finalFaults(stage))].map(last);
+    const faults = [...new Set(await finalFaults(stage, options.withWorkers))].map(last);
     const verified = await stage.verify();
     return { counters, findings: [...findings, ...faults], verified, seconds };
   } finally {

@@ -11,7 +11,7 @@ import {
   judgeTwins,
 } from './oracles.ts';
 import type { Expectation, Raw } from './requests.ts';
-import { byRequests, decodeChanges } from './writes.ts';
+import { byRequests, decodeChanges, isLater } from './writes.ts';
 
 /** Each oracle accepts what is right, and objects to a variant that is wrong in one thing. */
 const BASE = 'http://ferry.example/problems';
@@ -268,6 +268,13 @@ describe('the log of writes', () => {
     ]);
     expect(byRequests(written)).toHaveLength(3);
     expect(byRequests(decodeChanges(['table public.event_groups: INSERT: x']))).toHaveLength(1);
+  });
+
+  it('tells what may be written after the answer to an earlier request', () => {
+    const later = decodeChanges(['table public.webhook_deliveries: INSERT: x']);
+    expect(isLater(later)).toBe(true);
+    expect(isLater([...later, ...decodeChanges(lines)])).toBe(false);
+    expect(byRequests(later)).toHaveLength(1);
   });
 
   it('is not guessed at', () => {

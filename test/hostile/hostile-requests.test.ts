@@ -7,10 +7,14 @@ import { QUERY_MUTATIONS } from './queries.ts';
 import { run } from './run.ts';
 import type { Stage } from './stage.ts';
 import { TRANSPORT_KINDS } from './transport.ts';
+import { byRequests } from './writes.ts';
 
-/** The same as `npm run hostile`, with a fixed seed and fewer requests. */
-const REQUESTS = 2_000;
+/** The same as `npm run hostile`, with a fixed seed and fewer requests, and without the workers afterwards. */
+const REQUESTS = 1_600;
 const SEED = 15;
+
+const isForOperators = (scopes: readonly string[]): boolean =>
+  scopes.some((one) => one.startsWith('operator:'));
 
 /** A stage whose log always has a row that no request explains: the run must notice. */
 const withStrayWrites = (stage: Stage): Stage => ({
@@ -22,10 +26,10 @@ const withStrayWrites = (stage: Stage): Stage => ({
 
 describe('thousands of hostile requests', async () => {
   let stray: Awaited<ReturnType<typeof run>> | undefined;
-  let operations: readonly { id: string; method: string; path: string; scopes: readonly string[] }[] = [];
+  let operations: readonly { id: string; path: string; scopes: readonly string[] }[] = [];
   let seen: string[] = [];
   const { counters, findings, verified } = await campaign(
-    { requests: REQUESTS, seed: SEED, connections: 4 },
+    { requests: REQUESTS, seed: SEED, connections: 4, withWorkers: false },
     (stage) => {
       operations = stage.description.operations;
     },
@@ -40,7 +44,7 @@ describe('thousands of hostile requests', async () => {
           throw new Error('undone');
         })
         .catch(() => undefined);
-      seen = (await stage.writes.take()).map(({ table, verb }) => `${verb} ${table}`);
+      seen = byRequests(await stage.writes.take()).map(({ table, verb }) => `${verb} ${table}`);
       stray = await run(withStrayWrites(stage), world, { requests: 40, seed: SEED, connections: 1 });
     },
   );
@@ -64,22 +68,24 @@ describe('thousands of hostile requests', async () => {
       'foreign id',
       'valid',
     ])
-      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(5);
+      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(kind === 'odd asset' ? 1 : 3);
     const transport = TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] !== undefined);
     expect(transport.length).toBeGreaterThan(0.8 * TRANSPORT_KINDS.length);
-    expect(counters.byKind['foreign id']).toBeGreaterThan(150);
+    expect(counters.byKind['foreign id']).toBeGreaterThan(120);
   });
 
   it('reach every operation, with every kind of answer that it has', () => {
     expect(operations.length).toBeGreaterThan(50);
-    for (const { id, method, path, scopes } of operations) {
+    for (const { id, path, scopes } of operations) {
       const statuses = Object.keys(counters.byOperation[id] ?? {});
       const expected = ['200', '400', ...(scopes.length === 0 ? [] : ['401', '403'])];
       const known = path.startsWith('/.well-known') ? ['200'] : expected;
       expect({ id, statuses }).toEqual({ id, statuses: expect.arrayContaining(known) });
-      if (path.includes('{id}') && method !== 'GET')
-        expect({ id, statuses }).toEqual({ id, statuses: expect.arrayContaining(['404']) });
     }
+    const named = operations.filter(({ path, scopes }) => path.includes('{id}') && !isForOperators(scopes));
+    const found = named.filter(({ id }) => counters.byOperation[id]!['404'] !== undefined);
+    expect(named.length).toBeGreaterThan(20);
+    expect(found.length).toBeGreaterThan(0.9 * named.length);
   });
 
   it('are compared with a log that has every write, and nothing that was rolled back', () => {

@@ -30,9 +30,8 @@ const { values } = parseArgs({
 });
 
 function natural(name: string, text: string): number {
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  console.error(`--${name} must be a number, not "${text}".\n\n${HELP}`);
-  process.exit(2);
+  if (!/^[0-9]{1,10}$/.test(text)) throw new Error(`--${name} must be a number, not "${text}": see --help`);
+  return Number(text);
 }
 
 const integer = (number: number): string => Math.round(number).toLocaleString('en-US');
@@ -49,6 +48,7 @@ async function main(): Promise<boolean> {
   const options = {
     requests,
     seed,
+    withWorkers: true,
     connections: Math.max(1, natural('connections', values.connections)),
     ...(values.only === undefined ? {} : { only: natural('only', values.only) }),
     progress: (now: Counters, found: number) =>

@@ -117,7 +117,10 @@ export function judgeLeaks(
 const INCIDENTAL = /^(date|x-request-id|retry-after|ratelimit.*|connection|keep-alive)$/;
 
 function comparable({ status, headers, body }: Answer, id: string): string {
-  const kept = [...headers].filter(([name]) => !INCIDENTAL.test(name)).sort();
+  const kept = [...headers]
+    .filter(([name]) => !INCIDENTAL.test(name))
+    .map(([name, value]) => `${name}: ${value}`)
+    .sort();
   return JSON.stringify([status, kept, body.toString('latin1').replaceAll(id, '<id>')]);
 }
 

@@ -229,20 +229,32 @@ const ACCESS_FAMILIES: typeof FAMILIES = [
   [inBody, 1],
   [inQuery, 1],
 ];
+/**
+ * The first rounds through all operations, so that each of them gets each kind of answer: valid, without the scope, without a
+ * valid token, with the id of another customer. All later ones are mixed.
+ */
+const FIRST_FAMILIES: readonly (typeof FAMILIES | undefined)[] = [
+  undefined,
+  ACCESS_FAMILIES,
+  ACCESS_FAMILIES,
+  [[twinPlan, 1]],
+];
 /** A mutation may not apply to an operation; most of them do. */
 const ATTEMPTS_MAX = 100;
 
-function hostileDraft(choice: Choice, planning: Planning, families: typeof FAMILIES): Draft {
+function draftOf(choice: Choice, planning: Planning, families: typeof FAMILIES): Draft | undefined {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const draft = pickWeighted(choice.random, families)(choice, planning);
     if (draft !== undefined) return draft;
   }
-  throw new Error(`no mutation applies to ${choice.operation.id}`);
+  return undefined;
 }
 
-function familiesFor(operation: Operation, round: number): typeof FAMILIES {
-  if (isForm(operation)) return FORM_FAMILIES;
-  return round < MIXED_ROUND ? ACCESS_FAMILIES : FAMILIES;
+function hostileDraft(choice: Choice, planning: Planning, round: number): Draft {
+  const first = isForm(choice.operation) ? FORM_FAMILIES : FIRST_FAMILIES[round];
+  const draft = (first && draftOf(choice, planning, first)) ?? draftOf(choice, planning, FAMILIES);
+  if (draft === undefined) throw new Error(`no mutation applies to ${choice.operation.id}`);
+  return draft;
 }
 
 async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
@@ -260,9 +272,6 @@ async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
 
 /** Rare, because each of them needs new records. */
 const VALID_SHARE = 0.01;
-
-/** The first rounds through all operations: valid, without the scope, without a valid token. From this one on, mixed. */
-const MIXED_ROUND = 3;
 
 function accessFor(round: number, { scopes }: Operation, { access }: World, random: Random) {
   const isValid = round === 0 || random.chance(VALID_SHARE);
@@ -289,7 +298,7 @@ export async function planOf(number: number, planning: Planning): Promise<Plan> 
   const common = { number, operation, access: access.name };
   if (isValid) return { ...common, ...(await validDraft(choice, planning)) };
   if (!isForm(operation) || random.chance(0.2))
-    return { ...common, ...hostileDraft(choice, planning, familiesFor(operation, round)) };
+    return { ...common, ...hostileDraft(choice, planning, round) };
   const { request, kind } = formRequest(operation, world, random);
   return { ...common, kind, request, expected: { refused: false, mayWrite: false } };
 }

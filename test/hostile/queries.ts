@@ -164,7 +164,6 @@ export const QUERY_MUTATIONS: Readonly<Record<string, Mutate>> = {
     const name = parameters.length === 0 ? 'limit' : random.pick(parameters).name;
     return random.pick([
       name,
-      `${name}`,
       '&&&',
       '=',
       '=1',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type Connection, createConnection, exchangeRaw, type Outcome } from './connection.ts';
 import { type Counters, count, createCounters } from './counters.ts';
-import { isForm, isForOperators, type Planning } from './drafts.ts';
+import { isForm, isForOperators, isRead, type Planning } from './drafts.ts';
 import {
   isAdmissionRefusal,
   jsonOf,
@@ -16,7 +16,7 @@ import { planOf } from './plans.ts';
 import { bytesOf, type Plan, type Request, shown } from './requests.ts';
 import type { Party, Stage } from './stage.ts';
 import type { World } from './world.ts';
-import { byRequests, describeWrites, type Written } from './writes.ts';
+import { byRequests, describeWrites, isLater, type Written } from './writes.ts';
 
 export type RunOptions = {
   readonly requests: number;
@@ -42,6 +42,9 @@ const ROUND = 512;
 const FINDINGS_MAX = 50;
 const RETRIES_MAX = 20;
 const PROGRESS_MS = 2_000;
+/** How often a request must write again to be the one that writes, and the pause before each time. */
+const REPEATS = 3;
+const REPEAT_MS = 10;
 
 type Sender = {
   /** Sends a request, judges its answer and returns it. */
@@ -148,12 +151,29 @@ async function sendRound(
   for (const plan of others) {
     const answer = await sender.perform(plan, connections[0]!);
     counters.compared += 1;
-    if (answer !== undefined && answer.status < 400) await tidyUp(plan, answer, caller);
+    const isAccepted = answer !== undefined && answer.status < 400;
+    if (isAccepted) await tidyUp(plan, answer, caller);
     const written = byRequests(await stage.writes.take());
-    const isRefused = answer === undefined || answer.status >= 400;
-    if (isRefused && written.length > 0)
-      sender.found(plan, `it was refused, but something was written: ${describeWrites(written)}`, answer);
+    if (isAccepted || written.length === 0) continue;
+    if (isLater(written) && !(await writesAgain(plan, stage, sender, connections[0]!))) continue;
+    sender.found(plan, `it was refused, but something was written: ${describeWrites(written)}`, answer);
   }
+}
+
+/** However often it is repeated. */
+async function writesAgain(
+  plan: Plan,
+  stage: Stage,
+  sender: Sender,
+  connection: Connection,
+): Promise<boolean> {
+  for (let attempt = 0; attempt < REPEATS; attempt += 1) {
+    await sleep(REPEAT_MS);
+    await stage.writes.take();
+    await sender.repeat(plan, connection);
+    if (byRequests(await stage.writes.take()).length === 0) return false;
+  }
+  return true;
 }
 
 /** An endpoint for all events would make every later write grow by its deliveries, and there is room for few endpoints. */
@@ -173,16 +193,13 @@ async function locate(
   const what = describeWrites(written);
   let culprits = 0;
   for (const plan of plans) {
-    await sender.repeat(plan, connection);
-    if (byRequests(await stage.writes.take()).length === 0) continue;
+    if (isRead(plan.operation) || !(await writesAgain(plan, stage, sender, connection))) continue;
     culprits += 1;
     sender.found(plan, `it must not write anything, but this was written: ${what}`);
   }
-  if (culprits === 0)
-    sender.found(
-      plans[0]!,
-      `during this and the next ${plans.length - 1} requests, none of which writes if it is repeated, this was written: ${what}`,
-    );
+  if (culprits > 0 || isLater(written)) return;
+  const others = `this and the next ${plans.length - 1} requests, none of which writes if it is repeated`;
+  sender.found(plans[0]!, `during ${others}, this was written: ${what}`);
 }
 
 export async function run(stage: Stage, world: World, options: RunOptions): Promise<Run> {

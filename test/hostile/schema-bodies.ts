@@ -53,8 +53,8 @@ function stringFor(schema: any, name: string, { random, idFor }: SchemaMaterial)
   }
   if (name === 'amount' || name === 'total')
     return random.chance(0.6) ? random.pick(['1', '0.5', '25']) : hostileAmount(random);
-  if (/asset$/.test(name)) return random.pick(ASSETS);
-  if (/address$/.test(name)) return random.pick(ADDRESSES);
+  if (name.endsWith('asset')) return random.pick(ASSETS);
+  if (name.endsWith('address')) return random.pick(ADDRESSES);
   if (name === 'url') return random.pick(URLS);
   return textFor(schema, random);
 }

@@ -64,6 +64,15 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'revoked_tokens DELETE': 'expired tokens are deleted',
 };
 
+/**
+ * Written some time after a request that was accepted: the dispatcher reads the feed for an endpoint that was created, changed
+ * or replayed. Whether a refused request writes them is found out by repeating it.
+ */
+const LATER: ReadonlySet<string> = new Set(['webhook_deliveries INSERT']);
+
+export const isLater = (written: readonly Written[]): boolean =>
+  written.every(({ table, verb }) => LATER.has(`${table} ${verb}`));
+
 /** What only a request can have written. */
 export function byRequests(written: readonly Written[]): Written[] {
   return written.filter(({ table, verb }) => BACKGROUND[`${table} ${verb}`] === undefined);
