@@ -56,7 +56,9 @@ export function chosenIds(
 
 /** A body that the operation accepts, unless the state of a record does not allow it. */
 export function bodyFor(operation: Operation, { belongings }: Inhabitant, random: Random): any {
-  const body = exampleFor(operation, belongings, random.chance(0.8) ? 'shown' : 'every');
+  // Journal entries of each kind have their own fields: no request can have all of them.
+  const canHaveEvery = operation.id !== 'bookJournalEntry';
+  const body = exampleFor(operation, belongings, canHaveEvery && random.chance(0.2) ? 'every' : 'shown');
   const properties = operation.body!.schema.properties ?? {};
   if ('url' in properties)
     Object.assign(body, { url: 'http://127.0.0.1:9/', event_types: ['webhook_endpoint.disabled'] });
@@ -65,9 +67,10 @@ export function bodyFor(operation: Operation, { belongings }: Inhabitant, random
     delete body.settlement_window_end;
   }
   if ('nickname' in properties) body.nickname = `N${random.below(2 ** 31)}`;
+  const isRequired: boolean = operation.body!.schema.required?.includes('ref_id') === true;
   // Sometimes that of the example, which has been used.
   if ('ref_id' in properties && random.chance(0.8)) {
-    if (random.chance(0.5)) body.ref_id = `ref-${random.below(2 ** 31)}`;
+    if (isRequired || random.chance(0.5)) body.ref_id = `ref-${random.below(2 ** 31)}`;
     else delete body.ref_id;
   }
   return body;

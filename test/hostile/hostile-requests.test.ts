@@ -10,8 +10,8 @@ import { TRANSPORT_KINDS } from './transport.ts';
 import { byRequests } from './writes.ts';
 
 /** The same as `npm run hostile`, with a fixed seed and fewer requests, and without the workers afterwards. */
-const REQUESTS = 1_600;
-const SEED = 15;
+const REQUESTS = 2_400;
+const SEED = 16;
 
 const isForOperators = (scopes: readonly string[]): boolean =>
   scopes.some((one) => one.startsWith('operator:'));
@@ -45,7 +45,7 @@ describe('thousands of hostile requests', async () => {
         })
         .catch(() => undefined);
       seen = byRequests(await stage.writes.take()).map(({ table, verb }) => `${verb} ${table}`);
-      stray = await run(withStrayWrites(stage), world, { requests: 40, seed: SEED, connections: 1 });
+      stray = await run(withStrayWrites(stage), world, { requests: 150, seed: SEED, connections: 1 });
     },
   );
 

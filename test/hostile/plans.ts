@@ -1,4 +1,4 @@
-import type { Operation } from '../support/openapi.ts';
+import { type Operation, withDigest } from '../support/openapi.ts';
 import { chooseAccess, fullAccess, lackingAccess, refusedAccess } from './access.ts';
 import { bodyFor, chosenIds, freshPath, kindOf, pathWith, recordOf } from './bases.ts';
 import { BODY_MUTATIONS } from './bodies.ts';
@@ -267,7 +267,21 @@ async function validDraft(choice: Choice, planning: Planning): Promise<Draft> {
       expected: { refused: false, statuses: [200], mayWrite: false },
     };
   const path = operation.scopes.length === 0 ? operation.path : await freshPath(operation, planning.world);
-  return { kind, request: requestOf(choice, planning, { path }), expected: expect(choice) };
+  const { belongings } = planning.world.caller;
+  const body =
+    operation.body === undefined
+      ? undefined
+      : await withDigest(
+          operation,
+          belongings,
+          path,
+          bodyFor(operation, planning.world.caller, choice.random),
+        );
+  const request = requestOf(choice, planning, {
+    path,
+    ...(body !== undefined && { body: Buffer.from(jsonText(body)) }),
+  });
+  return { kind, request, expected: expect(choice) };
 }
 
 /** Rare, because each of them needs new records. */

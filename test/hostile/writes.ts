@@ -60,6 +60,7 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'webhook_progress UPDATE': 'the dispatcher moves along the feed',
   'webhook_deliveries UPDATE': 'the dispatcher records attempts and retries',
   'webhook_deliveries DELETE': 'deliveries of deleted endpoints are removed once a minute',
+  'fiat_account_views INSERT': 'an operator who reads an account leaves a record',
   'used_assertions DELETE': 'expired assertions are deleted',
   'revoked_tokens DELETE': 'expired tokens are deleted',
 };
