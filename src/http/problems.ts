@@ -102,9 +102,12 @@ function isSummed(error: ValidationError): boolean {
 
 /** The validation errors of one part of a request. */
 export function shapeErrors(errors: readonly ValidationError[], where: string): FieldError[] {
+  const first = errors.slice(0, LIMITS.errorsShownMax * 2);
+  // A value of the wrong type is not reported again as none of the allowed values.
+  const mistyped = new Set(first.filter((one) => one.keyword === 'type').map((one) => one.instancePath));
   return (
-    errors
-      .slice(0, LIMITS.errorsShownMax * 2)
+    first
+      .filter((one) => one.keyword !== 'enum' || !mistyped.has(one.instancePath))
       // Those that only summarise errors in the same list are left out.
       .filter((one) => !isSummed(one) || errors.length === 1)
       .map((one) => fieldError(one, where))

@@ -42,15 +42,16 @@ function progressLine({ sent, byStatus, retried }: Counters, findings: number, e
 
 async function main(): Promise<boolean> {
   const seed = values.seed === undefined ? randomInt(2 ** 31) : natural('seed', values.seed);
-  const requests = natural('requests', values.requests);
+  const only = values.only === undefined ? undefined : natural('only', values.only);
+  const requests = only === undefined ? natural('requests', values.requests) : 1;
   const startedMs = performance.now();
   console.log(`seed ${seed}: ${integer(requests)} requests`);
   const options = {
+    first: only ?? 0,
     requests,
     seed,
     withWorkers: true,
     connections: Math.max(1, natural('connections', values.connections)),
-    ...(values.only === undefined ? {} : { only: natural('only', values.only) }),
     progress: (now: Counters, found: number) =>
       console.log(progressLine(now, found, performance.now() - startedMs)),
   };

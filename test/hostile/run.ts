@@ -19,11 +19,11 @@ import type { World } from './world.ts';
 import { byRequests, describeWrites, isLater, type Written } from './writes.ts';
 
 export type RunOptions = {
+  /** The number of the first request; those before it are left out. */
+  readonly first: number;
   readonly requests: number;
   readonly seed: number;
   readonly connections: number;
-  /** Only the request with this number, after the same preparation. */
-  readonly only?: number;
   progress?(counters: Counters, findings: number): void;
 };
 
@@ -205,13 +205,13 @@ async function locate(
 export async function run(stage: Stage, world: World, options: RunOptions): Promise<Run> {
   const counters = createCounters();
   const findings: Finding[] = [];
-  const { seed, only, requests } = options;
+  const { seed, first, requests } = options;
   const planning = { description: stage.description, world, host: new URL(stage.url).host, seed };
   const sender = createSender(stage, planning, counters, findings);
   const connections = Array.from({ length: options.connections }, () => createConnection(stage.address));
   const timer = setInterval(() => options.progress?.(counters, findings.length), PROGRESS_MS);
   try {
-    const [first, last] = only === undefined ? [0, requests] : [only, only + 1];
+    const last = first + requests;
     for (let number = first; number < last && counters.sent < requests; ) {
       const plans: Plan[] = [];
       for (; number < last && plans.length < ROUND; number += 1) plans.push(await planOf(number, planning));
