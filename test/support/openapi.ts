@@ -276,7 +276,7 @@ export async function createBelongings(
       // For events that do not happen in these tests, so nothing is sent. The number of endpoints per customer is limited.
       const body = { url: 'http://127.0.0.1:9/', event_types: ['webhook_endpoint.disabled'] };
       webhooks.push((await post('/v2/events/webhooks', body)).id);
-      if (webhooks.length > 10) await customer.call('DELETE', `/v2/events/webhooks/${webhooks.shift()}`);
+      if (webhooks.length > 15) await customer.call('DELETE', `/v2/events/webhooks/${webhooks.shift()}`);
       return webhooks.at(-1)!;
     },
     // Of the last endpoint that was created: in a path it stands before its delivery.
