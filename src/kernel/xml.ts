@@ -6,13 +6,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-/** Characters that XML 1.0 does not have, not even escaped: control characters, lone surrogates, U+FFFE and U+FFFF. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is replaced
-const NOT_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Cs}/gu;
+/** What XML 1.0 does not have, not even escaped, or advises against: control characters, lone surrogates, U+FFFE and U+FFFF. */
+export const NOT_XML = /(?![\t\n\r])\p{Cc}|[\ufffe\uffff]|\p{Cs}/u;
+const ALL_NOT_XML = new RegExp(NOT_XML, 'gu');
 
 /** Text as the content of an element or attribute. Characters that cannot be written become U+FFFD. */
 export function xmlText(text: string): string {
-  return text.replace(NOT_XML, '\ufffd').replaceAll(/[&<>"']/g, (one) => ESCAPES[one]!);
+  return text.replace(ALL_NOT_XML, '\ufffd').replaceAll(/[&<>"']/g, (one) => ESCAPES[one]!);
 }
 
 /** An element with the elements in it, in order; those that are undefined are left out. */
