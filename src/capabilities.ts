@@ -73,15 +73,7 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
   });
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
-  const journal = createJournal({
-    database,
-    writePath,
-    deposits,
-    withdrawals,
-    settlement,
-    transfers,
-    fiatAccounts,
-  });
+  const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,

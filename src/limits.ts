@@ -1,8 +1,10 @@
+import { BOOK_LIMITS } from './limits-books.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
   ...HTTP_LIMITS,
+  ...BOOK_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
@@ -33,13 +35,6 @@ export const LIMITS = {
   commandPostingsMax: 10_000,
   /** How far ahead of the database's clock a node's instants may be: more than synchronized clocks differ. */
   clockAheadMaxMs: 1_000,
-  /**
-   * How far behind it they may be: the past before is final. A node that was frozen between its decision and its commit decides
-   * again. Seconds, so that slow networks do not cause that.
-   */
-  clockBehindMaxMs: 2_000,
-  /** How long a reader of the past waits for transactions in flight, which take milliseconds, before it gets a 503. */
-  finalityWaitMs: 5_000,
   /**
    * How far ahead of the clock the last entry of a balance may be before commands on it are refused. A clock that was
    * wrong by hours must not stop payments; one that was wrong by days must not spread to every balance that this one
@@ -125,12 +120,6 @@ export const LIMITS = {
   auditIntervalMs: 15 * 60_000,
   /** The first audit runs soon after the start: until then the metric is NaN. */
   auditFirstMs: 2_000,
-  /** Entries that a statement reads at once: a few milliseconds, and all that it keeps in memory. */
-  statementEntriesMax: 1_000,
-  /** Statements that one customer may read at a time on one node: each of them reads page after page. */
-  statementsMax: 4,
-  /** Balances, or entries of one account, that a trial balance reads in one statement: 100 ms at most. */
-  trialBalanceRowsMax: 10_000,
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,

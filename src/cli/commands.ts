@@ -6,6 +6,7 @@ import { withMigratable } from '../database/open.ts';
 import { audit } from '../ledger/audit.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
+import { BOOK_COMMANDS } from './books.ts';
 import {
   CommandError,
   type CommandLine,
@@ -158,4 +159,5 @@ export const COMMANDS: readonly CommandLine[] = [
   ...CREDENTIAL_COMMANDS,
   ...STATUS_COMMANDS,
   ...JOURNAL_COMMANDS,
+  ...BOOK_COMMANDS,
 ];

@@ -16,14 +16,15 @@ export async function trialBalance(
   database: Queryable,
   at: Instant,
   final: Instant,
+  rowsMax: number = LIMITS.trialBalanceRowsMax,
 ): Promise<AccountTotal[]> {
   const totals = new Map<string, AccountTotal>();
   const add = ({ asset, account, units }: AccountTotal): void => {
     const key = `${asset}/${account}`;
     totals.set(key, { asset, account, units: (totals.get(key)?.units ?? 0n) + units });
   };
-  for await (const one of profileTotals(database, at)) add(one);
-  for await (const one of systemTotals(database, at, final)) add(one);
+  for await (const one of profileTotals(database, at, rowsMax)) add(one);
+  for await (const one of systemTotals(database, at, final, rowsMax)) add(one);
   return [...totals.values()].sort((a, b) =>
     a.asset !== b.asset
       ? a.asset < b.asset
@@ -53,7 +54,11 @@ type ProfileSlice = {
 };
 
 /** Slices in the order of the primary key. A balance that has not moved since is what it was. */
-async function* profileTotals(database: Queryable, at: Instant): AsyncGenerator<AccountTotal> {
+async function* profileTotals(
+  database: Queryable,
+  at: Instant,
+  rowsMax: number,
+): AsyncGenerator<AccountTotal> {
   const then = (account: string): string => `case when b.moved_at_ns <= $1 then b.${account} else coalesce((
     select e.balance_after from entries e
     where e.owner_id = b.profile_id and e.asset = b.asset and e.account = '${account}' and e.at_ns <= $1
@@ -72,14 +77,14 @@ async function* profileTotals(database: Queryable, at: Instant): AsyncGenerator<
                  from slice order by profile_id desc, asset desc limit 1)
        select s.asset, sum(s.available) as available, sum(s.held) as held, place.*
        from slice s, place group by s.asset, place."lastProfile", place."lastAsset", place.count`,
-      [at, after.profile, after.asset, LIMITS.trialBalanceRowsMax],
+      [at, after.profile, after.asset, rowsMax],
     );
     for (const { asset, available, held } of rows) {
       yield { asset: asset!, account: 'available', units: available };
       yield { asset: asset!, account: 'held', units: held };
     }
     const [one] = rows;
-    const isLast = one === undefined || one.count < BigInt(LIMITS.trialBalanceRowsMax);
+    const isLast = one === undefined || one.count < BigInt(rowsMax);
     after = isLast ? undefined : { profile: one.lastProfile, asset: one.lastAsset };
   }
 }
@@ -88,7 +93,12 @@ async function* profileTotals(database: Queryable, at: Instant): AsyncGenerator<
  * What an account of the service has now, without what was posted after the final instant, in one snapshot; then slice by
  * slice without what was posted between `at` and the final instant.
  */
-async function* systemTotals(database: Queryable, at: Instant, final: Instant): AsyncGenerator<AccountTotal> {
+async function* systemTotals(
+  database: Queryable,
+  at: Instant,
+  final: Instant,
+  rowsMax: number,
+): AsyncGenerator<AccountTotal> {
   const accounts = await database.query<AccountTotal>(
     `select s.account, s.asset,
             sum(s.part) - coalesce((select sum(e.delta) from entries e
@@ -101,33 +111,38 @@ async function* systemTotals(database: Queryable, at: Instant, final: Instant): 
   );
   for (const { account, asset, units } of accounts) {
     yield { account, asset, units };
-    for (let to: Instant | undefined = final; to !== undefined && to > at; ) {
-      const later: { sum: bigint | null; next: bigint | null } = await entriesBefore(
-        database,
-        account,
-        asset,
-        at,
-        to,
-      );
+    let to: Instant | null = final;
+    while (to !== null && to > at) {
+      const later: Slice = await lastEntries(database, { account, asset, at, to, rowsMax });
       yield { account, asset, units: -(later.sum ?? 0n) };
-      to = later.next ?? undefined;
+      to = later.next;
     }
   }
 }
 
-/** The sum of the last entries in `(at, to]`, and where the rest of them ends; all entries of an instant are in one slice. */
-async function entriesBefore(database: Queryable, account: string, asset: string, at: Instant, to: Instant) {
-  const [row] = await database.query<{ sum: bigint | null; next: bigint | null }>(
+type Slice = { readonly sum: bigint | null; readonly next: Instant | null };
+type Stretch = {
+  readonly account: string;
+  readonly asset: string;
+  readonly at: Instant;
+  readonly to: Instant;
+  readonly rowsMax: number;
+};
+
+/** The sum of the last entries in `(at, to]`, and where the others end. Entries of one instant are never divided. */
+async function lastEntries(
+  database: Queryable,
+  { account, asset, at, to, rowsMax }: Stretch,
+): Promise<Slice> {
+  const own = 'e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns <= $4';
+  const [row] = await database.query<Slice>(
     `with next as materialized (
-       select (select e.at_ns from entries e
-               where e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns > $3 and e.at_ns <= $4
-               order by e.at_ns desc offset $5 limit 1) as at_ns)
+       select (select case when e.at_ns < $4 then e.at_ns else $4 - 1 end from entries e
+               where ${own} and e.at_ns > $3 order by e.at_ns desc offset $5 limit 1) as at_ns)
      select next.at_ns as next,
-            (select sum(e.delta) from entries e
-             where e.account = $1 and e.asset = $2 and e.balance_after is null
-               and e.at_ns > coalesce(next.at_ns, $3) and e.at_ns <= $4) as sum
+            (select sum(e.delta) from entries e where ${own} and e.at_ns > coalesce(next.at_ns, $3)) as sum
      from next`,
-    [account, asset, at, to, LIMITS.trialBalanceRowsMax],
+    [account, asset, at, to, rowsMax],
   );
   return row!;
 }

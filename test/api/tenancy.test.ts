@@ -35,6 +35,8 @@ const ACROSS_CUSTOMERS = [
   'cancelWithdrawal',
   'creditSuspenseDeposit',
   'getJournalEntry',
+  'getTrialBalance',
+  'listAccountEntries',
   'listFiatAccountsForReview',
   'listJournalEntries',
   'listOpenWithdrawals',
@@ -172,7 +174,7 @@ describe('the tests here', () => {
         .filter((one) => one.in === 'path' && !isIdSchema(one.schema))
         .map((one) => `${operation.id} ${one.name}`),
     );
-    expect(parameters).toEqual(['getBalance asset']);
+    expect(parameters).toEqual(['getBalance asset', 'listAccountEntries account']);
     const names = withBodyIds.map((one) => one.name);
     expect(ANYBODYS.filter((name) => !names.includes(name))).toEqual([]);
     const others = operations.flatMap((operation) =>

@@ -73,7 +73,6 @@ async function read(profile: string, accept: string): Promise<{ bytes: number; g
   return { bytes, grownBytes };
 }
 
-
 it.each(['application/json', 'text/csv', 'application/xml'])(
   `a statement as %s of ${LARGE} entries needs no more memory than one of 10,000`,
   async (accept) => {

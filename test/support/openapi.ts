@@ -340,6 +340,6 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
     path = path.replace(`{${name}}`, value);
   }
   const needed = operation.parameters.filter((one) => one.in === 'query' && one.required);
-  const query = new URLSearchParams(needed.map(({ name }) => [name, VALUES[name]!]));
+  const query = new URLSearchParams(Object.fromEntries(needed.map(({ name }) => [name, VALUES[name]!])));
   return needed.length === 0 ? path : `${path}?${query.toString()}`;
 }
