@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createBooks } from './books/capability.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import { createDeposits } from './deposits/capability.ts';
@@ -72,6 +73,7 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
   });
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
+  const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -81,7 +83,8 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
     profiles,
     createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
     settlement,
-    createJournal({ database, writePath, deposits, withdrawals, settlement, transfers, fiatAccounts }),
+    journal,
+    createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
   ];
   if (simulated !== undefined)
     capabilities.push(

@@ -1,8 +1,10 @@
+import { BOOK_LIMITS } from './limits-books.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
   ...HTTP_LIMITS,
+  ...BOOK_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */

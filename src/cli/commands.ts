@@ -8,6 +8,7 @@ import { servingRole } from '../database/serving-role.ts';
 import { audit } from '../ledger/audit.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
+import { BOOK_COMMANDS } from './books.ts';
 import {
   CommandError,
   type CommandLine,
@@ -185,4 +186,5 @@ export const COMMANDS: readonly CommandLine[] = [
   ...CREDENTIAL_COMMANDS,
   ...STATUS_COMMANDS,
   ...JOURNAL_COMMANDS,
+  ...BOOK_COMMANDS,
 ];

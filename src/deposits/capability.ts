@@ -7,7 +7,7 @@ import { suspenseBacklog } from './backlog-store.ts';
 import type { DepositOrigins } from './by-operator.ts';
 import { DEPOSIT_PROBLEMS } from './problem-examples.ts';
 import { type DepositDependencies, depositRoutes } from './routes.ts';
-import { findSuspense, suspenseDeposits, suspenseOf } from './store.ts';
+import { findSuspense, suspenseAmong, suspenseDeposits, suspenseOf } from './store.ts';
 
 type Dependencies = Omit<DepositDependencies, 'suspenseDeposits' | 'arrivalRecords'> & {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
@@ -22,6 +22,8 @@ const originsIn = (database: Queryable): DepositOrigins => ({
 export type Deposits = Capability & {
   readonly origins: DepositOrigins;
   readonly arrivals: Arrivals;
+  /** Those of these ids that are suspense deposits. */
+  suspenseAmong(ids: readonly string[]): Promise<readonly string[]>;
   /** For commands that credit a deposit. */
   readonly tables: DepositDependencies;
 };
@@ -42,5 +44,6 @@ export function createDeposits(dependencies: Dependencies): Deposits {
     arrivals: createArrivals({ database, writePath, tables, transferById: (_, id) => transferById(id) }),
     tables,
     origins: originsIn(database),
+    suspenseAmong: (ids) => suspenseAmong(database, ids),
   };
 }

@@ -216,3 +216,12 @@ export function listSuspense(database: Queryable, page: Page): Promise<Found<Sus
     filters: [],
   });
 }
+
+/** Those of these ids that are suspense deposits. */
+export async function suspenseAmong(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'select id from suspense_deposits where id = any ($1::uuid[])',
+    [plainArray(ids)],
+  );
+  return rows.map(({ id }) => id);
+}

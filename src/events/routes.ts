@@ -1,7 +1,8 @@
 import type { CustomerReads, Database } from '../database/database.ts';
 import { isId } from '../kernel/id.ts';
 import { joinedTexts, readPage } from '../kernel/paging.ts';
-import { invalidField, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
+import { createPlaces, tooMany } from '../kernel/places.ts';
+import { invalidField, invalidRequest, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
@@ -47,15 +48,6 @@ function placeOf(cursors: Cursors, cursor: string, pointer: string): FeedPlace {
   return place;
 }
 
-function tooMany(what: string, max: number): Problem {
-  return new Problem(
-    'rate-limited',
-    `You already have ${max} ${what} on this node, which is the maximum.`,
-    { max },
-    LIMITS.eventWaitSecondsMax,
-  );
-}
-
 export function eventRoutes(dependencies: EventDependencies): Route[] {
   const { database, news, cursors } = dependencies;
   const example = eventExample(dependencies.example);
@@ -83,7 +75,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
             : placeOf(cursors, query.page_cursor, '/query/page_cursor');
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
         if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
-          throw tooMany('requests waiting for events', LIMITS.eventWaitersMax);
+          throw tooMany('requests waiting for events', LIMITS.eventWaitersMax, LIMITS.eventWaitSecondsMax);
         const reading = { database: own, news, customerId, filter, signal: signal(), rest };
         const page = await readOrWait(reading, start, query.limit ?? LIMITS.pageLimitDefault, waitMs);
         const items = await joinedTexts(page.events, eventText);
@@ -114,7 +106,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
 
 function streamRoute(dependencies: EventDependencies): Route {
   const { database, news, cursors, heartbeatMs } = dependencies;
-  const open = new Map<string, number>();
+  const open = createPlaces('event streams', LIMITS.eventStreamsMax, LIMITS.eventWaitSecondsMax);
 
   /** After the last event that the client received, which it names by its place or by its id. */
   async function startOf(own: CustomerReads, query: Query, last: string | undefined): Promise<FeedPlace> {
@@ -125,17 +117,6 @@ function streamRoute(dependencies: EventDependencies): Route {
     if (last !== undefined && last !== '') return placeOf(cursors, last, '/header/Last-Event-ID');
     if (query.page_cursor !== undefined) return placeOf(cursors, query.page_cursor, '/query/page_cursor');
     return { position: (await feedHead(own)).position, line: LINE_MAX };
-  }
-
-  function occupy(customerId: string, signal: AbortSignal): void {
-    const count = open.get(customerId) ?? 0;
-    if (count >= LIMITS.eventStreamsMax) throw tooMany('event streams', LIMITS.eventStreamsMax);
-    open.set(customerId, count + 1);
-    signal.addEventListener('abort', () => {
-      const left = open.get(customerId)! - 1;
-      if (left > 0) open.set(customerId, left);
-      else open.delete(customerId);
-    });
   }
 
   return route({
@@ -149,7 +130,7 @@ function streamRoute(dependencies: EventDependencies): Route {
     scope: 'events:read_event',
     query: EventStreamQuery,
     response: EventShape,
-    streams: 'text/event-stream',
+    streams: ['text/event-stream'],
     problems: [],
     answer: eventExample(dependencies.example),
     async handle({ caller, query, signal, header }) {
@@ -157,7 +138,7 @@ function streamRoute(dependencies: EventDependencies): Route {
       const own = database.of(customerId);
       const filter = readFilter(query, own, dependencies);
       const start = await startOf(own, query, header('last-event-id'));
-      occupy(customerId, signal());
+      open.occupy(customerId, signal());
       // The request has ended once the stream begins: it has no place among the reads.
       const rest = <Result>(wait: Promise<Result>): Promise<Result> => wait;
       const reading = { database: own, news, customerId, filter, signal: signal(), rest };

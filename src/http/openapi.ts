@@ -163,6 +163,18 @@ function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Jso
   };
 }
 
+const TEXT_SCHEMA = { type: 'string' };
+
+/** The first media type has the schema; others are texts, whose form their standards describe. */
+function contentOf(route: Route, referTo: (schema: unknown) => unknown): Json {
+  const [first, ...others] = route.streams ?? ['application/json'];
+  const example = route.answer === undefined ? {} : { example: route.answer };
+  return {
+    [first]: { schema: referTo(route.response), ...example },
+    ...Object.fromEntries(others.map((type) => [type, { schema: TEXT_SCHEMA }])),
+  };
+}
+
 function operationOf(
   route: Route,
   examples: ProblemExamples,
@@ -198,12 +210,7 @@ function operationOf(
       '200': {
         description: 'Success',
         headers: { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader },
-        content: {
-          [route.streams ?? 'application/json']: {
-            schema: referTo(route.response),
-            ...(route.answer === undefined ? {} : { example: route.answer }),
-          },
-        },
+        content: contentOf(route, referTo),
       },
       ...problemResponses(route, examples, publicUrl),
     },

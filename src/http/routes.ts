@@ -144,12 +144,13 @@ function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {
         return typeof value === 'string' ? value : undefined;
       },
     });
-    return answered.then(({ body, replayed }) => {
+    return answered.then(({ body, replayed, mediaType }) => {
       if (reading !== undefined) endReading(usage, reading, body);
       if (route.streams !== undefined) {
         const texts = body as AsyncIterable<string>;
+        const type = mediaType ?? route.streams[0];
         disconnected ??= disconnectController(reply);
-        return sendStream(request, reply, texts, route.streams, { disconnected, authenticate });
+        return sendStream(request, reply, texts, type, { disconnected, authenticate });
       }
       if (replayed === true) reply.header('idempotent-replayed', 'true');
       if (typeof body === 'string') reply.header('content-type', JSON_TYPE);

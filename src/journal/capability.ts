@@ -6,7 +6,7 @@ import { JOURNAL_EVENTS } from './event-types.ts';
 import type { JournalSources, JournalTables } from './plan.ts';
 import { JOURNAL_PROBLEMS } from './problem-examples.ts';
 import { journalRoutes } from './routes.ts';
-import { findEntry, journalEntries, withdrawalReturns } from './store.ts';
+import { findEntry, type JournalCause, journalCauses, journalEntries, withdrawalReturns } from './store.ts';
 
 type Dependencies = {
   readonly database: Database;
@@ -24,8 +24,13 @@ type Dependencies = {
   readonly fiatAccounts: { kindOf: JournalSources['fiatKind'] };
 };
 
+export type Journal = Capability & {
+  /** Those of these ids that are journal entries. */
+  causes(ids: readonly string[]): Promise<readonly JournalCause[]>;
+};
+
 /** The operator's journal: movements of value that no customer requested. */
-export function createJournal(dependencies: Dependencies): Capability {
+export function createJournal(dependencies: Dependencies): Journal {
   const { database, writePath, deposits, withdrawals, settlement, transfers, fiatAccounts } = dependencies;
   const tables: JournalTables = {
     ...deposits.tables,
@@ -47,5 +52,6 @@ export function createJournal(dependencies: Dependencies): Capability {
     tags: OPERATOR_TAG,
     problemExamples: JOURNAL_PROBLEMS,
     eventTypes: [JOURNAL_EVENTS],
+    causes: (ids) => journalCauses(database, ids),
   };
 }

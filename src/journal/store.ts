@@ -175,3 +175,14 @@ export async function findEntry(database: Queryable, id: string): Promise<Journa
   );
   return row && fromStored(row);
 }
+
+/** A journal entry as the cause of entries. */
+export type JournalCause = Pick<JournalEntry, 'id' | 'kind' | 'note' | 'reference'>;
+
+/** Those of these ids that are journal entries. */
+export async function journalCauses(database: Queryable, ids: readonly string[]): Promise<JournalCause[]> {
+  return database.query<JournalCause>(
+    'select id, kind, note, reference from journal_entries where id = any ($1::uuid[])',
+    [plainArray(ids)],
+  );
+}

@@ -16,7 +16,7 @@ export const NOT_A_TIME = 'must be an RFC 3339 time, such as 2026-01-15T09:30:00
 
 export type TimeColumn = 'created_at' | 'updated_at';
 
-/** The position of a row in a list: its time, and its id among rows of the same time. */
+/** The position of a row in a list: its time, and its id, or another key, among rows of the same time. */
 export type Place = { readonly ns: Instant; readonly id: string };
 
 export type Page = {
@@ -95,7 +95,10 @@ export function listShape<Item extends TSchema>(item: Item, title: string) {
   );
 }
 
-function readCursor(text: string, list: string, orderBy: TimeColumn, descending: boolean): Place {
+type IsKey = (text: string | undefined) => text is string;
+
+function readCursor(text: string, page: Omit<NamedPage, 'after'>, isKey: IsKey): Place {
+  const { list, orderBy, descending } = page;
   const bad = invalidField(
     '/query/page_cursor',
     'must be a next_page_cursor of this list with the same order',
@@ -107,7 +110,7 @@ function readCursor(text: string, list: string, orderBy: TimeColumn, descending:
   const [name, column, order, ns, id] = parts;
   if (parts.length !== 5 || name !== list || column !== orderBy || order !== (descending ? 'DESC' : 'ASC'))
     throw bad;
-  if (!/^-?[0-9]{1,19}$/.test(ns ?? '') || !isId(id)) throw bad;
+  if (!/^-?[0-9]{1,19}$/.test(ns ?? '') || !isKey(id)) throw bad;
   const instant = BigInt(ns!);
   if (instant > INSTANT_MAX || instant < -INSTANT_MAX) throw bad;
   return { ns: instant, id };
@@ -118,8 +121,11 @@ function writeCursor(page: NamedPage, { ns, id }: Place): string {
   return Buffer.from(`${page.list} ${page.orderBy} ${order} ${ns} ${id}`).toString('base64url');
 }
 
-/** Reads the parameters that all lists have. Their shape has been validated; times and the cursor are checked here. */
-export function readPage(query: object, list: string): NamedPage {
+/**
+ * Reads the parameters that all lists have. Their shape has been validated; times and the cursor are checked here. `isKey`
+ * is for lists whose rows have no id.
+ */
+export function readPage(query: object, list: string, isKey: IsKey = isId): NamedPage {
   const values = query as Readonly<Record<string, unknown>>;
   const descending = values.order !== 'ASC';
   const orderBy: TimeColumn = values.order_by === 'UPDATED_AT' ? 'updated_at' : 'created_at';
@@ -135,17 +141,10 @@ export function readPage(query: object, list: string): NamedPage {
     }
   }
   if (errors.length > 0) throw invalidRequest(errors);
-  return {
-    list,
-    limit: (values.limit as number | undefined) ?? LIMITS.pageLimitDefault,
-    descending,
-    orderBy,
-    after:
-      typeof values.page_cursor === 'string'
-        ? readCursor(values.page_cursor, list, orderBy, descending)
-        : undefined,
-    ranges,
-  };
+  const limit = (values.limit as number | undefined) ?? LIMITS.pageLimitDefault;
+  const page = { list, limit, descending, orderBy, ranges };
+  const { page_cursor: cursor } = values;
+  return { ...page, after: typeof cursor === 'string' ? readCursor(cursor, page, isKey) : undefined };
 }
 
 type Row = { readonly id: string; readonly createdAtNs: Instant; readonly updatedAtNs?: Instant };

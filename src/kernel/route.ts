@@ -36,6 +36,8 @@ export type Answer<Body> = {
   readonly body: Body | string;
   /** The body is the record of an earlier, equal request. */
   readonly replayed?: boolean;
+  /** Of a stream, if it is not the first one of the route. */
+  readonly mediaType?: string;
 };
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
@@ -71,8 +73,8 @@ export type Route<
    * the shape is invalid, so that all errors are reported at once: the body can be anything then.
    */
   examine?(caller: Caller, body: StaticOf<Body>): void;
-  /** The media type, if the answer is a stream of texts; `response` is then the schema of one of them. */
-  readonly streams?: string;
+  /** The media types that the answer can have, if it is a stream of texts; the first is the default. */
+  readonly streams?: readonly [string, ...string[]];
   /** Does not exist in production. */
   readonly sandboxOnly?: boolean;
   handle(

@@ -1,4 +1,4 @@
-import { INSTANT_MAX } from './instant.ts';
+import { INSTANT_MAX, type Instant } from './instant.ts';
 import type { Page, Place } from './paging.ts';
 
 /** No row has one of these ids, so a place with one of them is before, or after, all rows of the same time. */
@@ -38,4 +38,19 @@ export function stretchOf(page: Page, neverChanges: boolean, end: Place | undefi
     low: from === undefined ? low : later(low, from),
     high: to === undefined ? high : earlier(high, to),
   };
+}
+
+/** The first and the last instant that the time filters allow, for rows that never change. */
+export function instantsOf({ ranges }: Pick<Page, 'ranges'>): {
+  readonly first: Instant;
+  readonly last: Instant;
+} {
+  let [first, last] = [-INSTANT_MAX, INSTANT_MAX];
+  for (const { operator, ns } of ranges) {
+    const lowest = operator === '>' ? ns + 1n : ns;
+    const highest = operator === '<' ? ns - 1n : ns;
+    if (!operator.startsWith('<') && lowest > first) first = lowest;
+    if (!operator.startsWith('>') && highest < last) last = highest;
+  }
+  return { first, last };
 }

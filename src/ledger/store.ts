@@ -210,10 +210,11 @@ export async function updateBalances(tx: Transaction, rows: readonly BalanceRow[
 }
 
 const CLOCK_AHEAD_MAX_NS = LIMITS.clockAheadMaxMs * 1_000_000;
+const CLOCK_BEHIND_MAX_NS = LIMITS.clockBehindMaxMs * 1_000_000;
 
 /**
  * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
- * of the time is not ahead of the clock; otherwise the transaction fails. The instant of a balance alone does not identify its version: the
+ * of the time is neither ahead of the clock nor far behind it; otherwise the transaction fails. The instant of a balance alone does not identify its version: the
  * effects of a failed batch of this node stay cached for a moment, and another node may have changed the balance at the
  * same instant. Returns the database's time.
  */
@@ -235,7 +236,8 @@ export function changeBalances(
        where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
          and b.available = c.available_before and b.held = c.held_before
        returning 1)
-     select confirm(count(*) = $9::bigint and $10::bigint <= ${CLOCK_NS} + ${CLOCK_AHEAD_MAX_NS}, 'a balance or the clock'),
+     select confirm(count(*) = $9::bigint
+                    and $10::bigint - (${CLOCK_NS}) between -${CLOCK_BEHIND_MAX_NS}::bigint and ${CLOCK_AHEAD_MAX_NS}, 'a balance or the clock'),
             ${CLOCK_NS} as now_ns from changed`,
     [...changeColumns(sorted), ...versionColumns(sorted.map(before)), rows.length, nowNs],
   );

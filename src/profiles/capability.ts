@@ -2,11 +2,15 @@ import type { Capability } from '../kernel/capability.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
 import { PROFILE_PROBLEMS } from './problem-examples.ts';
-import { nicknameKey, profileOfAccount } from './profile.ts';
+import { nicknameKey, type Profile, profileOfAccount } from './profile.ts';
 import { type ProfileDependencies, profileRoutes } from './routes.ts';
-import { disabledProfiles, newProfiles } from './store.ts';
+import { disabledProfiles, findProfile, newProfiles } from './store.ts';
 
-type Profiles = Capability & { readonly disabledProfiles: typeof disabledProfiles };
+type Profiles = Capability & {
+  readonly disabledProfiles: typeof disabledProfiles;
+  /** A profile of that customer; undefined for a profile of another one. */
+  find(customerId: string, id: string): Promise<Profile | undefined>;
+};
 
 /** Profiles, and the balances that they hold. */
 export function createProfiles(dependencies: ProfileDependencies): Profiles {
@@ -16,6 +20,7 @@ export function createProfiles(dependencies: ProfileDependencies): Profiles {
     tags: { Profiles: 'Profiles hold value, with a balance for each asset.' },
     problemExamples: PROFILE_PROBLEMS,
     disabledProfiles,
+    find: (customerId, id) => findProfile(dependencies.database, customerId, id),
   };
 }
 

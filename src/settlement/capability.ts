@@ -9,7 +9,7 @@ import { waitTable } from './engine-store.ts';
 import { SETTLEMENT_EVENTS } from './event-types.ts';
 import { SETTLEMENT_PROBLEMS } from './problem-examples.ts';
 import { type SettlementDependencies, settlementRoutes } from './routes.ts';
-import { settlementById, settlements } from './store.ts';
+import { settlementById, settlements, settlementsAmong } from './store.ts';
 import type { Settlement } from './transaction.ts';
 import { createSettlementWorker, type SettlementWorker } from './worker.ts';
 
@@ -25,6 +25,8 @@ export type SettlementCapability = Capability & {
   readonly engine: SettlementWorker;
   /** A transaction of any customers, for operators. */
   byId(id: string): Promise<Settlement | undefined>;
+  /** Those of these ids that are settlement transactions. */
+  among(ids: readonly string[]): Promise<readonly string[]>;
 };
 
 /** Settlement transactions between two parties, and the engine that settles them. */
@@ -49,5 +51,6 @@ export function createSettlement(dependencies: Dependencies): SettlementCapabili
     backlogs: [settlementBacklog(database)],
     engine,
     byId: (id) => settlementById(database, id),
+    among: (ids) => settlementsAmong(database, ids),
   };
 }

@@ -107,3 +107,12 @@ export async function settlementById(database: Queryable, id: string): Promise<S
   );
   return row && fromStored(row);
 }
+
+/** Those of these ids that are settlement transactions, of any customers. */
+export async function settlementsAmong(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'select id from settlement_transactions where id = any ($1::uuid[])',
+    [plainArray(ids)],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -5,7 +5,13 @@ import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
-import { batchesOfTransfers, findTransfer, transfersById } from './store.ts';
+import {
+  batchesOfTransfers,
+  findTransfer,
+  type TransferCause,
+  transferCauses,
+  transfersById,
+} from './store.ts';
 import { type Transfer, transferText } from './transfer.ts';
 
 /** Transfers as other capabilities create and read them. */
@@ -17,6 +23,8 @@ export type TransferAccess = {
   /** A transfer of any customer, for workers. */
   byId(id: string): Promise<Transfer | undefined>;
   byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Transfer>>;
+  /** The transfers that caused entries, of any customer. */
+  causes(causeIds: readonly string[]): Promise<readonly TransferCause[]>;
   /** The batches with the events of these transfers, if they are inside the service; other transfers have none here. */
   batchesOf(own: CustomerReads, ids: readonly string[]): Promise<readonly string[]>;
 };
@@ -39,6 +47,7 @@ export function createTransferAccess({ database, writePath, assets }: TransferCo
     find: (customerId, id) => findTransfer(database.of(customerId), customerId, id),
     byId: async (id) => (await transfersById(database, [id])).get(id),
     byIds: (ids) => transfersById(database, ids),
+    causes: (causeIds) => transferCauses(database, causeIds),
     batchesOf: batchesOfTransfers,
   };
 }

@@ -7,7 +7,7 @@ import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
-import type { Transfer } from './transfer.ts';
+import { sideIds, type Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
@@ -164,4 +164,22 @@ export async function batchesOfTransfers(own: CustomerReads, ids: readonly strin
     [plainArray(ids), own.customerId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** A transfer as the cause of entries: both sides of a transfer inside the service have one cause, their group. */
+export type TransferCause = Pick<Transfer, 'id' | 'profileId' | 'type'> & {
+  readonly causeId: string;
+  readonly refId: string | null;
+};
+
+/** The transfers that caused entries, of any customer. */
+export async function transferCauses(
+  database: Queryable,
+  causeIds: readonly string[],
+): Promise<TransferCause[]> {
+  return database.query<TransferCause>(
+    `select t.id, t.profile_id as "profileId", t.type, t.ref_id as "refId", coalesce(t.group_id, t.id) as "causeId"
+     from transfers t where t.id = any ($1::uuid[])`,
+    [plainArray(causeIds.flatMap((id) => [id, ...sideIds(id)]))],
+  );
 }

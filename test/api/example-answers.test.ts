@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
   createBelongings,
@@ -70,6 +71,15 @@ function places(sent: any, body: any): string[] {
     .sort();
 }
 
+/** A profile that received one wire. */
+async function profileWithDeposit(): Promise<string> {
+  const id = await service.createProfile(customer);
+  const deposit = { asset: 'USD', amount: '1250' };
+  const { status } = await customer.call('POST', `/v2/sandbox/profiles/${id}/deposit`, deposit);
+  expect(status).toBe(200);
+  return id;
+}
+
 /** What the examples refer to: a receiver that answers, a withdrawal, a profile that was created over the API. */
 async function createOwn(): Promise<Belongings> {
   const base = await createBelongings(service, customer, partner);
@@ -99,6 +109,12 @@ async function createOwn(): Promise<Belongings> {
       // So that a replay is still PENDING when it is read.
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
+    },
+    listProfileEntries: profileWithDeposit,
+    async getStatement() {
+      const id = await profileWithDeposit();
+      await untilBookedIsFinal(service.database);
+      return id;
     },
   };
   return { ...base, make };
@@ -152,6 +168,12 @@ describe('the example answer', () => {
   )('of %s has the fields and the values of a real one', (_name, operation) => {
     const example = exampleOf(operation);
     const { sent, body } = real.get(operation.id)!;
+    if (operation.id === 'getTrialBalance') {
+      // The real one has the accounts of all the other examples.
+      expect(body.assets.map(Object.keys)).toContainEqual(Object.keys(example.assets[0]));
+      expect(body.assets[0].accounts.map(Object.keys)).toContainEqual(['account', 'balance']);
+      return;
+    }
     if (!Array.isArray(body.items)) {
       expect(comparable(example)).toEqual(comparable(body));
       expect(places(operation.body?.example, example)).toEqual(places(sent, body));
@@ -226,7 +248,7 @@ describe('the example of a problem', () => {
     const [{ pointer }] = exampleProblem(operation, 400, 'invalid-request').meta.errors;
     const { path = operation.path } = real.get(operation.id) ?? {};
     const answer = pointer.startsWith('/query/')
-      ? await again(operation, (body) => body, `${path}?colour=red`)
+      ? await again(operation, (body) => body, `${path}${path.includes('?') ? '&' : '?'}colour=red`)
       : await again(operation, (body) => ({ ...body, [pointer.slice(1)]: undefined }));
     expectLike(operation, answer, 'invalid-request');
   });
@@ -251,7 +273,8 @@ describe('the example of a problem', () => {
     // The address of another customer is not found either, which needs two customers.
     if (example.meta.resource === 'deposit address') return;
     if (operation.path.includes('{id}')) {
-      const path = operation.path.replaceAll(/\{\w*id\}/g, newId()).replace('{asset}', 'USD');
+      const query = /\?.*/.exec(real.get(operation.id)?.path ?? '')?.[0] ?? '';
+      const path = operation.path.replaceAll(/\{\w*id\}/g, newId()).replace('{asset}', 'USD') + query;
       return expectLike(
         operation,
         await again(

@@ -36,6 +36,8 @@ const ACROSS_CUSTOMERS = [
   'creditSuspenseDeposit',
   'getJournalEntry',
   'listFiatAccountViews',
+  'getTrialBalance',
+  'listAccountEntries',
   'listFiatAccountsForReview',
   'listJournalEntries',
   'listOpenWithdrawals',
@@ -174,7 +176,7 @@ describe('the tests here', () => {
         .filter((one) => one.in === 'path' && !isIdSchema(one.schema))
         .map((one) => `${operation.id} ${one.name}`),
     );
-    expect(parameters).toEqual(['getBalance asset']);
+    expect(parameters).toEqual(['getBalance asset', 'listAccountEntries account']);
     const names = withBodyIds.map((one) => one.name);
     expect(ANYBODYS.filter((name) => !names.includes(name))).toEqual([]);
     const others = operations.flatMap((operation) =>

@@ -95,6 +95,20 @@ it('an operator funds a profile with an opening balance, and the customer transf
   expect((await call('GET', `/v2/profiles/${savings}/balances/USD`)).body.available).toBe('400');
 });
 
+it('the trial balance is printed, as it is now and as it was', async () => {
+  const trialBalance = (...args: string[]): Promise<Finished> =>
+    runFerry(['trial-balance', ...args, '--url', node.url], { ...env, ...operator });
+  await expect
+    .poll(async () => (await trialBalance()).stdout, { timeout: 60_000 })
+    .toMatch(
+      /^ASSET +ACCOUNT +BALANCE\nUSD +available +1000\nUSD +held +0\nUSD +clearing:wire +-1000\nUSD +TOTAL +0\n/,
+    );
+  const before = await trialBalance('--at', '2020-01-01T00:00:00Z', '--json');
+  expect(before.code).toBe(0);
+  const [usd] = JSON.parse(before.stdout).assets;
+  expect(usd.accounts.map((one: { balance: string }) => one.balance)).toEqual(['0', '0', '0']);
+});
+
 it('the same money is not booked twice, and refusals say why', async () => {
   const [main, savings] = profiles as [string, string];
   const twice = await journal(

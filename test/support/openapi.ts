@@ -12,7 +12,7 @@ export type Operation = {
   readonly id: string;
   /** Empty for public operations. */
   readonly scopes: readonly string[];
-  readonly parameters: readonly { name: string; in: 'path' | 'query'; schema: any }[];
+  readonly parameters: readonly { name: string; in: 'path' | 'query'; required: boolean; schema: any }[];
   /** References are followed. */
   readonly body: { readonly schema: any; readonly example: any; readonly mediaType: string } | undefined;
   readonly responses: Readonly<Record<string, any>>;
@@ -369,18 +369,24 @@ export async function withDigest(
   return { ...body, digest: view.body.digest };
 }
 
-const PATH_VALUES: Readonly<Record<string, string>> = { asset: 'USD' };
+const VALUES: Readonly<Record<string, string>> = {
+  asset: 'USD',
+  account: 'clearing:wire',
+  from: '2020-01-01T00:00:00Z',
+};
 
-/** The path of the operation with ids of new records. */
+/** The path of the operation with ids of new records, and with the query parameters that it needs. */
 export async function pathFor(operation: Operation, { make }: Belongings): Promise<string> {
   let { path } = operation;
   for (const { name, schema } of operation.parameters.filter((one) => one.in === 'path')) {
     const [, kind = ''] = new RegExp(`/([^/{}]+)/\\{${name}\\}`).exec(operation.path) ?? [];
-    const value = isIdSchema(schema) ? await (make[operation.id] ?? make[kind])?.() : PATH_VALUES[name];
+    const value = isIdSchema(schema) ? await (make[operation.id] ?? make[kind])?.() : VALUES[name];
     if (value === undefined) throw new Error(`no belonging for {${name}} of ${operation.name}`);
     path = path.replace(`{${name}}`, value);
   }
-  return path;
+  const needed = operation.parameters.filter((one) => one.in === 'query' && one.required);
+  const query = new URLSearchParams(Object.fromEntries(needed.map(({ name }) => [name, VALUES[name]!])));
+  return needed.length === 0 ? path : `${path}?${query.toString()}`;
 }
 
 /** Calls the operation with its example, and with records of the customer. */

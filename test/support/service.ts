@@ -44,6 +44,8 @@ export type TestService = {
   stop(): Promise<void>;
 };
 
+const isJson = ({ headers }: Response): boolean => /\bjson\b/.test(headers.get('content-type') ?? '');
+
 /** The whole service on its own port and database. `stop` fails if the audit finds a violation. */
 export async function startTestService(
   env: Record<string, string> = {},
@@ -85,7 +87,7 @@ export async function startTestService(
     const answer = {
       status: response.status,
       headers: response.headers,
-      body: text === '' ? undefined : JSON.parse(text),
+      body: text === '' ? undefined : isJson(response) ? JSON.parse(text) : text,
     };
     description.check(method, path, answer);
     return answer;
