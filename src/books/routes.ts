@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { CustomerReads, Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
 import { acceptable } from '../kernel/media-types.ts';
@@ -23,7 +23,7 @@ export type BookDependencies = CauseSources & {
   readonly database: Database;
   readonly assets: Assets;
   readonly profiles: {
-    find(customerId: string, id: string): Promise<{ readonly id: string } | undefined>;
+    find(own: CustomerReads, id: string): Promise<{ readonly id: string } | undefined>;
   };
 };
 
@@ -53,11 +53,11 @@ export const causesFor = (entries: readonly LedgerEntry[], sources: CauseSources
 /** The asset and the profile of a request, which must exist. */
 async function requireBook(
   { profiles, assets }: BookDependencies,
-  customerId: string,
+  own: CustomerReads,
   profileId: string,
   code: string,
 ) {
-  if ((await profiles.find(customerId, profileId)) === undefined) throw notFound('profile', profileId);
+  if ((await profiles.find(own, profileId)) === undefined) throw notFound('profile', profileId);
   const asset = assets.find(code);
   if (asset === undefined) throw invalidField('/query/asset', `"${code}" is not a known asset`);
   return asset;
@@ -81,9 +81,10 @@ function entriesRoute(dependencies: BookDependencies): Route {
     answer: { items: [ENTRY] },
     async handle({ caller, params, query }) {
       const page = readPage(query, 'entries', isLine);
-      const { code } = await requireBook(dependencies, caller.customerId, params.id, query.asset);
+      const own = database.of(caller.customerId);
+      const { code } = await requireBook(dependencies, own, params.id, query.asset);
       const accounts = query.account === undefined ? PROFILE_ACCOUNTS : [query.account];
-      const found = await entriesOf(database, params.id, code, accounts, page);
+      const found = await entriesOf(own, params.id, code, accounts, page);
       const causeOf = await causesFor(found.rows.slice(0, page.limit), dependencies);
       const present = ({ createdAtNs, account, delta, balanceAfter, causeId }: LedgerEntry) => ({
         at: formatInstant(createdAtNs),
@@ -108,8 +109,13 @@ function statementRoute(dependencies: BookDependencies): Route {
   const places = createPlaces('statements', LIMITS.statementsMax, 1);
 
   /** Just before that instant. */
-  async function positionBefore(profileId: string, asset: string, at: Instant): Promise<Position> {
-    const balances = await balancesAt(database, profileId, at - 1n);
+  async function positionBefore(
+    own: CustomerReads,
+    profileId: string,
+    asset: string,
+    at: Instant,
+  ): Promise<Position> {
+    const balances = await balancesAt(own, profileId, at - 1n);
     return balances.find((one) => one.asset === asset) ?? { available: 0n, held: 0n };
   }
 
@@ -129,7 +135,8 @@ function statementRoute(dependencies: BookDependencies): Route {
     answer: STATEMENT,
     async handle({ caller, params, query, header, signal }) {
       const profileId = params.id;
-      const asset = await requireBook(dependencies, caller.customerId, profileId, query.asset);
+      const own = database.of(caller.customerId);
+      const asset = await requireBook(dependencies, own, profileId, query.asset);
       const mediaType = acceptable(header('accept'), MEDIA_TYPES);
       const fault =
         mediaType === undefined
@@ -150,12 +157,11 @@ function statementRoute(dependencies: BookDependencies): Route {
         asset: asset.code,
         from,
         to,
-        opening: await positionBefore(profileId, asset.code, from),
-        closing: await positionBefore(profileId, asset.code, to),
+        opening: await positionBefore(own, profileId, asset.code, from),
+        closing: await positionBefore(own, profileId, asset.code, to),
       };
       const source: StatementSource = {
-        entries: async (page) =>
-          (await entriesOf(database, profileId, asset.code, PROFILE_ACCOUNTS, page)).rows,
+        entries: async (page) => (await entriesOf(own, profileId, asset.code, PROFILE_ACCOUNTS, page)).rows,
         causes: (ids) => findCauses(dependencies, ids),
       };
       const movements = movementsOf(statement, source);

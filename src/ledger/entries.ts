@@ -64,7 +64,7 @@ export async function entriesOf(
     `(select * from entries e where e.owner_id = $1 and e.asset = $2 and e.account = '${account}' and ${within}
       order by e.at_ns ${order}, e.line ${order} ${LIMIT})`;
   const rows = await database.query<LedgerEntry>(
-    `select ${COLUMNS}, e.line::text as id from (${accounts.map(branch).join(' union all ')}) e
+    `select ${COLUMNS}, e.owner_id as "profileId", e.line::text as id from (${accounts.map(branch).join(' union all ')}) e
      order by e.at_ns ${order}, e.line ${order} ${LIMIT}`,
     [profileId, asset, start.ns, Number(start.id), first, last, page.limit + 1],
   );

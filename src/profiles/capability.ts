@@ -1,3 +1,4 @@
+import type { CustomerReads } from '../database/database.ts';
 import type { Capability } from '../kernel/capability.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type Write, write } from '../ledger/command.ts';
@@ -9,7 +10,7 @@ import { disabledProfiles, findProfile, newProfiles } from './store.ts';
 type Profiles = Capability & {
   readonly disabledProfiles: typeof disabledProfiles;
   /** A profile of that customer; undefined for a profile of another one. */
-  find(customerId: string, id: string): Promise<Profile | undefined>;
+  find(own: CustomerReads, id: string): Promise<Profile | undefined>;
 };
 
 /** Profiles, and the balances that they hold. */
@@ -20,7 +21,7 @@ export function createProfiles(dependencies: ProfileDependencies): Profiles {
     tags: { Profiles: 'Profiles hold value, with a balance for each asset.' },
     problemExamples: PROFILE_PROBLEMS,
     disabledProfiles,
-    find: (customerId, id) => findProfile(dependencies.database, customerId, id),
+    find: (own, id) => findProfile(own, own.customerId, id),
   };
 }
 
