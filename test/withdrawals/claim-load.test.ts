@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { CLAIM_DUE, claimDue } from '../../src/withdrawals/store.ts';
+import { unguarded } from '../support/database.ts';
 import { available, held, move } from '../support/ledger.ts';
 import { RAIL_NAMES } from '../support/networks.ts';
 import { createWorld, type World } from '../support/payouts.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await world.database.query('delete from withdrawal_work');
-  await world.database.query('delete from transfers where profile_id = $1', [profile]);
+  await unguarded(world.database).query('delete from transfers where profile_id = $1', [profile]);
   const back = { asset: 'BTC', from: held(profile), to: available(profile), units: BigInt(MANY) * 1_000n };
   await world.createNode().writePath.submit(move([back]));
   await world.drop();
