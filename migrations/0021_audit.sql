@@ -262,7 +262,7 @@ create table audit_checkpoints (
   number      bigint primary key check (number > 0),
   until_ns    bigint not null,    -- entries and records up to this instant were audited
   heap        text not null,      -- the file of the entries
-  block       bigint not null,    -- rows from this block of it on may be newer
+  place       text not null,      -- the last row of it: later ones are newer, whatever their instants
   entries     numeric not null,   -- how many were audited
   totals      jsonb not null,     -- the sum of each account, by account and asset; units as text
   swept_to    text not null,      -- the last balance that was compared with its last entry

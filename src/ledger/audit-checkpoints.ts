@@ -12,9 +12,9 @@ export type Total = { readonly account: string; readonly asset: string; readonly
 export type Progress = {
   /** Everything up to this instant was audited. */
   readonly untilNs: Instant;
-  /** The file of the entries, and the block of it from which on rows may be newer. */
+  /** The file of the entries, and the last row of it: rows behind it are newer, whatever their instants. */
   readonly heap: string;
-  readonly block: bigint;
+  readonly place: string;
   readonly entries: bigint;
   readonly totals: readonly Total[];
   /** The last balance that was swept, as `profile/asset`. */
@@ -29,15 +29,15 @@ export type Checkpoint = Progress & {
 
 /** The signature covers the one before, so that no checkpoint can be changed, exchanged or left out. */
 function signatureOf(vault: Vault, checkpoint: Omit<Checkpoint, 'signature'>, previous: string): string {
-  const { number, untilNs, heap, block, entries, totals, sweptTo, madeAtNs } = checkpoint;
-  const numbers = [number, untilNs, block, entries, madeAtNs].map(String);
+  const { number, untilNs, heap, place, entries, totals, sweptTo, madeAtNs } = checkpoint;
+  const numbers = [number, untilNs, entries, madeAtNs].map(String);
   const sums = totals.map(({ account, asset, units }) => [account, asset, units]);
   return vault.digester('audit_checkpoints.signature')(
-    canonicalText([...numbers, heap, sums, sweptTo, previous]),
+    canonicalText([...numbers, heap, place, sums, sweptTo, previous]),
   );
 }
 
-const COLUMNS = `number, until_ns as "untilNs", heap, block, entries, totals, swept_to as "sweptTo",
+const COLUMNS = `number, until_ns as "untilNs", heap, place, entries, totals, swept_to as "sweptTo",
   made_at_ns as "madeAtNs", signature`;
 
 function verified(
@@ -113,11 +113,11 @@ export async function storeCheckpoint(
 ): Promise<Checkpoint> {
   const content = { ...progress, number: (before?.number ?? 0n) + 1n, madeAtNs };
   const signature = signatureOf(database.vault(), content, before?.signature ?? '');
-  const { number, untilNs, heap, block, entries, totals, sweptTo } = content;
+  const { number, untilNs, heap, place, entries, totals, sweptTo } = content;
   await database.query(
-    `insert into audit_checkpoints (number, until_ns, heap, block, entries, totals, swept_to, made_at_ns, signature)
+    `insert into audit_checkpoints (number, until_ns, heap, place, entries, totals, swept_to, made_at_ns, signature)
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $9)`,
-    [number, untilNs, heap, block, entries, JSON.stringify(totals), sweptTo, madeAtNs, signature],
+    [number, untilNs, heap, place, entries, JSON.stringify(totals), sweptTo, madeAtNs, signature],
   );
   return { ...content, signature };
 }

@@ -14,7 +14,13 @@ import {
   storeCheckpoint,
 } from './audit-checkpoints.ts';
 import { type Units, unitsIn, type Violation } from './audit-checks.ts';
-import { auditFewRecords, auditSlice, auditSystemBalances, sweepBalances } from './audit-slice.ts';
+import {
+  auditFewRecords,
+  auditSlice,
+  auditSystemBalances,
+  LAST_PLACE,
+  sweepBalances,
+} from './audit-slice.ts';
 
 /**
  * The incremental audit: from the last checkpoint to the present, in short slices. Its cost follows what is new. Slices that
@@ -32,23 +38,22 @@ type Present = {
   /** Every transaction with an earlier instant has ended. */
   readonly closedNs: Instant;
   readonly heap: string;
-  readonly block: bigint;
+  readonly place: string;
   readonly isStandby: boolean;
 };
 
-const LAG_NS = BigInt(LIMITS.auditLagMs) * NS_PER_MS;
 const END_OF_TIME: Instant = 2n ** 63n - 1n;
 
 /** Sessions of other roles do not show when their transaction began: only the lag holds for them. */
-async function present(database: Queryable): Promise<Present> {
+async function present({ database, lagMs }: Pick<Run, 'database' | 'lagMs'>): Promise<Present> {
   const [row] = await database.query<Present>(
     `select ${CLOCK_NS} as "nowNs",
             least(${CLOCK_NS}, (select (extract(epoch from min(xact_start)) * 1000000)::bigint * 1000
                                 from pg_stat_activity
                                 where datname = current_database() and backend_type = 'client backend'
-                                  and backend_xid is not null)) - ${LAG_NS} as "closedNs",
+                                  and backend_xid is not null)) - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
             pg_relation_filenode('entries')::text as heap,
-            greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0) as block,
+            coalesce(${LAST_PLACE}, '(0,0)') as place,
             pg_is_in_recovery() as "isStandby"`,
   );
   return row!;
@@ -65,7 +70,7 @@ async function firstInstant(database: Queryable): Promise<Instant | undefined> {
 async function hasMoreThan(database: Queryable, max: number, afterNs: Instant, untilNs: Instant) {
   const rows = await database.query<{ count: number }>(
     `select count(*)::integer as count
-     from (select 1 from entries where at_ns > $1 and at_ns <= $2 limit ${max + 1}) as some`,
+     from (select 1 from entries where at_ns > $1 and at_ns <= $2 limit ${max + 1}) as counted`,
     [afterNs, untilNs],
   );
   return rows[0]!.count > max;
@@ -103,30 +108,31 @@ type Run = {
   readonly units: Units;
   readonly violations: Violation[];
   readonly signal: AbortSignal | undefined;
+  readonly lagMs: number;
 };
 
 function startOf(checkpoint: Checkpoint | undefined, now: Present): Progress {
   if (checkpoint === undefined) {
-    const { heap, block } = now;
-    return { untilNs: -1n, heap, block, entries: 0n, totals: [], sweptTo: '' };
+    const { heap, place } = now;
+    return { untilNs: -1n, heap, place, entries: 0n, totals: [], sweptTo: '' };
   }
   // The table was rewritten since, by a restore for example: the place in its file says nothing any more.
-  return checkpoint.heap === now.heap ? checkpoint : { ...checkpoint, heap: now.heap, block: now.block };
+  return checkpoint.heap === now.heap ? checkpoint : { ...checkpoint, heap: now.heap, place: now.place };
 }
 
 /** One slice that is complete, and its checkpoint, unless something is wrong: then the next audit begins there again. */
 async function closeSlice(run: Run, progress: Progress, untilNs: Instant, now: Present): Promise<Progress> {
   const { database, units, violations } = run;
-  const slice = { afterNs: progress.untilNs, untilNs, lateFromBlock: progress.block };
-  const { block, heap } = now;
+  const slice = { afterNs: progress.untilNs, untilNs, place: progress.place };
+  const { heap } = now;
   const report = await auditSlice(database, slice, progress.totals, units);
   const sweep = await sweepBalances(database, progress.sweptTo, units);
   violations.push(...report.violations, ...sweep.violations);
-  const { totals } = report;
+  const { totals, place } = report;
   return {
     untilNs,
     heap,
-    block,
+    place,
     totals,
     entries: progress.entries + report.entries,
     sweptTo: sweep.next ?? '',
@@ -140,7 +146,7 @@ async function pause(signal: AbortSignal | undefined): Promise<void> {
 
 async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promise<Progress> {
   const { database, violations, signal } = run;
-  let now = await present(database);
+  let now = await present(run);
   let last = checkpoint;
   let progress = startOf(checkpoint, now);
   let lengthNs = BigInt(LIMITS.auditSliceMs) * NS_PER_MS;
@@ -163,15 +169,15 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
     }
     lengthNs = untilNs > firstNs ? (untilNs - firstNs) * 2n : lengthNs;
     if (untilNs < closedNs) await pause(signal);
-    now = await present(database);
+    now = await present(run);
   }
   return progress;
 }
 
 /** What is not covered by a checkpoint yet. */
 async function auditOpen({ database, units, violations }: Run, progress: Progress): Promise<bigint> {
-  const { untilNs, block, totals } = progress;
-  const slice = { afterNs: untilNs, untilNs: END_OF_TIME, lateFromBlock: block };
+  const { untilNs, place, totals } = progress;
+  const slice = { afterNs: untilNs, untilNs: END_OF_TIME, place };
   const open = await auditSlice(database, slice, totals, units);
   violations.push(...open.violations);
   violations.push(...(await auditSystemBalances(database, progress, units)));
@@ -198,6 +204,8 @@ function distinct(violations: readonly Violation[]): Violation[] {
 export type Thoroughness = {
   /** Sweeps every balance, and verifies every checkpoint: for the command line. */
   readonly thorough?: boolean;
+  /** What is younger is not covered by a checkpoint; `auditLagMs` by default. */
+  readonly lagMs?: number;
   readonly signal?: AbortSignal;
 };
 
@@ -208,7 +216,8 @@ async function increment(
 ): Promise<IncrementalReport> {
   const { checkpoint, violation } = await lastCheckpoint(database);
   const violations = violation === undefined ? [] : [violation];
-  const run: Run = { database, units: unitsIn(assets), violations, signal: options.signal };
+  const { signal, lagMs = LIMITS.auditLagMs } = options;
+  const run: Run = { database, units: unitsIn(assets), violations, signal, lagMs };
   if (options.thorough === true) violations.push(...(await checkpointViolations(database)));
   const progress = await closeSlices(run, checkpoint);
   const open = await auditOpen(run, progress);

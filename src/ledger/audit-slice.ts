@@ -24,12 +24,12 @@ export type Slice = {
   /** After this instant, up to and including the other. */
   readonly afterNs: Instant;
   readonly untilNs: Instant;
-  /** Rows from this block of the heap on that have earlier instants came late: they were not audited before. */
-  readonly lateFromBlock: bigint;
+  /** Rows behind this place of the heap that have earlier instants came late: they were not audited before. */
+  readonly place: string;
 };
 
 const IN_SLICE = 'select * from entries where at_ns > $1 and at_ns <= $2';
-const LATE = 'select * from entries where ctid >= $3::tid and at_ns <= $1';
+const LATE = 'select * from entries where ctid > $3::tid and at_ns <= $1';
 const SEEN = `(${IN_SLICE})`;
 const SEEN_WITH_LATE = `(${IN_SLICE} union all ${LATE})`;
 /** Statements that do not need the late ones get the parameter all the same. */
@@ -105,20 +105,36 @@ async function auditCauses(
   return violations;
 }
 
-/** How the slice changes the sums of the accounts. */
+/** About the place of the last row of the heap. Pages that are being filled may be behind it. */
+export const LAST_PLACE = `(
+  select max(ctid)::text from entries
+  where ctid >= format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0))::tid)`;
+
+/**
+ * How the slice changes the sums of the accounts, and the last row of the heap in the same snapshot: what is not behind it is
+ * added up, now or before, and is not late next time.
+ */
 async function totalsOf(database: Queryable, seen: string, parameters: readonly (string | bigint)[]) {
-  const rows = await database.query<{ account: string; asset: string; units: bigint; entries: bigint }>(
-    `select account, asset, sum(delta) as units, count(*) as entries from ${seen} as e where ${PARAMETERS}
-     group by account, asset`,
+  const [row] = await database.query<{
+    sums: { account: string; asset: string; units: string; entries: number }[];
+    place: string | null;
+  }>(
+    `select coalesce(json_agg(sums), '[]') as sums, (select max(ctid)::text from entries where ctid >= $3::tid) as place
+     from (select account, asset, sum(delta)::text as units, count(*) as entries from ${seen} as e where ${PARAMETERS}
+           group by account, asset) as sums`,
     parameters,
   );
-  return { rows, entries: rows.reduce((sum, row) => sum + row.entries, 0n) };
+  const { sums, place } = row!;
+  const rows = sums.map((one) => ({ ...one, units: BigInt(one.units) }));
+  return { rows, entries: BigInt(rows.reduce((sum, one) => sum + one.entries, 0)), place };
 }
 
 export type SliceReport = {
   readonly violations: Violation[];
   readonly entries: bigint;
   readonly totals: readonly Total[];
+  /** The last row of the heap when the slice was added up. */
+  readonly place: string;
 };
 
 function added(totals: readonly Total[], rows: readonly { account: string; asset: string; units: bigint }[]) {
@@ -145,11 +161,11 @@ function conserved(totals: readonly Total[], units: Units): Violation[] {
 
 export async function auditSlice(
   database: Queryable,
-  { afterNs, untilNs, lateFromBlock }: Slice,
+  { afterNs, untilNs, place }: Slice,
   before: readonly Total[],
   units: Units,
 ): Promise<SliceReport> {
-  const parameters = [afterNs, untilNs, `(${lateFromBlock},0)`];
+  const parameters = [afterNs, untilNs, place];
   const run = (check: Check): Promise<Violation[]> => runCheck(database, check, units, parameters);
   const late = await database.query(
     `select from (${LATE}) as l where $2::bigint is not null limit 1`,
@@ -158,7 +174,7 @@ export async function auditSlice(
   const seen = late.length === 0 ? SEEN : SEEN_WITH_LATE;
   const withParameters = `(select * from ${seen} as s where ${PARAMETERS})`;
   const profiles = `'available', 'held'`;
-  const { rows, entries } = await totalsOf(database, seen, parameters);
+  const { rows, entries, place: lastPlace } = await totalsOf(database, seen, parameters);
   const totals = added(before, rows);
   const violations = [
     ...conserved(totals, units),
@@ -173,7 +189,7 @@ export async function auditSlice(
       untilNs,
     ])),
   ];
-  return { violations, entries, totals };
+  return { violations, entries, totals, place: lastPlace ?? place };
 }
 
 /** The service's own accounts: the audited entries and the ones after them make the stored balance. */

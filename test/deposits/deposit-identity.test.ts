@@ -358,6 +358,7 @@ describe('the database', () => {
     const transaction = newId();
     await insert({ ...row, transaction });
     await expect(insert({ ...row, ...changes, transaction })).rejects.toMatchObject({ code: '23505' });
+    await world.database.query('delete from arrivals where transaction = $1', [transaction]);
   });
 
   it.each([

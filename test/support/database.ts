@@ -3,7 +3,13 @@ import { connectDatabase, type Database, type DatabaseAddress } from '../../src/
 import { newId } from '../../src/kernel/id.ts';
 import { connectUnlocked } from './vault.ts';
 
-export type TestDatabase = { database: Database; address: DatabaseAddress; drop(): Promise<void> };
+export type TestDatabase = {
+  database: Database;
+  address: DatabaseAddress;
+  drop(): Promise<void>;
+  /** Drops it after its connections were closed. */
+  remove(): Promise<void>;
+};
 
 /** Statements that the triggers and foreign keys of the schema refuse: what an intruder or a bug of the past has done. */
 export function unguarded(database: Database): Pick<Database, 'query'> {
@@ -29,6 +35,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
     connection.release();
     await administration.close();
   };
+  const remove = (): Promise<void> => administer(`drop database ${name} with (force)`);
   await administer(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
@@ -37,7 +44,8 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
     address,
     async drop() {
       await database.close();
-      await administer(`drop database ${name} with (force)`);
+      await remove();
     },
+    remove,
   };
 }

@@ -10,6 +10,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import { ALL_CHECKS } from '../../src/ledger/audit.ts';
+import type { Check } from '../../src/ledger/audit-checks.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
@@ -209,6 +210,7 @@ export async function createWorld() {
       memo?: string;
       balance_asset?: string;
       destination_address?: string;
+      fee_id?: string;
     },
     through: WritePath = creator,
   ): Promise<Transfer> {
@@ -303,8 +305,17 @@ export async function createWorld() {
     transfers,
     withdrawalWakes: SHARED_TABLES.withdrawalWakes,
     expectSound: async () => expect(await auditLines(database, ALL_CHECKS)).toEqual([]),
-    async drop() {
-      expect(await auditLines(database, ALL_CHECKS)).toEqual([]);
+    /** The name of its database. */
+    name: (test.address as { database: string }).database,
+    /** Without the audit, so that its database can be copied. */
+    async close() {
+      await creator.stop();
+      await database.close();
+    },
+    /** After `close`. */
+    remove: test.remove,
+    async drop(checks: readonly Check[] = ALL_CHECKS) {
+      expect(await auditLines(database, checks)).toEqual([]);
       await creator.stop();
       await test.drop();
     },
