@@ -18,7 +18,8 @@ import { fileURLToPath } from 'node:url';
 import { connectDatabase, connectWritePath, type Database } from '../src/database/database.ts';
 import { type EmbeddedServer, startEmbedded } from '../src/database/embedded/server.ts';
 import { migrate } from '../src/database/migrate.ts';
-import { audit } from '../src/ledger/audit.ts';
+import { auditEverything } from '../src/ledger/audit.ts';
+import { ENTRY_CHECKS } from '../src/ledger/audit-checks.ts';
 import { unlocked } from '../test/support/vault.ts';
 import { createCallers } from './callers.ts';
 import {
@@ -96,7 +97,7 @@ async function prepare(server: EmbeddedServer): Promise<Sides> {
 
 /** Both ledgers must be clean, and hold exactly what each side says that it wrote. */
 async function verify(database: Database, name: string, postings: number): Promise<void> {
-  const report = await audit(database, assets);
+  const report = await auditEverything(database, assets, ENTRY_CHECKS);
   for (const { line } of report.violations) console.error(`${name}: ${line}`);
   if (report.violations.length > 0) throw new Error(`the audit of ${name} found violations`);
   const expected = BigInt(2 * (PROFILES + postings));

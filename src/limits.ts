@@ -1,9 +1,11 @@
+import { AUDIT_LIMITS } from './limits-audit.ts';
 import { BOOK_LIMITS } from './limits-books.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
+  ...AUDIT_LIMITS,
   ...HTTP_LIMITS,
   ...EVENT_LIMITS,
   ...BOOK_LIMITS,
@@ -111,17 +113,11 @@ export const LIMITS = {
   databaseStartPollMs: 500,
   /** How often a service that was started by npm checks whether npm is still running. */
   parentLookMs: 250,
-  /** Violations that an audit lists; beyond that it only reports that there are more. */
-  auditViolationsMax: 100,
   /** From the signal to the end of the process. */
   shutdownMs: 9_000,
   /** Deltas of the service's own accounts that one roll-up adds up. */
   rollupDeltasMax: 10_000,
   rollupIntervalMs: 1_000,
-  /** How often the background audit runs. It reads every entry, so not often. */
-  auditIntervalMs: 15 * 60_000,
-  /** The first audit runs soon after the start: until then the metric is NaN. */
-  auditFirstMs: 2_000,
   pageLimitDefault: 100,
   pageLimitMax: 1_000,
   filterValuesMax: 100,

@@ -5,27 +5,25 @@ import type { Database } from '../database/database.ts';
 import { type MigrateOptions, type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
 import { withMigratable } from '../database/open.ts';
 import { servingRole } from '../database/serving-role.ts';
-import { audit } from '../ledger/audit.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
 import { BOOK_COMMANDS } from './books.ts';
 import {
   CommandError,
   type CommandLine,
-  counted,
   type Invocation,
   noArguments,
   prepareDataDir,
   requireDatabase,
   show,
   UsageError,
-  withDatabase,
 } from './command-line.ts';
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
 import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
+import { VERIFY_COMMAND } from './verify.ts';
 
 export function variables(): string {
   const width = Math.max(...Object.keys(VARIABLES).map((name) => name.length)) + 2;
@@ -148,39 +146,7 @@ export const COMMANDS: readonly CommandLine[] = [
       return withMigratable(config, (database, known) => migrateOrPlan(invocation, database, known));
     },
   },
-  {
-    name: 'verify',
-    summary: 'verify the ledger against its entries',
-    usage: 'verify [--json]',
-    details: [
-      'Checks, on one snapshot while the service runs: every posting balances; every running balance follows from',
-      'the one before; every stored balance equals the sum of its entries; value is conserved; held balances equal',
-      'the pending withdrawals. Prints one line for each violation, and exits with 1 if there is any.',
-    ].join('\n'),
-    json: true,
-    async run(invocation) {
-      noArguments(invocation);
-      return withDatabase(invocation, async (database) => {
-        invocation.progress('Reading every entry of the ledger …');
-        const report = await audit(database, invocation.config.assets);
-        const { violations, truncated, entryCount, accountCount } = report;
-        const summary = `${counted(entryCount, 'entry', 'entries')} across ${counted(accountCount, 'balance')}`;
-        const lines =
-          violations.length === 0
-            ? `The ledger is sound: ${summary}, no violations.`
-            : [
-                ...violations.map(({ rule, line }) => `${rule}: ${line}`),
-                `${truncated ? 'At least ' : ''}${counted(violations.length, 'violation')} in ${summary}.`,
-              ].join('\n');
-        show(
-          invocation,
-          { violations, truncated, entries: Number(entryCount), accounts: Number(accountCount) },
-          lines,
-        );
-        return violations.length === 0 ? 0 : 1;
-      });
-    },
-  },
+  VERIFY_COMMAND,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,

@@ -17,6 +17,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // The ledger.
   balances: { insert: true, update: ['available', 'held', 'moved_at_ns'] },
   entries: INSERT,
+  audit_checkpoints: INSERT,
   system_balances: { insert: true, update: ['balance'] },
   system_deltas: { insert: true, update: ['delta'], delete: true },
   idempotency_keys: { insert: true, update: ['request'] },
@@ -153,6 +154,8 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
 
   // Views.
   expected_holds: {},
+  expected_postings: {},
+  record_faults: {},
   settlement_grown: {},
 };
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { NS_PER_SECOND } from '../../src/kernel/instant.ts';
+import { unguarded } from '../support/database.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 
 const HOUR = 3_600n * NS_PER_SECOND;
@@ -17,7 +18,7 @@ afterAll(() => service.stop());
 /** A profile whose last entry has the time of a clock that was an hour ahead. */
 async function profileAhead(customer: TestCustomer, balances: Record<string, string>): Promise<string> {
   const id = await service.createProfile(customer, balances);
-  await service.database.query(
+  await unguarded(service.database).query(
     `update entries set at_ns = at_ns + $2::bigint
      where cause_id in (select cause_id from entries where owner_id = $1)`,
     [id, HOUR],

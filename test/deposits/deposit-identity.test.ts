@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import type { ArrivedDeposit, Notice } from '../../src/rails/rail.ts';
 import { dieAtCommit, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
+import { unguarded } from '../support/database.ts';
 import { byBank, createWays, newTxHash, onChain } from '../support/deposits.ts';
 import { problemOf } from '../support/ledger.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
@@ -224,7 +225,7 @@ describe('a bank’s reference', () => {
   it('from before accounts were recorded matches every account: it is never credited again', async () => {
     const { profile, deposit } = await overWire();
     const first = await node.arrivals.arrive(deposit);
-    await world.database.query('update arrivals set account = null where transaction = $1', [
+    await unguarded(world.database).query('update arrivals set account = null where transaction = $1', [
       deposit.reference,
     ]);
     for (const account of [deposit.account, 'bank B / 1']) {
@@ -340,7 +341,7 @@ it('hundreds of deposits, each reported six times in three notations on three no
 
 describe('the database', () => {
   const insert = (row: Record<string, unknown>) =>
-    world.database.query(
+    unguarded(world.database).query(
       `insert into arrivals (rail, account, transaction, output_number, asset, amount_units, memo, transfer_id)
        values ($1, $2, $3, $4, $5, 1, $6, $7)`,
       [row.rail, row.account, row.transaction, row.output, row.asset, row.memo, newId()] as never,
@@ -357,6 +358,7 @@ describe('the database', () => {
     const transaction = newId();
     await insert({ ...row, transaction });
     await expect(insert({ ...row, ...changes, transaction })).rejects.toMatchObject({ code: '23505' });
+    await world.database.query('delete from arrivals where transaction = $1', [transaction]);
   });
 
   it.each([

@@ -49,6 +49,7 @@ describe('the rights of the role that serves', () => {
     const insertOnly = Object.keys(GRANTS).filter((table) => granted(GRANTS[table]!).join() === 'insert');
     expect(insertOnly.sort()).toEqual([
       'assets',
+      'audit_checkpoints',
       'deposit_addresses',
       'entries',
       'event_marks',

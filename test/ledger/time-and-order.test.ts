@@ -47,6 +47,7 @@ async function databaseTime(): Promise<Instant> {
 async function stampAhead(byNs: bigint, ...profileIds: string[]): Promise<void> {
   await test.database.transaction(async (tx) => {
     const ids = `{${profileIds.join(',')}}`;
+    await tx.query('set local session_replication_role = replica');
     await tx.query(
       `update entries set at_ns = at_ns + $2::bigint
        where cause_id in (select cause_id from entries where owner_id = any ($1::uuid[]))`,

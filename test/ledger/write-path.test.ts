@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { read, refuse, type Table } from '../../src/ledger/command.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -12,7 +13,7 @@ beforeAll(async () => {
   test = await createTestDatabase();
 });
 afterAll(async () => {
-  expect((await audit(test.database, assets)).violations).toEqual([]);
+  expect((await auditEverything(test.database, assets, ENTRY_CHECKS)).violations).toEqual([]);
   await test.drop();
 });
 

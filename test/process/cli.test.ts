@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
+import { unguarded } from '../support/database.ts';
 import {
   databaseOf,
   type FerryProcess,
@@ -99,7 +100,7 @@ describe('with a running service', () => {
     const database = databaseOf(dataDir);
     const profile = demo().profiles[0]!.id;
     const hour = 3_600_000_000_000n;
-    await database.query(
+    await unguarded(database).query(
       `update entries set at_ns = at_ns + $2::bigint
        where cause_id in (select cause_id from entries where owner_id = $1)`,
       [profile, hour],
@@ -307,7 +308,7 @@ describe('with a running service', () => {
       const where = 'where profile_id = $1 and asset = $2';
       await database.query(`update balances set available = available ${sign} 1 ${where}`, [one!, 'USD']);
       await database.query(`update balances set held = held ${sign} 250000000 ${where}`, [other!, 'BTC']);
-      await database.query(
+      await unguarded(database).query(
         `update entries set delta = delta ${sign} 5, balance_after = balance_after ${sign} 5
          where owner_id = $1 and asset = 'ETH' and account = 'available'`,
         [one!],

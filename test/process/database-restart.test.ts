@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
 import { assets } from '../support/ledger.ts';
 import { foundRefIds, startLoad } from '../support/load.ts';
 import {
@@ -50,7 +50,7 @@ it('survives restarts of the database without a restart of its own: 503 in the m
 
   const database = databaseOf(dataDir);
   const found = await foundRefIds(database);
-  const report = await audit(database, assets);
+  const report = await auditEverything(database, assets);
   await database.close();
   expect((await ferry.end('SIGTERM')).code).toBe(0);
 

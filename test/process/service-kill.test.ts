@@ -1,5 +1,5 @@
 import { afterAll, expect, it } from 'vitest';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
 import { assets } from '../support/ledger.ts';
 import { foundRefIds, startLoad } from '../support/load.ts';
 import {
@@ -45,7 +45,7 @@ it('loses and doubles nothing when it is killed in the middle of a load, again a
   const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
   const database = databaseOf(dataDir);
   const found = await foundRefIds(database);
-  const report = await audit(database, assets);
+  const report = await auditEverything(database, assets);
   await database.close();
   await ferry.end('SIGTERM');
 

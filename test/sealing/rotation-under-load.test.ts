@@ -6,7 +6,8 @@ import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { assemble, type Service } from '../../src/main.ts';
 import { openVault } from '../../src/sealing/data-keys.ts';
 import { localWrappingKey } from '../../src/sealing/wrapping.ts';
@@ -166,6 +167,6 @@ it('the key, the data keys and the signing key are replaced under load without o
   }
   expect(sent).toBeGreaterThan(400);
   expect([...statuses.keys()].sort()).toEqual(['fiat-accounts 200', 'platform 200']);
-  expect((await audit(test.database, assets)).violations).toEqual([]);
+  expect((await auditEverything(test.database, assets, ENTRY_CHECKS)).violations).toEqual([]);
   await expect(startNode(old)).rejects.toThrow(ConfigError);
 });

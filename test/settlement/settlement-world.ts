@@ -11,6 +11,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
 import { createSignal } from '../../src/kernel/signal.ts';
+import { ALL_CHECKS } from '../../src/ledger/audit.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import type { BalanceKey } from '../../src/ledger/command.ts';
 import { createWritePath, type WritePath } from '../../src/ledger/write-path.ts';
@@ -26,7 +27,8 @@ import type { SettlementWorker } from '../../src/settlement/worker.ts';
 import { SHARED_TABLES } from '../../src/tables.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { eventsOf } from '../support/events.ts';
-import { assets, auditLines, fund } from '../support/ledger.ts';
+import { openingBalance } from '../support/funding.ts';
+import { assets, auditLines } from '../support/ledger.ts';
 import { PATIENCE_MS } from '../support/until.ts';
 import { connectUnlocked } from '../support/vault.ts';
 import { rightNow } from '../support/wall-clock.ts';
@@ -166,7 +168,7 @@ export async function createWorld({ leaderless = false } = {}): Promise<World> {
         [id, customers.get(id)!],
       );
       for (const [asset, units] of Object.entries(balances)) {
-        if (units > 0n) await node.path.submit(fund(id, asset, units));
+        if (units > 0n) await node.path.submit(openingBalance(id, asset, units));
       }
       return id;
     },
@@ -215,7 +217,7 @@ export async function createWorld({ leaderless = false } = {}): Promise<World> {
       return endMs === undefined ? affirmed : world.moveWindow(affirmed, { endMs });
     },
     async fund(profileId, asset, units, on = node) {
-      await on.path.submit(fund(profileId, asset, units));
+      await on.path.submit(openingBalance(profileId, asset, units));
     },
     async available(profileId, asset) {
       const rows = await balancesOf(database, profileId);
@@ -267,7 +269,7 @@ export async function createWorld({ leaderless = false } = {}): Promise<World> {
       for (const one of nodes) await one.stop();
       await lead?.query('select pg_advisory_unlock($1)', [ADVISORY_LOCKS.settlementLead]);
       lead?.release();
-      expect(await auditLines(database)).toEqual([]);
+      expect(await auditLines(database, ALL_CHECKS)).toEqual([]);
       const [row] = await database.query<{ deadlocks: bigint }>(
         'select deadlocks from pg_stat_database where datname = current_database()',
       );

@@ -10,7 +10,20 @@ export type TestDatabase = {
   /** As the role that serves. */
   servingAddress: DatabaseAddress;
   drop(): Promise<void>;
+  /** Drops it after its connections were closed. */
+  remove(): Promise<void>;
 };
+
+/** Statements that the triggers and foreign keys of the schema refuse: what an intruder or a bug of the past has done. */
+export function unguarded(database: Database): Pick<Database, 'query'> {
+  return {
+    query: (text, parameters) =>
+      database.transaction(async (tx) => {
+        await tx.query('set local session_replication_role = replica');
+        return tx.query(text, parameters);
+      }),
+  };
+}
 
 /** A fresh, migrated database of its own, unlocked. A service that a test starts on it replaces the vault by its own. `template: 'template1'` gives an empty one. */
 export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
@@ -25,6 +38,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
     connection.release();
     await administration.close();
   };
+  const remove = (): Promise<void> => administer(`drop database ${name} with (force)`);
   await administer(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
@@ -34,7 +48,8 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
     servingAddress: { ...address, user: inject('servingRole') },
     async drop() {
       await database.close();
-      await administer(`drop database ${name} with (force)`);
+      await remove();
     },
+    remove,
   };
 }

@@ -3,7 +3,8 @@ import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { createAssets } from '../../src/kernel/asset.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
+import { type Check, ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import type {
   AccountRef,
   BalanceKey,
@@ -125,9 +126,12 @@ export function startNode(
   };
 }
 
-/** The violations that the audit finds, as text. */
-export async function auditLines(database: Database): Promise<string[]> {
-  const { violations } = await audit(database, assets);
+/** The violations that the audit finds, as text. Commands of tests of the ledger alone have no record as their cause. */
+export async function auditLines(
+  database: Database,
+  checks: readonly Check[] = ENTRY_CHECKS,
+): Promise<string[]> {
+  const { violations } = await auditEverything(database, assets, checks);
   return violations.map(({ rule, line }) => `${rule}: ${line}`);
 }
 

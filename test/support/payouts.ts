@@ -9,6 +9,8 @@ import { createJournal as createOperatorsJournal } from '../../src/journal/capab
 import { newId } from '../../src/kernel/id.ts';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
+import { ALL_CHECKS } from '../../src/ledger/audit.ts';
+import type { Check } from '../../src/ledger/audit-checks.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
@@ -29,7 +31,8 @@ import type { Checkpoint } from '../../src/withdrawals/steps.ts';
 import type { WithdrawalWorker } from '../../src/withdrawals/worker.ts';
 import { createTestDatabase } from './database.ts';
 import { eventsOf as writtenEvents } from './events.ts';
-import { assets, auditLines, createTestWritePath, fund } from './ledger.ts';
+import { openingBalance } from './funding.ts';
+import { assets, auditLines, createTestWritePath } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
 import { PATIENCE_MS } from './until.ts';
 import { connectUnlocked } from './vault.ts';
@@ -159,7 +162,7 @@ export async function createWorld() {
     for (const [asset, text] of Object.entries(balances)) {
       const parsed = assets.parse(asset, text);
       if (!parsed.ok) throw new Error(parsed.message);
-      await creator.submit(fund(id, asset, parsed.units));
+      await creator.submit(openingBalance(id, asset, parsed.units));
     }
     return id;
   }
@@ -207,6 +210,7 @@ export async function createWorld() {
       memo?: string;
       balance_asset?: string;
       destination_address?: string;
+      fee_id?: string;
     },
     through: WritePath = creator,
   ): Promise<Transfer> {
@@ -300,9 +304,18 @@ export async function createWorld() {
     eventsOf,
     transfers,
     withdrawalWakes: SHARED_TABLES.withdrawalWakes,
-    expectSound: async () => expect(await auditLines(database)).toEqual([]),
-    async drop() {
-      expect(await auditLines(database)).toEqual([]);
+    expectSound: async () => expect(await auditLines(database, ALL_CHECKS)).toEqual([]),
+    /** The name of its database. */
+    name: (test.address as { database: string }).database,
+    /** Without the audit, so that its database can be copied. */
+    async close() {
+      await creator.stop();
+      await database.close();
+    },
+    /** After `close`. */
+    remove: test.remove,
+    async drop(checks: readonly Check[] = ALL_CHECKS) {
+      expect(await auditLines(database, checks)).toEqual([]);
       await creator.stop();
       await test.drop();
     },

@@ -7,12 +7,12 @@ import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { audit } from '../../src/ledger/audit.ts';
+import { auditEverything } from '../../src/ledger/audit.ts';
 import { assemble } from '../../src/main.ts';
 import { NETWORKS, type Networks } from '../../src/networks/register.ts';
 import type { Vault } from '../../src/sealing/vault.ts';
 import { createTestDatabase } from './database.ts';
-import { fund } from './ledger.ts';
+import { openingBalance } from './funding.ts';
 import { type Description, readDescription } from './openapi.ts';
 import { connectUnlocked } from './vault.ts';
 
@@ -137,7 +137,7 @@ export async function startTestService(
       for (const [asset, text] of Object.entries(balances)) {
         const parsed = assets.parse(asset, text);
         if (!parsed.ok) throw new Error(parsed.message);
-        await service.writePath.submit(fund(id, asset, parsed.units));
+        await service.writePath.submit(openingBalance(id, asset, parsed.units));
       }
       return id;
     },
@@ -155,7 +155,7 @@ export async function startTestService(
     async stop() {
       await service.stop();
       await serving.close();
-      expect((await audit(database, assets)).violations).toEqual([]);
+      expect((await auditEverything(database, assets)).violations).toEqual([]);
       await test.drop();
     },
   };

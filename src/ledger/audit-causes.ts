@@ -1,0 +1,82 @@
+import { formatInstant } from '../kernel/instant.ts';
+import type { AuditRow, Check, Units } from './audit-checks.ts';
+
+/**
+ * Cause and effect. The view `expected_postings` lists the postings that the records of every capability require; the entries
+ * must be exactly these. The view `record_faults` lists records that contradict each other.
+ */
+
+/** Postings of `expected` and of `entries`, relations with the columns of the view and of the table, that differ in number. */
+const difference = (expected: string, entries: string): string => `
+  with expected as (
+    select record, record_id, cause_id, asset, units, from_account,
+           coalesce(from_profile_id, to_profile_id, cause_id) as from_owner, to_account,
+           coalesce(to_profile_id, from_profile_id, cause_id) as to_owner, count(*) as times
+    from ${expected} as required group by 1, 2, 3, 4, 5, 6, 7, 8, 9),
+  seen as (select * from ${entries} as e),
+  moved as (
+    select c.cause_id, c.asset, c.delta as units, d.account as from_account, d.owner_id as from_owner,
+           c.account as to_account, c.owner_id as to_owner, count(*) as times, min(c.at_ns) as at_ns
+    from seen d join seen c on c.cause_id = d.cause_id and c.at_ns = d.at_ns and c.posting = d.posting
+    where d.delta < 0 and c.delta > 0 group by 1, 2, 3, 4, 5, 6, 7)
+  select cause_id, asset, units, from_account, from_owner, to_account, to_owner, record, record_id, at_ns,
+         coalesce(expected.times, 0) as required, coalesce(moved.times, 0) as found
+  from expected full join moved using (cause_id, asset, units, from_account, from_owner, to_account, to_owner)
+  where coalesce(expected.times, 0) <> coalesce(moved.times, 0)`;
+
+const isProfiles = (account: unknown): boolean => account === 'available' || account === 'held';
+const party = (account: unknown, owner: unknown): string =>
+  isProfiles(account) ? `${account} of profile ${owner}` : String(account);
+
+function describe(row: AuditRow, units: Units): string {
+  const { asset, required, found } = row;
+  const posting = `${units(asset, row.units)} ${asset} from ${party(row.from_account, row.from_owner)} to ${party(row.to_account, row.to_owner)}`;
+  if (row.record === null) {
+    return `entries of ${row.cause_id} at ${formatInstant(row.at_ns as bigint)} move ${posting}: no transfer, settlement, deposit or journal entry requires that`;
+  }
+  return `${row.record} ${row.record_id} requires ${required} posting(s) of ${posting}, its entries have ${found}`;
+}
+
+const check = (sql: string): Check => ({ rule: 'cause-equals-entries', sql, line: describe });
+
+export const ALL_CAUSES: Check = check(difference('expected_postings', 'entries'));
+
+/** Causes with a record that changed, or with an entry, in the slice ($1, $2], and that this alone does not explain. */
+export const causesToExamine = (seen: string): string =>
+  `select distinct cause_id from (${difference(
+    '(select * from expected_postings where changed_at_ns > $1 and changed_at_ns <= $2)',
+    seen,
+  )}) as unexplained`;
+
+/**
+ * The causes $4, with all their entries. There is no index on the cause of an entry, which would slow down every transfer, so
+ * they are looked up by the accounts of the expected postings: at the times of the record, or, `anyTime`, from then on.
+ */
+export function wantedCauses(seen: string, anyTime: boolean): Check {
+  const ids = `array (select unnest($4::uuid[]) union select debit_side(unnest($4::uuid[])))`;
+  const expected = `(select * from expected_postings where record_id = any (${ids}))`;
+  const places = `
+    select cause_id, coalesce(from_profile_id, to_profile_id, cause_id) as owner_id, asset, from_account as account,
+           since_ns, changed_at_ns from ${expected} as f
+    union
+    select cause_id, coalesce(to_profile_id, from_profile_id, cause_id), asset, to_account, since_ns, changed_at_ns
+    from ${expected} as t`;
+  const found = (time: string): string => `
+    select e.* from (${places}) as p cross join lateral (
+      select * from entries e where e.owner_id = p.owner_id and e.asset = p.asset and e.account = p.account
+      and e.cause_id = p.cause_id and ${time}) as e`;
+  const lookups = anyTime
+    ? found('e.at_ns >= p.since_ns')
+    : `${found('e.at_ns = p.since_ns')} union ${found('e.at_ns = p.changed_at_ns')}`;
+  return check(
+    difference(
+      expected,
+      `(select s.* from ${seen} as s where s.cause_id = any ($4::uuid[]) union ${lookups})`,
+    ),
+  );
+}
+
+export const recordFaults = (where: string): Check => ({
+  sql: `select rule, record, record_id, detail from record_faults where ${where}`,
+  line: (row) => `${row.record} ${row.record_id}: ${row.detail}`,
+});

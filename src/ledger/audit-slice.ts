@@ -1,0 +1,239 @@
+import { plainArray } from '../database/array.ts';
+import type { Queryable } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { LIMITS } from '../limits.ts';
+import { causesToExamine, recordFaults, wantedCauses } from './audit-causes.ts';
+import type { Progress, Total } from './audit-checkpoints.ts';
+import {
+  balanceEquals,
+  type Check,
+  heldEquals,
+  postingBalances,
+  runCheck,
+  runningBalance,
+  systemBalanceEquals,
+  type Units,
+  type Violation,
+} from './audit-checks.ts';
+
+/**
+ * The audit of the entries and records of a slice of time. Each statement is its own short transaction, and correct by itself,
+ * even if the slice still grows.
+ */
+export type Slice = {
+  /** After this instant, up to and including the other. */
+  readonly afterNs: Instant;
+  readonly untilNs: Instant;
+  /** Rows behind this place of the heap that have earlier instants came late: they were not audited before. */
+  readonly place: string;
+};
+
+const IN_SLICE = 'select * from entries where at_ns > $1 and at_ns <= $2';
+const LATE = 'select * from entries where ctid > $3::tid and at_ns <= $1';
+const SEEN = `(${IN_SLICE})`;
+const SEEN_WITH_LATE = `(${IN_SLICE} union all ${LATE})`;
+/** Statements that do not need the late ones get the parameter all the same. */
+const PARAMETERS = '$1::bigint is not null and $2::bigint is not null and $3::tid is not null';
+
+/** The balance after the entry before; only looked up for the first one of an account in the slice. */
+const CHAINED = `(
+  select c.*, coalesce(case when c.place = 1 then p.balance_after else c.prior end, 0) as before
+  from (select *, lag(balance_after) over account_order as prior, row_number() over account_order as place
+        from ${SEEN} as e where balance_after is not null and ${PARAMETERS}
+        window account_order as (partition by owner_id, asset, account order by at_ns, line)) as c
+  left join lateral (
+    select e.balance_after from entries e
+    where c.place = 1 and e.owner_id = c.owner_id and e.asset = c.asset and e.account = c.account
+      and (e.at_ns, e.line) < (c.at_ns, c.line)
+    order by e.at_ns desc, e.line desc limit 1) as p on true)`;
+
+/** The same for late entries and the ones after them, which are anywhere. */
+const CHAINED_LATE = `(
+  select c.*, coalesce(p.balance_after, 0) as before
+  from (select * from (${LATE}) as l where balance_after is not null and ${PARAMETERS}
+        union
+        select n.* from (${LATE}) as l cross join lateral (
+          select * from entries e
+          where e.owner_id = l.owner_id and e.asset = l.asset and e.account = l.account
+            and (e.at_ns, e.line) > (l.at_ns, l.line)
+          order by e.at_ns, e.line limit 1) as n where l.balance_after is not null) as c
+  left join lateral (
+    select e.balance_after from entries e
+    where e.owner_id = c.owner_id and e.asset = c.asset and e.account = c.account and (e.at_ns, e.line) < (c.at_ns, c.line)
+    order by e.at_ns desc, e.line desc limit 1) as p on true)`;
+
+/** Stored balances and their last entries. `balances` has owner_id and asset. */
+const compared = (balances: string): string => `(
+  select t.owner_id, t.asset, v.account, v.stored, coalesce(last.balance_after, 0) as counted
+  from ${balances} as t
+  left join balances b on b.profile_id = t.owner_id and b.asset = t.asset
+  cross join lateral (values ('available', coalesce(b.available, 0)), ('held', coalesce(b.held, 0))) as v (account, stored)
+  left join lateral (
+    select e.balance_after from entries e
+    where e.owner_id = t.owner_id and e.asset = t.asset and e.account = v.account
+    order by e.at_ns desc, e.line desc limit 1) as last on true)`;
+
+const holds = (balances: string): string => `(
+  select t.owner_id as profile_id, t.asset, coalesce(b.held, 0) as held, coalesce(h.units, 0) as pending
+  from ${balances} as t
+  left join balances b on b.profile_id = t.owner_id and b.asset = t.asset
+  left join lateral (select sum(h.units) as units from expected_holds h
+                     where h.profile_id = t.owner_id and h.asset = t.asset) as h on true)`;
+
+const moved = (seen: string, accounts: string): string =>
+  `(select distinct owner_id, asset from ${seen} as e where account in (${accounts}) and ${PARAMETERS})`;
+
+async function auditCauses(
+  database: Queryable,
+  seen: string,
+  parameters: readonly (string | bigint)[],
+  units: Units,
+): Promise<Violation[]> {
+  const unexplained = await database.query<{ cause_id: string }>(causesToExamine(seen), parameters);
+  const violations: Violation[] = [];
+  for (let from = 0; from < unexplained.length; from += LIMITS.auditSliceEntriesMax / 10) {
+    const part = unexplained.slice(from, from + LIMITS.auditSliceEntriesMax / 10);
+    const ids = plainArray(part.map((row) => row.cause_id));
+    const left = await database.query<{ cause_id: string }>(
+      `select distinct cause_id from (${wantedCauses(seen, false).sql}) as d`,
+      [...parameters, ids],
+    );
+    if (left.length === 0) continue;
+    const rest = plainArray(left.map((row) => row.cause_id));
+    violations.push(...(await runCheck(database, wantedCauses(seen, true), units, [...parameters, rest])));
+  }
+  return violations;
+}
+
+/** About the place of the last row of the heap. Pages that are being filled may be behind it. */
+export const LAST_PLACE = `(
+  select max(ctid)::text from entries
+  where ctid >= format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0))::tid)`;
+
+/**
+ * How the slice changes the sums of the accounts, and the last row of the heap in the same snapshot: what is not behind it is
+ * added up, now or before, and is not late next time.
+ */
+async function totalsOf(database: Queryable, seen: string, parameters: readonly (string | bigint)[]) {
+  const [row] = await database.query<{
+    sums: { account: string; asset: string; units: string; entries: number }[];
+    place: string | null;
+  }>(
+    `select coalesce(json_agg(sums), '[]') as sums, (select max(ctid)::text from entries where ctid >= $3::tid) as place
+     from (select account, asset, sum(delta)::text as units, count(*) as entries from ${seen} as e where ${PARAMETERS}
+           group by account, asset) as sums`,
+    parameters,
+  );
+  const { sums, place } = row!;
+  const rows = sums.map((one) => ({ ...one, units: BigInt(one.units) }));
+  return { rows, entries: BigInt(rows.reduce((sum, one) => sum + one.entries, 0)), place };
+}
+
+export type SliceReport = {
+  readonly violations: Violation[];
+  readonly entries: bigint;
+  readonly totals: readonly Total[];
+  /** The last row of the heap when the slice was added up. */
+  readonly place: string;
+};
+
+function added(totals: readonly Total[], rows: readonly { account: string; asset: string; units: bigint }[]) {
+  const sums = new Map(totals.map((one) => [`${one.account} ${one.asset}`, one]));
+  for (const { account, asset, units } of rows) {
+    const key = `${account} ${asset}`;
+    const before = BigInt(sums.get(key)?.units ?? '0');
+    sums.set(key, { account, asset, units: String(before + units) });
+  }
+  return [...sums.values()].sort((a, b) => (`${a.account} ${a.asset}` < `${b.account} ${b.asset}` ? -1 : 1));
+}
+
+/** The totals of all accounts of an asset sum to zero. */
+function conserved(totals: readonly Total[], units: Units): Violation[] {
+  const sums = new Map<string, bigint>();
+  for (const { asset, units: sum } of totals) sums.set(asset, (sums.get(asset) ?? 0n) + BigInt(sum));
+  return [...sums]
+    .filter(([, sum]) => sum !== 0n)
+    .map(([asset, sum]) => ({
+      rule: 'value-is-conserved',
+      line: `all entries of ${asset} together sum to ${units(asset, sum)}, not 0`,
+    }));
+}
+
+export async function auditSlice(
+  database: Queryable,
+  { afterNs, untilNs, place }: Slice,
+  before: readonly Total[],
+  units: Units,
+): Promise<SliceReport> {
+  const parameters = [afterNs, untilNs, place];
+  const run = (check: Check): Promise<Violation[]> => runCheck(database, check, units, parameters);
+  const late = await database.query(
+    `select from (${LATE}) as l where $2::bigint is not null limit 1`,
+    parameters,
+  );
+  const seen = late.length === 0 ? SEEN : SEEN_WITH_LATE;
+  const withParameters = `(select * from ${seen} as s where ${PARAMETERS})`;
+  const profiles = `'available', 'held'`;
+  const { rows, entries, place: lastPlace } = await totalsOf(database, seen, parameters);
+  const totals = added(before, rows);
+  const violations = [
+    ...conserved(totals, units),
+    ...(await run(postingBalances(withParameters))),
+    ...(await run(runningBalance(CHAINED))),
+    ...(late.length === 0 ? [] : await run(runningBalance(CHAINED_LATE))),
+    ...(await run(balanceEquals(compared(moved(seen, profiles))))),
+    ...(await run(heldEquals(holds(moved(seen, `'held'`))))),
+    ...(await auditCauses(database, withParameters, parameters, units)),
+    ...(await runCheck(database, recordFaults('changed_at_ns > $1 and changed_at_ns <= $2'), units, [
+      afterNs,
+      untilNs,
+    ])),
+  ];
+  return { violations, entries, totals, place: lastPlace ?? place };
+}
+
+/** The service's own accounts: the audited entries and the ones after them make the stored balance. */
+export function auditSystemBalances(
+  database: Queryable,
+  { untilNs, totals }: Pick<Progress, 'untilNs' | 'totals'>,
+  units: Units,
+): Promise<Violation[]> {
+  const own = totals.filter(({ account }) => account !== 'available' && account !== 'held');
+  const check = systemBalanceEquals(`(
+    select account, asset, sum(units) as units
+    from (select account, asset, units from jsonb_to_recordset($2::jsonb) as t (account text, asset text, units numeric)
+          union all
+          select account, asset, delta from entries where balance_after is null and at_ns > $1) as parts
+    group by account, asset)`);
+  return runCheck(database, check, units, [untilNs, JSON.stringify(own)]);
+}
+
+/** Records of which there are few are checked every time. */
+export function auditFewRecords(database: Queryable, units: Units): Promise<Violation[]> {
+  return runCheck(database, recordFaults('changed_at_ns is null'), units);
+}
+
+/** Compares the next balances with their last entries and with what is to be held. Undefined `next`: these were the last. */
+export async function sweepBalances(
+  database: Queryable,
+  after: string,
+  units: Units,
+): Promise<{ readonly violations: Violation[]; readonly next: string | undefined; readonly count: number }> {
+  const slash = after.indexOf('/');
+  const place =
+    after === ''
+      ? ['00000000-0000-0000-0000-000000000000', '']
+      : [after.slice(0, slash), after.slice(slash + 1)];
+  const max = LIMITS.auditSweepBalances;
+  const some = `(select profile_id as owner_id, asset from balances
+                 where (profile_id, asset) > ($1::uuid, $2) order by profile_id, asset limit ${max})`;
+  const rows = await database.query<{ place: string }>(
+    `select owner_id || '/' || asset as place from ${some} as s order by owner_id, asset`,
+    place,
+  );
+  const violations = [
+    ...(await runCheck(database, balanceEquals(compared(some)), units, place)),
+    ...(await runCheck(database, heldEquals(holds(some)), units, place)),
+  ];
+  return { violations, next: rows.length < max ? undefined : rows.at(-1)!.place, count: rows.length };
+}
