@@ -10,7 +10,7 @@ import { TRANSPORT_KINDS } from './transport.ts';
 import { byRequests } from './writes.ts';
 
 /** The same as `npm run hostile`, with a fixed seed and fewer requests, and without the workers afterwards. */
-const REQUESTS = 1_600;
+const REQUESTS = 1_400;
 const SEED = 15;
 
 const isForOperators = (scopes: readonly string[]): boolean =>
