@@ -14,13 +14,7 @@ import {
   storeCheckpoint,
 } from './audit-checkpoints.ts';
 import { type Units, unitsIn, type Violation } from './audit-checks.ts';
-import {
-  auditFewRecords,
-  auditSlice,
-  auditSystemBalances,
-  LAST_PLACE,
-  sweepBalances,
-} from './audit-slice.ts';
+import { auditFewRecords, auditSlice, auditSystemBalances, sweepBalances } from './audit-slice.ts';
 
 /**
  * The incremental audit: from the last checkpoint to the present, in short slices. Its cost follows what is new. Slices that
@@ -38,6 +32,7 @@ type Present = {
   /** Every transaction with an earlier instant has ended. */
   readonly closedNs: Instant;
   readonly heap: string;
+  /** The end of the heap. */
   readonly place: string;
   readonly isStandby: boolean;
 };
@@ -53,7 +48,7 @@ async function present({ database, lagMs }: Pick<Run, 'database' | 'lagMs'>): Pr
                                 where datname = current_database() and backend_type = 'client backend'
                                   and backend_xid is not null)) - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
             pg_relation_filenode('entries')::text as heap,
-            coalesce(${LAST_PLACE}, '(0,0)') as place,
+            format('(%s,0)', pg_relation_size('entries') / current_setting('block_size')::bigint) as place,
             pg_is_in_recovery() as "isStandby"`,
   );
   return row!;
@@ -104,7 +99,7 @@ async function sliceEnd(database: Queryable, wanted: Slice): Promise<Instant> {
 }
 
 type Run = {
-  readonly database: Database;
+  readonly database: Queryable;
   readonly units: Units;
   readonly violations: Violation[];
   readonly signal: AbortSignal | undefined;
@@ -162,7 +157,7 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
     });
     const next = await closeSlice(run, progress, untilNs, now);
     violations.push(...(await auditSystemBalances(database, next, run.units)));
-    const isNew = last === undefined || next.entries > progress.entries;
+    const isNew = next.entries > progress.entries;
     progress = next;
     if (isNew && violations.length === 0 && !now.isStandby) {
       last = await storeCheckpoint(database, progress, last, now.nowNs);
@@ -210,7 +205,7 @@ export type Thoroughness = {
 };
 
 async function increment(
-  database: Database,
+  database: Queryable,
   assets: Assets,
   options: Thoroughness,
 ): Promise<IncrementalReport> {
@@ -248,7 +243,9 @@ export async function auditIncrement(
         : `select pg_try_advisory_lock(${audit}) as locked`,
     );
     if (!row!.locked) return undefined;
-    return await increment(database, assets, options);
+    // The plan depends on how long the slice is: one for all slices would compare each entry with every other.
+    await connection.query('set plan_cache_mode = force_custom_plan');
+    return await increment(connection, assets, options);
   } finally {
     // Closing the connection releases the lock.
     connection.discard();

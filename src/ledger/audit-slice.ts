@@ -105,11 +105,6 @@ async function auditCauses(
   return violations;
 }
 
-/** About the place of the last row of the heap. Pages that are being filled may be behind it. */
-export const LAST_PLACE = `(
-  select max(ctid)::text from entries
-  where ctid >= format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0))::tid)`;
-
 /**
  * How the slice changes the sums of the accounts, and the last row of the heap in the same snapshot: what is not behind it is
  * added up, now or before, and is not late next time.

@@ -18,7 +18,7 @@ it('deposits from before the journal keep their outcome, and end once from now o
      values ('wire', 'own', 'ONE', 'USD', 5, '', $1, null), ('wire', 'own', 'TWO', 'USD', 6, '', null, $2)`,
     [transfer, kept],
   );
-  await migrate();
+  await migrate({ alone: true });
   expect(
     await connection.query(
       'select transaction, transfer_id, suspense_deposit_id, journal_entry_id from arrivals order by transaction',
