@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { untilBookedIsFinal } from '../support/books.ts';
+import { openItems, profileWithDeposit, untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
   createBelongings,
@@ -70,15 +70,6 @@ function places(sent: any, body: any): string[] {
     .sort();
 }
 
-/** A profile that received one wire. */
-async function profileWithDeposit(): Promise<string> {
-  const id = await service.createProfile(customer);
-  const deposit = { asset: 'USD', amount: '1250' };
-  const { status } = await customer.call('POST', `/v2/sandbox/profiles/${id}/deposit`, deposit);
-  expect(status).toBe(200);
-  return id;
-}
-
 /** What the examples refer to: a receiver that answers, a withdrawal, a profile that was created over the API. */
 async function createOwn(): Promise<Belongings> {
   const base = await createBelongings(service, customer, partner);
@@ -109,9 +100,9 @@ async function createOwn(): Promise<Belongings> {
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
     },
-    listProfileEntries: profileWithDeposit,
+    listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
-      const id = await profileWithDeposit();
+      const id = await profileWithDeposit(service, customer);
       await untilBookedIsFinal(service.database);
       return id;
     },
@@ -129,6 +120,7 @@ async function ask(operation: Operation): Promise<Asked> {
       ? `/v2/profiles/${real.get('createProfile')!.body.id}`
       : await pathFor(operation, own);
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
+  if (operation.id === 'matchItems') sent.item_ids = await openItems(customer);
   const caller = operation.id === 'affirmSettlementTransaction' ? partner : customer;
   const answer = await caller.call(operation.method, path, sent);
   if (answer.status !== 200) throw new Error(`${operation.name}: ${JSON.stringify(answer.body)}`);
@@ -328,6 +320,7 @@ describe('the example of a problem', () => {
       cancelWithdrawal: { reason: 'Another one.' },
       createAccount: { create_profile: false },
       simulateDeposit: { amount: '1' },
+      importStatement: { content: 'at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1,x\n' },
     };
     for (const [id, change] of Object.entries(changes)) {
       const operation = service.description.operation(id);
@@ -343,7 +336,12 @@ describe('the example of a problem', () => {
   });
 
   it('of an invalid state names the state', async () => {
-    for (const id of ['simulateTransferCompletion', 'creditSuspenseDeposit', 'approveFiatAccount']) {
+    for (const id of [
+      'simulateTransferCompletion',
+      'creditSuspenseDeposit',
+      'approveFiatAccount',
+      'matchItems',
+    ]) {
       const operation = service.description.operation(id);
       expectLike(operation, await again(operation, (body) => body), 'invalid-state');
     }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { PROBLEMS } from '../../src/kernel/problem.ts';
+import { openItems } from '../support/books.ts';
 import {
   type Belongings,
   createBelongings,
@@ -254,6 +255,7 @@ describe('examples', () => {
     '%s: the example works with the ids of existing records',
     async (_name, operation) => {
       const body = exampleFor(operation, own, 'shown');
+      if (operation.id === 'matchItems') body.item_ids = await openItems(own.customer);
       const answer = await own.customer.call(operation.method, await pathFor(operation, own), body);
       expect(answer.body).not.toHaveProperty('detail');
       expect(answer.status).toBe(200);

@@ -36,13 +36,17 @@ const ACROSS_CUSTOMERS = [
   'creditSuspenseDeposit',
   'getJournalEntry',
   'getTrialBalance',
+  'importStatement',
   'listAccountEntries',
   'listFiatAccountsForReview',
   'listJournalEntries',
   'listOpenWithdrawals',
   'listRailContradictions',
   'listSuspenseDeposits',
+  'listUnmatched',
+  'matchItems',
   'rejectFiatAccount',
+  'removeMatch',
   'resolveWithdrawal',
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
@@ -50,6 +54,8 @@ const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTran
 /** Named like ids, but not ids of Ferry, or a list of profiles of any customer. */
 const NOT_OUR_IDS = [
   'createFiatAccount /fiat_network_instructions/cubix/account_id',
+  'importStatement /statement_id',
+  'matchItems /item_ids',
   'setProfileIncoming /profile_ids',
   'simulateFiatDeposit /memo_id',
   'updateFiatAccount /fiat_network_instructions/cubix/account_id',
@@ -78,6 +84,8 @@ const named = (list: readonly Operation[]) => list.map((operation) => [operation
 /** Written by background work: the ledger's, deliveries, sealing, and the feed, which orders earlier events. */
 const NOT_COMPARED = [
   'system_balances',
+  'reconciled_accounts',
+  'reconciliation_items',
   'system_deltas',
   'event_sequence',
   'event_marks',

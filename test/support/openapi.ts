@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
+import { openItems } from './books.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
@@ -196,6 +197,11 @@ export async function createBelongings(
         members,
       });
       return added.members[0].id;
+    },
+    matches: async () => {
+      const reason = 'A payment and its return, both before the go-live.';
+      const body = { item_ids: await openItems(customer), reason };
+      return (await post('/v2/operator/reconciliations/matches', body)).id;
     },
     'fiat-accounts': async () => {
       const body = exampleOf('createFiatAccount');
