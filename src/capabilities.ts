@@ -18,6 +18,7 @@ import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
 import { createRails, type Rails } from './rails/rail.ts';
+import { createReconciliation } from './reconciliation/capability.ts';
 import { createSandbox, createSimulation } from './sandbox/capability.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
@@ -85,6 +86,7 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
     settlement,
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
+    createReconciliation({ ...shared, transfers, deposits, journal }),
   ];
   if (simulated !== undefined)
     capabilities.push(

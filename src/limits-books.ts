@@ -13,4 +13,15 @@ export const BOOK_LIMITS = {
   statementsMax: 4,
   /** Balances, or entries of one account, that a trial balance reads in one statement: 100 ms at most. */
   trialBalanceRowsMax: 10_000,
+  /** Of a statement that is imported, in a request of at most 256 KiB: nesting, elements and lines. A camt.053 needs 12 levels. */
+  statementDepthMax: 24,
+  statementElementsMax: 50_000,
+  statementLinesMax: 5_000,
+  /** Pairs of equal reference and amount that one round of matching considers. */
+  reconciliationPairsMax: 50_000,
+  /** Entries of the ledger that become items at once, and how often a node looks for new ones. */
+  reconciliationEntriesMax: 1_000,
+  reconciliationIntervalMs: 10_000,
+  /** Items that an operator matches by hand at once. */
+  matchedItemsMax: 100,
 } as const;

@@ -101,7 +101,9 @@ function entryOf({ atNs, number, units, cause }: Movement, asset: Asset): XmlEle
               amount,
               indicatorOf(units),
               // AdditionalTransactionInformation has up to 500 characters.
-              more.length === 0 ? undefined : ['AddtlTxInf', [...more.join(' · ')].slice(0, 500).join('')],
+              more.length === 0
+                ? undefined
+                : ['AddtlTxInf', Array.from(more.join(' · ')).slice(0, 500).join('')],
             ],
           ],
         ],

@@ -1,4 +1,13 @@
-import { type CommandLine, noArguments, show, table } from './command-line.ts';
+import { readFileSync } from 'node:fs';
+import {
+  CommandError,
+  type CommandLine,
+  noArguments,
+  show,
+  table,
+  text,
+  UsageError,
+} from './command-line.ts';
 import { CREDENTIALS_HELP, callService, SERVICE_OPTIONS } from './service.ts';
 
 type Totals = {
@@ -14,7 +23,16 @@ type Totals = {
   }[];
 };
 
-/** Reading the books of the running service. */
+/** The file as text. Bytes that are not UTF-8 would become other references. */
+function contentOf(file: string): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read as UTF-8 text: ${(error as Error).message}`);
+  }
+}
+
+/** Reading and reconciling the books of the running service. */
 export const BOOK_COMMANDS: readonly CommandLine[] = [
   {
     name: 'trial-balance',
@@ -42,6 +60,38 @@ export const BOOK_COMMANDS: readonly CommandLine[] = [
         `${table([['ASSET', 'ACCOUNT', 'BALANCE'], ...rows])}\nBalances at ${totals.at}`,
       );
       return totals.assets.every(({ total }) => total === '0') ? 0 : 1;
+    },
+  },
+  {
+    name: 'reconcile import',
+    summary: 'import a statement of a bank for an account of the service',
+    usage:
+      'reconcile import <file> --account <account> [--format <format>] [--statement-id <id>] [--url <url>] [--json]',
+    details: `Its lines are matched with the ledger; GET /v2/operator/reconciliations/unmatched lists the others.\n${CREDENTIALS_HELP}`,
+    options: {
+      account: { value: 'account', help: 'clearing:<rail> or treasury' },
+      format: { value: 'format', help: 'CAMT053 or CSV; default by the ending of the file' },
+      'statement-id': { value: 'id', help: "the bank's id of the statement; of a camt.053 its own" },
+      ...SERVICE_OPTIONS,
+    },
+    json: true,
+    async run(invocation) {
+      const [file, extra] = invocation.positionals;
+      if (file === undefined || extra !== undefined) throw new UsageError('Expected one file.');
+      const { format, 'statement-id': statementId } = invocation.options;
+      const body = {
+        account: text(invocation, 'account'),
+        format: format ?? (file.toLowerCase().endsWith('.csv') ? 'CSV' : 'CAMT053'),
+        ...(statementId !== undefined && { statement_id: statementId }),
+        content: contentOf(file),
+      };
+      const answer = await callService(invocation, 'POST', '/v2/operator/reconciliations', body);
+      show(
+        invocation,
+        answer,
+        `Imported statement ${String(answer.statement_id)} of ${String(answer.account)}: ${String(answer.line_count)} lines`,
+      );
+      return 0;
     },
   },
 ];

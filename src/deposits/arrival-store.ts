@@ -101,3 +101,16 @@ export async function arrivalOf(
   const [row] = await database.query<Row>(`select ${COLUMNS} from arrivals a where a.${by} = $1`, [id]);
   return row && fromStored(row);
 }
+
+/** The bank's reference, or the transaction, of what arrived as these transfers, suspense deposits or journal entries. */
+export async function arrivalReferences(
+  database: Queryable,
+  ids: readonly string[],
+): Promise<{ readonly id: string; readonly reference: string }[]> {
+  const by = (column: string): string =>
+    `select a.${column} as id, a.transaction as reference from arrivals a where a.${column} = any ($1::uuid[])`;
+  return database.query(
+    [by('transfer_id'), by('suspense_deposit_id'), by('journal_entry_id')].join(' union '),
+    [plainArray(ids)],
+  );
+}

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { arrivalOf, arrivalRecords } from './arrival-store.ts';
+import { arrivalOf, arrivalRecords, arrivalReferences } from './arrival-store.ts';
 import { type Arrivals, createArrivals } from './arrivals.ts';
 import { suspenseBacklog } from './backlog-store.ts';
 import type { DepositOrigins } from './by-operator.ts';
@@ -24,6 +24,8 @@ export type Deposits = Capability & {
   readonly arrivals: Arrivals;
   /** Those of these ids that are suspense deposits. */
   suspenseAmong(ids: readonly string[]): Promise<readonly string[]>;
+  /** The bank's references, or the transactions, of what arrived as these records. */
+  references(ids: readonly string[]): Promise<readonly { readonly id: string; readonly reference: string }[]>;
   /** For commands that credit a deposit. */
   readonly tables: DepositDependencies;
 };
@@ -44,6 +46,7 @@ export function createDeposits(dependencies: Dependencies): Deposits {
     arrivals: createArrivals({ database, writePath, tables, transferById: (_, id) => transferById(id) }),
     tables,
     origins: originsIn(database),
+    references: (ids) => arrivalReferences(database, ids),
     suspenseAmong: (ids) => suspenseAmong(database, ids),
   };
 }

@@ -8,7 +8,7 @@ type Watched = { readonly backlog: Backlog; readonly gauges: ReadonlyMap<string,
 /** Omits a metric that could not be read; reporting 0 would be wrong. */
 function forget({ backlog, gauges }: Watched): void {
   for (const gauge of gauges.values()) {
-    if (backlog.label === undefined) gauge.set(Number.NaN);
+    if (backlog.labels === undefined) gauge.set(Number.NaN);
     else gauge.reset();
   }
 }
@@ -16,9 +16,9 @@ function forget({ backlog, gauges }: Watched): void {
 async function read({ backlog, gauges }: Watched): Promise<void> {
   const rows = await backlog.read();
   for (const [name, gauge] of gauges) {
-    if (backlog.label !== undefined) gauge.reset();
+    if (backlog.labels !== undefined) gauge.reset();
     for (const row of rows) {
-      const labels = backlog.label === undefined ? {} : { [backlog.label]: String(row[backlog.label]) };
+      const labels = Object.fromEntries((backlog.labels ?? []).map((label) => [label, String(row[label])]));
       gauge.set(labels, Number(row[name]));
     }
   }
@@ -57,7 +57,7 @@ export function registerBacklogs(
   }
 
   const all = backlogs.map((backlog): Watched => {
-    const labelNames = backlog.label === undefined ? [] : [backlog.label];
+    const labelNames = [...(backlog.labels ?? [])];
     const gauges = Object.entries(backlog.gauges).map(
       ([name, help]) =>
         [name, new Gauge({ name, help, labelNames, registers: [registry], collect })] as const,

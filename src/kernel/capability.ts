@@ -7,8 +7,8 @@ import type { Worker } from './worker.ts';
 export type Backlog = {
   /** The help text of each gauge, by the name of the metric. */
   readonly gauges: Readonly<Record<string, string>>;
-  /** The column that tells the rows apart, where there can be several. */
-  readonly label?: string;
+  /** The columns that tell the rows apart, where there can be several. */
+  readonly labels?: readonly string[];
   /** Rows with a column for each gauge. Reads little, however much waits. */
   read(): Promise<readonly Readonly<Record<string, unknown>>[]>;
 };

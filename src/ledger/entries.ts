@@ -99,3 +99,30 @@ export async function systemEntriesOf(
   );
   return { rows };
 }
+
+/** What one cause moved on an account of the service at one instant. */
+export type SystemMovement = { readonly causeId: string; readonly atNs: Instant; readonly units: bigint };
+
+/**
+ * The next movements of an account of the service in `(after, to]`, and up to which instant these are all: an instant is never
+ * divided.
+ */
+export async function systemMovements(
+  database: Queryable,
+  account: { readonly account: string; readonly asset: string },
+  { after, to, rowsMax }: { readonly after: Instant; readonly to: Instant; readonly rowsMax: number },
+): Promise<{ readonly movements: SystemMovement[]; readonly until: Instant }> {
+  const own = 'e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns > $3';
+  const [place] = await database.query<{ until: Instant }>(
+    `select coalesce((select e.at_ns from entries e where ${own} and e.at_ns <= $4 order by e.at_ns offset $5 limit 1), $4)
+       as until`,
+    [account.account, account.asset, after, to, rowsMax],
+  );
+  const { until } = place!;
+  const movements = await database.query<SystemMovement>(
+    `select e.cause_id as "causeId", e.at_ns as "atNs", sum(e.delta) as units from entries e
+     where ${own} and e.at_ns <= $4 group by e.cause_id, e.at_ns having sum(e.delta) <> 0`,
+    [account.account, account.asset, after, until],
+  );
+  return { movements, until };
+}

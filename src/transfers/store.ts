@@ -170,6 +170,7 @@ export async function batchesOfTransfers(own: CustomerReads, ids: readonly strin
 export type TransferCause = Pick<Transfer, 'id' | 'profileId' | 'type'> & {
   readonly causeId: string;
   readonly refId: string | null;
+  readonly cryptoTxHash: string | null;
 };
 
 /** The transfers that caused entries, of any customer. */
@@ -178,7 +179,8 @@ export async function transferCauses(
   causeIds: readonly string[],
 ): Promise<TransferCause[]> {
   return database.query<TransferCause>(
-    `select t.id, t.profile_id as "profileId", t.type, t.ref_id as "refId", coalesce(t.group_id, t.id) as "causeId"
+    `select t.id, t.profile_id as "profileId", t.type, t.ref_id as "refId", coalesce(t.group_id, t.id) as "causeId",
+            t.crypto_tx_hash as "cryptoTxHash"
      from transfers t where t.id = any ($1::uuid[])`,
     [plainArray(causeIds.flatMap((id) => [id, ...sideIds(id)]))],
   );

@@ -10,7 +10,7 @@ export const webhookBacklogs = (database: Queryable): Backlog[] => [
     gauges: {
       ferry_webhook_endpoints: 'Endpoints by state: delivering, failing, or disabled',
     },
-    label: 'state',
+    labels: ['state'],
     read: () =>
       database.query(
         `with found as (

@@ -22,7 +22,7 @@ function railBacklog(database: Queryable, rails: readonly string[]): Backlog {
       ferry_withdrawals_overdue_seconds:
         'How long the first of them has been due. If this grows, no worker runs, or the rail is unavailable',
     },
-    label: 'rail',
+    labels: ['rail'],
     read: () =>
       database.query(
         `select r.rail,

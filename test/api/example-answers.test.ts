@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { untilBookedIsFinal } from '../support/books.ts';
+import { openItems, profileWithDeposit, untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
   createBelongings,
@@ -40,7 +40,7 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id`.split(/\s+/),
+   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by`.split(/\s+/),
 );
 
 function comparable(value: any, key = ''): any {
@@ -69,15 +69,6 @@ function places(sent: any, body: any): string[] {
       fields.filter(([, one]) => one === value).map(([field]) => `${field} is ${name}`),
     )
     .sort();
-}
-
-/** A profile that received one wire. */
-async function profileWithDeposit(): Promise<string> {
-  const id = await service.createProfile(customer);
-  const deposit = { asset: 'USD', amount: '1250' };
-  const { status } = await customer.call('POST', `/v2/sandbox/profiles/${id}/deposit`, deposit);
-  expect(status).toBe(200);
-  return id;
 }
 
 /** What the examples refer to: a receiver that answers, a withdrawal, a profile that was created over the API. */
@@ -110,9 +101,9 @@ async function createOwn(): Promise<Belongings> {
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
     },
-    listProfileEntries: profileWithDeposit,
+    listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
-      const id = await profileWithDeposit();
+      const id = await profileWithDeposit(service, customer);
       await untilBookedIsFinal(service.database);
       return id;
     },
@@ -132,6 +123,7 @@ async function ask(operation: Operation): Promise<Asked> {
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);
+  if (operation.id === 'matchItems') sent.item_ids = await openItems(customer);
   const caller = operation.id === 'affirmSettlementTransaction' ? partner : customer;
   const answer = await caller.call(operation.method, path, sent);
   if (answer.status !== 200) throw new Error(`${operation.name}: ${JSON.stringify(answer.body)}`);
@@ -331,6 +323,7 @@ describe('the example of a problem', () => {
       cancelWithdrawal: { reason: 'Another one.' },
       createAccount: { create_profile: false },
       simulateDeposit: { amount: '1' },
+      importStatement: { content: 'at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1,x\n' },
     };
     for (const [id, change] of Object.entries(changes)) {
       const operation = service.description.operation(id);
@@ -346,7 +339,12 @@ describe('the example of a problem', () => {
   });
 
   it('of an invalid state names the state', async () => {
-    for (const id of ['simulateTransferCompletion', 'creditSuspenseDeposit', 'approveFiatAccount']) {
+    for (const id of [
+      'simulateTransferCompletion',
+      'creditSuspenseDeposit',
+      'approveFiatAccount',
+      'matchItems',
+    ]) {
       const operation = service.description.operation(id);
       expectLike(operation, await again(operation, (body) => body), 'invalid-state');
     }

@@ -36,6 +36,7 @@ const ACROSS_CUSTOMERS = [
   'creditSuspenseDeposit',
   'getJournalEntry',
   'getTrialBalance',
+  'importStatement',
   'listAccountEntries',
   'listFiatAccountViews',
   'listFiatAccountsForReview',
@@ -43,7 +44,10 @@ const ACROSS_CUSTOMERS = [
   'listOpenWithdrawals',
   'listRailContradictions',
   'listSuspenseDeposits',
+  'listUnmatched',
+  'matchItems',
   'rejectFiatAccount',
+  'removeMatch',
   'resolveWithdrawal',
   'viewFiatAccountForReview',
 ];
@@ -52,6 +56,8 @@ const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTran
 /** Named like ids, but not ids of Ferry, or a list of profiles of any customer. */
 const NOT_OUR_IDS = [
   'createFiatAccount /fiat_network_instructions/cubix/account_id',
+  'importStatement /statement_id',
+  'matchItems /item_ids',
   'setProfileIncoming /profile_ids',
   'simulateFiatDeposit /memo_id',
   'updateFiatAccount /fiat_network_instructions/cubix/account_id',
@@ -80,6 +86,8 @@ const named = (list: readonly Operation[]) => list.map((operation) => [operation
 /** Written by background work: the ledger's, deliveries, sealing, and the feed, which orders earlier events. */
 const NOT_COMPARED = [
   'system_balances',
+  'reconciled_accounts',
+  'reconciliation_items',
   'system_deltas',
   'event_sequence',
   'event_marks',

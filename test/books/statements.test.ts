@@ -180,7 +180,7 @@ describe('statements of consecutive periods', () => {
       { numRuns: rounds(15, 150) },
     );
     const balance = await customer.call('GET', `/v2/profiles/${profiles[0]!}/balances/USD`);
-    const [first] = await Promise.all([ok(customer, profiles[0]!, { from: 0n, to: final })]);
+    const first = await ok(customer, profiles[0]!, { from: 0n, to: final });
     expect(first.closing.available).toBe(balance.body.available);
   });
 

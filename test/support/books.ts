@@ -1,3 +1,4 @@
+import { newId } from '../../src/kernel/id.ts';
 import { formatInstant, type Instant } from '../../src/kernel/instant.ts';
 import { finalInstant } from '../../src/ledger/finality.ts';
 import type { Answer, TestCustomer, TestService } from './service.ts';
@@ -28,4 +29,26 @@ export function statementOf(
   });
   const path = `/v2/profiles/${profileId}/statements?${query.toString()}`;
   return customer.call('GET', path, undefined, accept === undefined ? {} : { accept });
+}
+
+/** A profile that received one wire. */
+export async function profileWithDeposit(service: TestService, customer: TestCustomer): Promise<string> {
+  const id = await service.createProfile(customer);
+  const deposit = { asset: 'USD', amount: '1250' };
+  const { status } = await customer.call('POST', `/v2/sandbox/profiles/${id}/deposit`, deposit);
+  if (status !== 200) throw new Error(`the deposit answered ${status}`);
+  return id;
+}
+
+/** A payment and its return, which are only on a statement. */
+export async function openItems(operator: TestCustomer): Promise<string[]> {
+  const path = '/v2/operator/reconciliations';
+  const reference = newId();
+  const lines = ['CREDIT', 'DEBIT'].map((direction) => `2026-01-15,USD,${direction},5,${reference}`);
+  const content = ['at,asset,direction,amount,reference', ...lines].join('\n');
+  const file = { account: 'clearing:wire', format: 'CSV', statement_id: reference, content };
+  const { status } = await operator.call('POST', path, file);
+  if (status !== 200) throw new Error(`the import answered ${status}`);
+  const open = await operator.call('GET', `${path}/unmatched?account=clearing:wire&side=STATEMENT`);
+  return open.body.items.filter((one: any) => one.reference === reference).map((one: any) => one.id);
 }

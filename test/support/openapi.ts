@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
+import { openItems } from './books.ts';
 import type { Answer, TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
@@ -230,6 +231,11 @@ export async function createBelongings(
       });
       return added.members[0].id;
     },
+    matches: async () => {
+      const reason = 'A payment and its return, both before the go-live.';
+      const body = { item_ids: await openItems(customer), reason };
+      return (await post('/v2/operator/reconciliations/matches', body)).id;
+    },
     'fiat-accounts': async () => {
       const body = exampleOf('createFiatAccount');
       // Waits for a review, so it stays PENDING.
@@ -393,5 +399,6 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
 export async function callExample(operation: Operation, own: Belongings): Promise<Answer> {
   const path = await pathFor(operation, own);
   const body = await withDigest(operation, own, path, exampleFor(operation, own, 'shown'));
+  if (operation.id === 'matchItems') body.item_ids = await openItems(own.customer);
   return own.customer.call(operation.method, path, body);
 }
