@@ -88,6 +88,12 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   suspense_deposits: { insert: true, update: ['transfer_id', 'returned_by'] },
   withdrawal_returns: { insert: true, update: ['returned_units'] },
 
+  // Reconciliation.
+  reconciled_accounts: { insert: true, update: ['copied_ns'] },
+  reconciliation_statements: INSERT,
+  reconciliation_items: { insert: true, update: ['match_id'] },
+  reconciliation_matches: { insert: true, update: ['removed_by', 'removed_because', 'removed_at_ns'] },
+
   // The operator's journal.
   journal_entries: INSERT,
   journal_postings: INSERT,

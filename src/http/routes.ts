@@ -216,14 +216,15 @@ export function registerRoute(app: FastifyInstance, route: Route, entrance: Entr
       const known = entrance.recall?.(authorization, socket, forwardedFor);
       if (known !== undefined) {
         if (enter(request, reply, known, done)) done();
-        return;
+        return undefined;
       }
-      entrance
-        .authenticate(authorization, socket, forwardedFor)
-        .then((caller) => enter(request, reply, caller, done))
-        .then((mayStart) => {
-          if (mayStart) done();
-        }, done);
+      return entrance.authenticate(authorization, socket, forwardedFor).then(
+        (caller) =>
+          new Promise<void>((resolve, reject) => {
+            const start: Start = (error) => (error === undefined ? resolve() : reject(error));
+            if (enter(request, reply, caller, start)) start();
+          }),
+      );
     },
     ...(query === undefined && !hasRefId
       ? {}

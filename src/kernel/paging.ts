@@ -198,10 +198,10 @@ export async function pageText<Item extends Row>(
 }
 
 /** The same of items that are values. */
-export function pageOf<Item extends Row, Body>(
+export function pageOf<Item extends Row>(
   found: Found<Item>,
   page: NamedPage,
-  present: (row: Item) => Body,
+  present: (row: Item) => unknown,
 ): Promise<string> {
   return pageText(found, page, (row) => JSON.stringify(present(row)));
 }

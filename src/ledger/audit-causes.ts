@@ -34,7 +34,7 @@ const difference = (expected: string, entries: string): string => `
 
 const isProfiles = (account: unknown): boolean => account === 'available' || account === 'held';
 const party = (account: unknown, owner: unknown): string =>
-  isProfiles(account) ? `${account} of profile ${owner}` : String(account);
+  isProfiles(account) ? `${String(account)} of profile ${String(owner)}` : String(account);
 
 function describe(row: AuditRow, units: Units): string {
   const { asset, required, found } = row;

@@ -147,7 +147,8 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
   let lengthNs = BigInt(LIMITS.auditSliceMs) * NS_PER_MS;
   const first = (progress.untilNs < 0n ? await firstInstant(database) : undefined) ?? progress.untilNs;
   const { closedNs } = now;
-  while (progress.untilNs < closedNs && signal?.aborted !== true) {
+  const isStopped = (): boolean => signal?.aborted === true;
+  while (progress.untilNs < closedNs && !isStopped()) {
     const { untilNs: afterNs } = progress;
     const firstNs = later(afterNs, first);
     const untilNs = await sliceEnd(database, {

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-const LARGE = 120_000;
+const LARGE = 150_000;
 const MIB = 1024 * 1024;
 
 setFlagsFromString('--expose-gc');

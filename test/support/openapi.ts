@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
 import { openItems } from './books.ts';
-import type { Answer, TestCustomer, TestService } from './service.ts';
+import type { TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
 export type Operation = {
@@ -393,12 +393,4 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
   const needed = operation.parameters.filter((one) => one.in === 'query' && one.required);
   const query = new URLSearchParams(Object.fromEntries(needed.map(({ name }) => [name, VALUES[name]!])));
   return needed.length === 0 ? path : `${path}?${query.toString()}`;
-}
-
-/** Calls the operation with its example, and with records of the customer. */
-export async function callExample(operation: Operation, own: Belongings): Promise<Answer> {
-  const path = await pathFor(operation, own);
-  const body = await withDigest(operation, own, path, exampleFor(operation, own, 'shown'));
-  if (operation.id === 'matchItems') body.item_ids = await openItems(own.customer);
-  return own.customer.call(operation.method, path, body);
 }
