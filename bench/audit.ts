@@ -145,7 +145,8 @@ async function measureLoad(database: Database, auditing: Database): Promise<void
     const done = new AbortController();
     let increments = 0;
     const audits = (async () => {
-      while (isAudited && !done.signal.aborted) {
+      if (!isAudited) return;
+      while (!done.signal.aborted) {
         await auditIncrement(auditing, assets, { lagMs: 500, wait: true });
         increments += 1;
         await sleep(1_000);

@@ -33,7 +33,7 @@ const difference = (expected: string, entries: string): string => `
   where coalesce(expected.times, 0) <> coalesce(moved.times, 0)`;
 
 const isProfiles = (account: unknown): boolean => account === 'available' || account === 'held';
-const party = (account: unknown, owner: unknown): string =>
+const party = (account: AuditRow[string] | undefined, owner: AuditRow[string] | undefined): string =>
   isProfiles(account) ? `${account} of profile ${owner}` : String(account);
 
 function describe(row: AuditRow, units: Units): string {
