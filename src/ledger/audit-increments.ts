@@ -32,7 +32,7 @@ type Present = {
   /** Every transaction with an earlier instant has ended. */
   readonly closedNs: Instant;
   readonly heap: string;
-  /** The end of the heap. */
+  /** The last block of the heap. */
   readonly place: string;
   readonly isStandby: boolean;
 };
@@ -48,7 +48,7 @@ async function present({ database, lagMs }: Pick<Run, 'database' | 'lagMs'>): Pr
                                 where datname = current_database() and backend_type = 'client backend'
                                   and backend_xid is not null)) - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
             pg_relation_filenode('entries')::text as heap,
-            format('(%s,0)', pg_relation_size('entries') / current_setting('block_size')::bigint) as place,
+            format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0)) as place,
             pg_is_in_recovery() as "isStandby"`,
   );
   return row!;
@@ -106,13 +106,29 @@ type Run = {
   readonly lagMs: number;
 };
 
-function startOf(checkpoint: Checkpoint | undefined, now: Present): Progress {
+/** The last row of the heap. A separate statement: only a known place is not searched for in the whole heap. */
+async function lastPlace(database: Queryable, { place }: Present): Promise<string> {
+  const [row] = await database.query<{ last: string | null }>(
+    'select max(ctid)::text as last from entries where ctid >= $1::tid',
+    [place],
+  );
+  return row!.last ?? place;
+}
+
+async function startOf(
+  { database }: Run,
+  checkpoint: Checkpoint | undefined,
+  now: Present,
+): Promise<Progress> {
   if (checkpoint === undefined) {
-    const { heap, place } = now;
+    const { heap } = now;
+    const place = await lastPlace(database, now);
     return { untilNs: -1n, heap, place, entries: 0n, totals: [], sweptTo: '' };
   }
   // The table was rewritten since, by a restore for example: the place in its file says nothing any more.
-  return checkpoint.heap === now.heap ? checkpoint : { ...checkpoint, heap: now.heap, place: now.place };
+  return checkpoint.heap === now.heap
+    ? checkpoint
+    : { ...checkpoint, heap: now.heap, place: await lastPlace(database, now) };
 }
 
 /** One slice that is complete, and its checkpoint, unless something is wrong: then the next audit begins there again. */
@@ -143,12 +159,17 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
   const { database, violations, signal } = run;
   let now = await present(run);
   let last = checkpoint;
-  let progress = startOf(checkpoint, now);
+  let progress = await startOf(run, checkpoint, now);
   let lengthNs = BigInt(LIMITS.auditSliceMs) * NS_PER_MS;
   const first = (progress.untilNs < 0n ? await firstInstant(database) : undefined) ?? progress.untilNs;
   const { closedNs } = now;
+<<<<<<< HEAD
   const isStopped = (): boolean => signal?.aborted === true;
   while (progress.untilNs < closedNs && !isStopped()) {
+=======
+  while (progress.untilNs < closedNs) {
+    if (signal?.aborted === true) break;
+>>>>>>> audit
     const { untilNs: afterNs } = progress;
     const firstNs = later(afterNs, first);
     const untilNs = await sliceEnd(database, {

@@ -3,19 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { PROBLEMS } from '../../src/kernel/problem.ts';
-import { openItems } from '../support/books.ts';
+import { callExample } from '../support/examples.ts';
 import {
   type Belongings,
   createBelongings,
-  exampleFor,
   isIdSchema,
   type Operation,
   OUTSIDE,
-  pathFor,
   propertiesOf,
-  withDigest,
 } from '../support/openapi.ts';
-import { type Answer, expectProblem, startTestService, type TestService } from '../support/service.ts';
+import { expectProblem, startTestService, type TestService } from '../support/service.ts';
 
 // Before the tests are collected: one test for each operation of the document.
 const service = await startTestService();
@@ -227,14 +224,6 @@ describe('the routes', () => {
     ]);
   });
 });
-
-/** Calls the operation with its example, and with records of the customer. */
-async function callExample(operation: Operation, own: Belongings): Promise<Answer> {
-  const path = await pathFor(operation, own);
-  const body = await withDigest(operation, own, path, exampleFor(operation, own, 'shown'));
-  if (operation.id === 'matchItems') body.item_ids = await openItems(own.customer);
-  return own.customer.call(operation.method, path, body);
-}
 
 describe('examples', () => {
   const withBody = operations.filter((operation) => operation.body !== undefined);
