@@ -33,13 +33,8 @@ const difference = (expected: string, entries: string): string => `
   where coalesce(expected.times, 0) <> coalesce(moved.times, 0)`;
 
 const isProfiles = (account: unknown): boolean => account === 'available' || account === 'held';
-<<<<<<< HEAD
-const party = (account: unknown, owner: unknown): string =>
-  isProfiles(account) ? `${String(account)} of profile ${String(owner)}` : String(account);
-=======
 const party = (account: AuditRow[string] | undefined, owner: AuditRow[string] | undefined): string =>
   isProfiles(account) ? `${account} of profile ${owner}` : String(account);
->>>>>>> audit
 
 function describe(row: AuditRow, units: Units): string {
   const { asset, required, found } = row;

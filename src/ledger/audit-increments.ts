@@ -163,13 +163,8 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
   let lengthNs = BigInt(LIMITS.auditSliceMs) * NS_PER_MS;
   const first = (progress.untilNs < 0n ? await firstInstant(database) : undefined) ?? progress.untilNs;
   const { closedNs } = now;
-<<<<<<< HEAD
-  const isStopped = (): boolean => signal?.aborted === true;
-  while (progress.untilNs < closedNs && !isStopped()) {
-=======
   while (progress.untilNs < closedNs) {
     if (signal?.aborted === true) break;
->>>>>>> audit
     const { untilNs: afterNs } = progress;
     const firstNs = later(afterNs, first);
     const untilNs = await sliceEnd(database, {
