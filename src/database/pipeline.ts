@@ -183,11 +183,13 @@ export class PipelineQuery extends pg.Query {
     if (this.#isFinished) return;
     this.#isFinished = true;
     clearTimeout(this.#timer);
+    // Outside a transaction, the pipeline commits at its end: a deferred constraint fails after all statements have succeeded.
+    const isUndone = error !== null && this.#done === this.#parts.length;
     for (const [index, part] of this.#parts.entries()) {
-      const isDone = index < this.#done;
+      const isDone = index < this.#done && !isUndone;
       if (isDone && this.#faults[index] === undefined) part.resolve(this.#rows[index]!);
       else if (isDone) part.reject(this.#faults[index]);
-      else if (index === this.#done || error instanceof DatabaseUnavailable) part.reject(error);
+      else if (isUndone || index === this.#done || error instanceof DatabaseUnavailable) part.reject(error);
       // Later, so that a `Promise.all` over these statements rejects with the error of the failed one.
       else setImmediate(() => part.reject(new Error(SKIPPED)));
     }

@@ -154,3 +154,16 @@ it('closing a pool does not wait for a long statement', async () => {
   await closing.close();
   expect(await slow).toBeInstanceOf(DatabaseUnavailable);
 });
+
+it('a statement fails if its commit does', async () => {
+  await test.database.query(
+    'create table followers (number integer references numbers deferrable initially deferred)',
+  );
+  const follow = (number: number) =>
+    connection.query('insert into followers (number) values ($1) returning number', [number]);
+  await expect(follow(4_711)).rejects.toThrow(/followers_number_fkey/);
+  const both = await Promise.allSettled([connection.query(INSERT, [4_712, 'kept']), follow(4_711)]);
+  expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await connection.query('select from numbers where number = 4712')).toEqual([]);
+  expect(await connection.query('select from followers')).toEqual([]);
+});
