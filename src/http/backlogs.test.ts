@@ -4,10 +4,10 @@ import type { Backlog } from '../kernel/capability.ts';
 import { LIMITS } from '../limits.ts';
 import { registerBacklogs } from './backlogs.ts';
 
-function watching(read: Backlog['read'], label?: string) {
+function watching(read: Backlog['read'], ...labels: string[]) {
   const registry = new Registry();
   const errors: unknown[] = [];
-  const backlog = { gauges: { waiting: 'how many' }, read, ...(label === undefined ? {} : { label }) };
+  const backlog = { gauges: { waiting: 'how many' }, read, ...(labels.length > 0 && { labels }) };
   registerBacklogs(registry, [backlog], (error) => errors.push(error));
   const lines = async (): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));

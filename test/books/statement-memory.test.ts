@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { START_NS } from '../support/history.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 
@@ -28,7 +29,7 @@ beforeAll(async () => {
   ({ access_token: token } = (await response.json()) as { access_token: string });
   [small, large] = [await profileWith(10_000), await profileWith(LARGE)];
 });
-afterAll(() => service.stop());
+afterAll(() => service.stop(ENTRY_CHECKS));
 
 const LARGE = 150_000;
 const MIB = 1024 * 1024;

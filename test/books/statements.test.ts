@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { formatInstant, type Instant, parseInstant } from '../../src/kernel/instant.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import type { Posting } from '../../src/ledger/command.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import { statementOf, untilBookedIsFinal } from '../support/books.ts';
@@ -28,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await path.stop();
-  await service.stop();
+  await service.stop(ENTRY_CHECKS);
 });
 
 const usd = (from: Posting['from'], to: Posting['to'], units: bigint): Posting => ({

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { formatInstant, type Instant } from '../../src/kernel/instant.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { type AccountTotal, trialBalance } from '../../src/ledger/trial-balance.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import { untilBookedIsFinal } from '../support/books.ts';
@@ -43,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await path.stop();
-  await service.stop();
+  await service.stop(ENTRY_CHECKS);
 });
 
 const PATH = '/v2/operator/trial-balance';

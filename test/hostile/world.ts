@@ -1,6 +1,6 @@
 import { setIdentityStatus } from '../../src/identity/store.ts';
 import { setProfileStatus } from '../../src/profiles/store.ts';
-import { type Belongings, createBelongings } from '../support/openapi.ts';
+import { type Belongings, createBelongings, type Operation } from '../support/openapi.ts';
 import type { Access } from './access.ts';
 import type { Party, Stage } from './stage.ts';
 
@@ -115,6 +115,14 @@ async function createRecords(
   return records;
 }
 
+/** Values of the parameters that a list cannot do without. */
+const NEEDED: Readonly<Record<string, string>> = { account: 'clearing:wire' };
+
+function needed(parameters: Operation['parameters']): string {
+  const names = parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => name);
+  return names.map((name) => `&${name}=${NEEDED[name]}`).join('');
+}
+
 async function readCursors(stage: Stage, party: Party): Promise<Record<string, string>> {
   const lists = stage.description.operations.filter(
     ({ method, path, parameters }) =>
@@ -123,8 +131,8 @@ async function readCursors(stage: Stage, party: Party): Promise<Record<string, s
       ['page_cursor', 'limit'].every((needed) => parameters.some(({ name }) => name === needed)),
   );
   const cursors: Record<string, string> = {};
-  for (const { path } of lists) {
-    const { next_page_cursor: cursor } = await succeed(party, 'GET', `${path}?limit=1`);
+  for (const { path, parameters } of lists) {
+    const { next_page_cursor: cursor } = await succeed(party, 'GET', `${path}?limit=1${needed(parameters)}`);
     if (typeof cursor === 'string') cursors[path] = cursor;
   }
   return cursors;

@@ -41,7 +41,7 @@ it('deposits from before the journal keep their outcome, and end once from now o
 
 it('the schema refuses a second reversal, and a return of more than was paid', async () => {
   const { test, connection, migrate } = await databaseBefore('journal');
-  await migrate();
+  await migrate({ alone: true });
   const cause = newId();
   const reverse = () =>
     connection.query(

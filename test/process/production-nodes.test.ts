@@ -172,7 +172,8 @@ describe('three nodes that start together on an empty database', () => {
     const { code, stdout } = await runFerry(['verify'], env);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: 'The ledger is sound: 0 entries across 0 balances, no violations.\n',
+      stdout:
+        'The ledger is sound: 0 entries across 0 balances, no violations.\nVerified from the beginning.\n',
     });
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NS_PER_MS } from '../../src/kernel/instant.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { pay } from '../support/ledger.ts';
@@ -10,7 +11,7 @@ let world: World;
 beforeAll(async () => {
   world = await createWorld();
 });
-afterAll(() => world.end());
+afterAll(() => world.end(ENTRY_CHECKS));
 
 const DELIVER: LegText = 'deliver 10 USD';
 
@@ -318,7 +319,7 @@ describe('without polling', () => {
     await other.fund(rich, 'BTC', 10n ** 8n);
     await other.until('SETTLED', [target]);
     await other.until('SETTLED', [await other.agree(rich, third, [DELIVER], { startMs: 150 })]);
-    await other.end();
+    await other.end(ENTRY_CHECKS);
   });
 
   it('an affirmation on a second node makes a transaction settle there', async () => {
@@ -330,6 +331,6 @@ describe('without polling', () => {
       await other.affirm(one, second);
       await other.until('SETTLED', [one]);
     }
-    await other.end();
+    await other.end(ENTRY_CHECKS);
   });
 });

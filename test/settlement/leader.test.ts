@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { pay } from '../support/ledger.ts';
 import { createWorld, type LegText, type Node, type World } from './settlement-world.ts';
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
   world = await createWorld();
   second = world.addNode();
 });
-afterAll(() => world.end());
+afterAll(() => world.end(ENTRY_CHECKS));
 
 const pair = async (units = 0n): Promise<[string, string]> => [
   await world.profile({ USD: units }),
@@ -115,7 +116,7 @@ it('what became possible while all nodes were down happens at the next start', a
   other.addNode();
   await other.until('SETTLED', [affirmed, opened, waiting]);
   await other.until('EXPIRED', [ended]);
-  await other.end();
+  await other.end(ENTRY_CHECKS);
 });
 
 it('a worker that was stopped can be started again, and leads again', async () => {
@@ -127,5 +128,5 @@ it('a worker that was stopped can be started again, and leads again', async () =
   other.node.worker.start();
   expect(() => other.node.worker.start()).toThrow('cannot go from RUNNING to RUNNING');
   await other.until('SETTLED', [one]);
-  await other.end();
+  await other.end(ENTRY_CHECKS);
 });

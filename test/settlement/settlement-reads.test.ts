@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { eventsOf } from '../support/events.ts';
 import {
   type Answer,
@@ -22,7 +23,7 @@ beforeAll(async () => {
   bob = await service.createCustomer();
   carol = await service.createCustomer();
 });
-afterAll(() => service.stop());
+afterAll(() => service.stop(ENTRY_CHECKS));
 
 type Party = { customer: TestCustomer; profile: string };
 const partyOf = async (customer: TestCustomer): Promise<Party> => ({
