@@ -128,7 +128,7 @@ async function readCursors(stage: Stage, party: Party): Promise<Record<string, s
     ({ method, path, parameters }) =>
       method === 'GET' &&
       !path.includes('{') &&
-      ['page_cursor', 'limit'].every((needed) => parameters.some(({ name }) => name === needed)),
+      ['page_cursor', 'limit'].every((wanted) => parameters.some(({ name }) => name === wanted)),
   );
   const cursors: Record<string, string> = {};
   for (const { path, parameters } of lists) {
