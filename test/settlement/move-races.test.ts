@@ -123,11 +123,11 @@ it('an action waits for a row that another session has locked, and then sees its
   const holder = await test.database.reserve();
   await holder.query('begin');
   await holder.query('select from settlement_transactions where id = $1 for update', [one!.id]);
-  const waiting = submit(nodes[1], 'affirm', one!);
+  const refused = problemOf(submit(nodes[1], 'affirm', one!));
   const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   await expect.poll(() => test.database.query(blocked), { interval: 5 }).toHaveLength(1);
   await holder.query(`update settlement_transactions set status = 'CANCELLED' where id = $1`, [one!.id]);
   await holder.commit();
   holder.release();
-  expect(await problemOf(waiting)).toMatchObject({ slug: 'invalid-state', meta: { status: 'CANCELLED' } });
+  expect(await refused).toMatchObject({ slug: 'invalid-state', meta: { status: 'CANCELLED' } });
 });
