@@ -1,9 +1,8 @@
 // The profiles that both sides of a comparison move value between, and their funds.
 import { createAssets } from '../src/kernel/asset.ts';
-import { newId } from '../src/kernel/id.ts';
-import type { Command } from '../src/ledger/command.ts';
 import type { WritePath } from '../src/ledger/write-path.ts';
 import { DEFAULT_ASSETS } from '../src/networks/default-assets.ts';
+import { openingBalance } from '../test/support/funding.ts';
 
 export const assets = createAssets(DEFAULT_ASSETS);
 
@@ -19,27 +18,6 @@ export function profileIds(count: number, first = 1): string[] {
   );
 }
 
-function deposit(profileId: string, asset: string): Command<string> {
-  const causeId = newId();
-  return {
-    balances: [{ profileId, asset }],
-    decide: () => ({
-      accepted: true,
-      causeId,
-      postings: [
-        {
-          asset,
-          from: { account: 'clearing:bench' },
-          to: { profileId, account: 'available' },
-          units: FUNDS_UNITS,
-        },
-      ],
-      writes: [],
-      answer: causeId,
-    }),
-  };
-}
-
 export async function fund(writePath: WritePath, ids: readonly string[], asset: string): Promise<void> {
-  await Promise.all(ids.map((profileId) => writePath.submit(deposit(profileId, asset))));
+  await Promise.all(ids.map((profileId) => writePath.submit(openingBalance(profileId, asset, FUNDS_UNITS))));
 }

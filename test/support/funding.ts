@@ -1,13 +1,14 @@
 import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { journalEntries } from '../../src/journal/store.ts';
 import { newId } from '../../src/kernel/id.ts';
-import { type Command, write } from '../../src/ledger/command.ts';
-import { available, OUTSIDE } from './ledger.ts';
+import { type Command, type Posting, write } from '../../src/ledger/command.ts';
 
 /** An opening balance from `clearing:test`, as the journal books it: the audit finds its cause. */
 export function openingBalance(profileId: string, asset: string, units: bigint): Command<string> {
   const id = newId();
-  const postings = [{ asset, units, from: OUTSIDE, to: available(profileId) }];
+  const postings: Posting[] = [
+    { asset, units, from: { account: 'clearing:test' }, to: { profileId, account: 'available' } },
+  ];
   const value = { rail: 'test', account: 'test', asset, amountUnits: units };
   return {
     balances: [{ profileId, asset }],
