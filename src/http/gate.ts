@@ -10,7 +10,7 @@ import { LIMITS } from '../limits.ts';
  *                an interval without a refusal or a long wait
  *
  * In OPEN any number may wait, so that a burst is served. In SHEDDING as many as the queue serves within the target: it never
- * runs empty, and whoever is let in is served in time. A short queue is no overload, however slow the machine.
+ * runs empty, and every request that is let in is served in time. A short queue is no overload, however slow the machine.
  */
 export type Gate = {
   /** New requests are refused while this many wait. */

@@ -1,5 +1,5 @@
 /**
- * A spreadsheet takes a cell that begins with one of these for a formula, whoever wrote the text: an apostrophe before it makes
+ * A spreadsheet takes a cell that begins with one of these for a formula, even in text that a customer wrote: an apostrophe before it makes
  * it a text.
  */
 const FORMULA = /^[=+\-@\t\r\n]/;

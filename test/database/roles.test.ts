@@ -32,7 +32,7 @@ const rolesOf = async (database: Database): Promise<object[]> =>
   );
 
 describe('every table', () => {
-  it('and every view has a declared grant: whoever adds one decides what the role that serves may do with it', async () => {
+  it('and every view has a declared grant, so that a new one cannot be added without a decision about the serving role', async () => {
     const rows = await test.database.query<{ name: string }>(
       `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
     );

@@ -280,7 +280,7 @@ describe('the treasury', () => {
     }
   });
 
-  it('gets the remainder of a profile by a write-off, and its owner is told', async () => {
+  it('gets the remainder of a profile by a write-off, and the owner gets an event', async () => {
     await books.fund(ada, '0.07');
     const refused = await books.book('WRITE_OFF', { profile_id: ada, asset: 'USD', amount: '0.08' });
     expect(expectProblem(refused, 403, 'insufficient-funds')).toEqual({
