@@ -61,7 +61,7 @@ describe('thousands of hostile requests', async () => {
   });
 
   it('include every kind of mutation', () => {
-    // Applies to one operation only.
+    // An odd asset applies to one operation only.
     for (const kind of [
       ...Object.keys(BODY_MUTATIONS),
       ...Object.keys(QUERY_MUTATIONS),
@@ -71,7 +71,7 @@ describe('thousands of hostile requests', async () => {
       'foreign id',
       'valid',
     ])
-      if (kind !== 'odd asset') expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(3);
+      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(kind === 'odd asset' ? 1 : 3);
     const transport = TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] !== undefined);
     expect(transport.length).toBeGreaterThan(0.8 * TRANSPORT_KINDS.length);
     expect(counters.byKind['foreign id']).toBeGreaterThan(120);
