@@ -27,4 +27,6 @@ export type ReadStatement = {
   readonly statementId: string | undefined;
   readonly asset: string | undefined;
   readonly lines: readonly Line[];
+  /** Of a camt.053: what was there at the end. */
+  readonly closing?: { readonly atNs: Instant; readonly units: bigint };
 };

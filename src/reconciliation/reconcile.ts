@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Database, Transaction } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
@@ -65,17 +65,18 @@ async function referencesOf(
 const referenceShown = (references: readonly string[]): string =>
   (references[0] ?? '').slice(0, LIMITS.depositTextMax);
 
-/** Copies the next entries of the ledger, and matches them. Returns whether there may be more. */
+/**
+ * Copies the next entries of the ledger, and matches them. Returns how far it has come. The entries are final, so they are read
+ * before the transaction, which then occupies the only connection that is needed; if another node was faster, it does nothing.
+ */
 async function copyNext(
-  tx: Transaction,
-  { account, asset }: ReconciledAccount,
+  database: Database,
+  { account, asset, copiedNs }: ReconciledAccount,
   final: Instant,
   sources: ReferenceSources,
-): Promise<boolean> {
-  const locked = await lockAccount(tx, account, asset);
-  if (locked === undefined || locked.copiedNs >= final) return false;
-  const range = { after: locked.copiedNs, to: final, rowsMax: LIMITS.reconciliationEntriesMax };
-  const { movements, until } = await systemMovements(tx, locked, range);
+): Promise<Instant> {
+  const range = { after: copiedNs, to: final, rowsMax: LIMITS.reconciliationEntriesMax };
+  const { movements, until } = await systemMovements(database, { account, asset }, range);
   const references = await referencesOf(sources, [...new Set(movements.map(({ causeId }) => causeId))]);
   const items = movements.map(({ causeId, atNs, units }): Item => {
     const own = references.get(causeId)!;
@@ -93,15 +94,16 @@ async function copyNext(
       matchId: null,
     };
   });
-  await insertItems(tx, items);
-  await setCopied(tx, account, asset, until);
-  await matchNew(
-    tx,
-    account,
-    asset,
-    items.map(({ id }) => id),
-  );
-  return until < final;
+  return database.transaction(async (tx) => {
+    const locked = await lockAccount(tx, account, asset);
+    if (locked === undefined) return final;
+    if (locked.copiedNs !== copiedNs) return locked.copiedNs;
+    await insertItems(tx, items);
+    await setCopied(tx, account, asset, until);
+    const ids = items.map(({ id }) => id);
+    await matchNew(tx, account, asset, ids);
+    return until;
+  });
 }
 
 /** Brings the ledger's side of these accounts up to what is final. */
@@ -115,8 +117,8 @@ export async function copyLedger(
     ({ account, asset }) => only === undefined || (only.account === account && only.asset === asset),
   );
   for (const one of wanted) {
-    let isMore = one.copiedNs < final;
-    while (isMore) isMore = await database.transaction((tx) => copyNext(tx, one, final, sources));
+    let { copiedNs } = one;
+    while (copiedNs < final) copiedNs = await copyNext(database, { ...one, copiedNs }, final, sources);
   }
 }
 

@@ -60,6 +60,7 @@ describe('the rights of the role that serves', () => {
       'journal_entries',
       'journal_postings',
       'rail_contradictions',
+      'reconciliation_balances',
       'reconciliation_statements',
     ]);
   });
