@@ -23,6 +23,8 @@ export const BOOK_LIMITS = {
   xmlTagsPerSlice: 500,
   /** Pairs of equal reference and amount that one round of matching considers. */
   reconciliationPairsMax: 50_000,
+  /** References that are looked up in one statement. */
+  reconciliationReferencesAtOnce: 1_000,
   /** Entries of the ledger that become items at once, and how often a node looks for new ones. */
   reconciliationEntriesMax: 1_000,
   reconciliationIntervalMs: 10_000,

@@ -92,6 +92,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   reconciled_accounts: { insert: true, update: ['copied_ns'] },
   reconciliation_statements: INSERT,
   reconciliation_balances: INSERT,
+  reconciliation_references: INSERT,
   reconciliation_items: { insert: true, update: ['match_id'] },
   reconciliation_matches: { insert: true, update: ['removed_by', 'removed_because', 'removed_at_ns'] },
 

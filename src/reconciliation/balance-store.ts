@@ -1,10 +1,12 @@
 import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
+import type { Assets } from '../kernel/asset.ts';
 import type { Backlog } from '../kernel/capability.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import { signedAmount } from './rules.ts';
 
 /** A balance outside, beside that of the ledger at the same time. Both as the bank sees them: positive is what is there. */
 export type OutsideBalance = {
@@ -75,20 +77,26 @@ export function listBalances(
   });
 }
 
+type Difference = { readonly account: string; readonly asset: string; readonly units: bigint };
+
 /** The last balance of each account and asset. */
-export const differenceBacklog = (database: Queryable): Backlog => ({
+export const differenceBacklog = (database: Queryable, assets: Assets): Backlog => ({
   gauges: {
     ferry_reconciliation_difference:
       'Last balance that a bank or chain reported, less that of the ledger at the same time, in whole units of the asset',
   },
   labels: ['account', 'asset'],
-  read: () =>
-    database.query(
-      `select k.account, k.asset, (b.units - b.ledger_units) / power(10::numeric, coalesce(a.decimals, 0))::float8
-                as ferry_reconciliation_difference
+  async read() {
+    const rows = await database.query<Difference>(
+      `select k.account, k.asset, b.units - b.ledger_units as units
        from (select distinct account, asset from reconciliation_balances) k
-       left join assets a on a.code = k.asset
        cross join lateral (select units, ledger_units from reconciliation_balances b
                            where b.account = k.account and b.asset = k.asset order by at_ns desc limit 1) b`,
-    ),
+    );
+    return rows.map(({ account, asset, units }) => ({
+      account,
+      asset,
+      ferry_reconciliation_difference: signedAmount(assets, asset, units),
+    }));
+  },
 });

@@ -8,19 +8,15 @@ import { finalInstant } from '../ledger/finality.ts';
 import { systemBalanceAt } from '../ledger/trial-balance.ts';
 import { insertBalance, listBalances, type OutsideBalance, openUnits } from './balance-store.ts';
 import { BALANCE, BALANCE_REQUEST } from './examples.ts';
-import { outsideUnits } from './rules.ts';
+import { outsideUnits, signedAmount } from './rules.ts';
 import { BalanceList, BalanceQuery, BalanceRequest, BalanceShape } from './schema.ts';
 
 type Dependencies = { readonly database: Database; readonly assets: Assets };
 
-/** With a sign, unlike amounts. */
-export const signed = (assets: Assets, asset: string, units: bigint): string =>
-  units < 0n ? `-${assets.format(asset, -units)}` : assets.format(asset, units);
-
 async function present(balance: OutsideBalance, { database, assets }: Dependencies) {
   const { id, account, asset, atNs, reference, units, ledgerUnits, actor, createdAtNs } = balance;
   const open = await openUnits(database, balance);
-  const shown = (value: bigint): string => signed(assets, asset, value);
+  const shown = (value: bigint): string => signedAmount(assets, asset, value);
   return {
     id,
     account,

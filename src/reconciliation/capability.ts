@@ -27,6 +27,6 @@ export function createReconciliation(dependencies: Dependencies): Capability {
     tags: OPERATOR_TAG,
     problemExamples: RECONCILIATION_PROBLEMS,
     workers: [{ name: 'reconciliation', stage: 'background', ...copying }],
-    backlogs: [openBacklog(database), differenceBacklog(database)],
+    backlogs: [openBacklog(database), differenceBacklog(database, dependencies.assets)],
   };
 }

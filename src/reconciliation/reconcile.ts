@@ -6,7 +6,7 @@ import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import { systemMovements } from '../ledger/entries.ts';
 import { finalInstant } from '../ledger/finality.ts';
 import { LIMITS } from '../limits.ts';
-import type { Item, Line } from './item.ts';
+import type { Line, NewItem } from './item.ts';
 import { matchFault, normalizedReferences, outsideUnits } from './rules.ts';
 import {
   findStatement,
@@ -78,7 +78,7 @@ async function copyNext(
   const range = { after: copiedNs, to: final, rowsMax: LIMITS.reconciliationEntriesMax };
   const { movements, until } = await systemMovements(database, { account, asset }, range);
   const references = await referencesOf(sources, [...new Set(movements.map(({ causeId }) => causeId))]);
-  const items = movements.map(({ causeId, atNs, units }): Item => {
+  const items = movements.map(({ causeId, atNs, units }): NewItem => {
     const own = references.get(causeId)!;
     return {
       id: newId(),
@@ -100,8 +100,7 @@ async function copyNext(
     if (locked.copiedNs !== copiedNs) return locked.copiedNs;
     await insertItems(tx, items);
     await setCopied(tx, account, asset, until);
-    const ids = items.map(({ id }) => id);
-    await matchNew(tx, account, asset, ids);
+    await matchNew(tx, account, asset, items);
     return until;
   });
 }
@@ -164,7 +163,7 @@ export async function importStatement(
     const statement = await insertStatement(tx, facts);
     if (statement === undefined) return undefined;
     const items = lines.map(
-      ({ atNs, units, references }): Item => ({
+      ({ atNs, units, references }): NewItem => ({
         id: newId(),
         side: 'STATEMENT',
         account,
@@ -179,12 +178,7 @@ export async function importStatement(
       }),
     );
     await insertItems(tx, items);
-    await matchNew(
-      tx,
-      account,
-      asset,
-      items.map(({ id }) => id),
-    );
+    await matchNew(tx, account, asset, items);
     return statement;
   });
   if (created !== undefined) return { statement: created, replayed: false };

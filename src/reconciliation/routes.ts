@@ -6,7 +6,7 @@ import { invalidField } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { balanceRoutes, recordBalance, signed } from './balances.ts';
+import { balanceRoutes, recordBalance } from './balances.ts';
 import { readCamt053 } from './camt053.ts';
 import { readCsv } from './csv.ts';
 import { IMPORT, IMPORTED, ITEM, MATCH, REMOVED } from './examples.ts';
@@ -21,6 +21,7 @@ import {
   requireLines,
   unmatch,
 } from './reconcile.ts';
+import { signedAmount } from './rules.ts';
 import {
   ImportedShape,
   ImportRequest,
@@ -97,7 +98,7 @@ function importRoute(dependencies: ReconciliationDependencies): Route {
       return {
         body: {
           ...presentStatement(statement),
-          ...(difference !== undefined && { closing_difference: signed(assets, asset, difference) }),
+          ...(difference !== undefined && { closing_difference: signedAmount(assets, asset, difference) }),
         },
         replayed,
       };

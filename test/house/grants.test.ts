@@ -61,6 +61,7 @@ describe('the rights of the role that serves', () => {
       'journal_postings',
       'rail_contradictions',
       'reconciliation_balances',
+      'reconciliation_references',
       'reconciliation_statements',
     ]);
   });
