@@ -135,11 +135,12 @@ const HOPELESS = /^(28|3D)/;
 /** Why the server cannot be used; undefined if it can. */
 async function lookAt(
   address: DatabaseAddress,
+  mayBeStandby: boolean,
 ): Promise<{ reason: string; isHopeless: boolean } | undefined> {
   const database = connectToPrepare(address, 1);
   try {
     const [row] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-    if (!row!.standby) return undefined;
+    if (!row!.standby || mayBeStandby) return undefined;
     return { reason: 'the server is a standby, but Ferry needs the primary', isHopeless: false };
   } catch (error) {
     const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
@@ -149,7 +150,13 @@ async function lookAt(
   }
 }
 
-type Patience = { readonly log: Log; readonly waitMs: number; readonly signal?: AbortSignal };
+type Patience = {
+  readonly log: Log;
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
+  /** For a command that only reads. */
+  readonly mayBeStandby?: boolean;
+};
 
 /** `ownerUrl` names the role that owns the tables, if another one serves. */
 export async function reachOwnServer(url: string, patience: Patience, ownerUrl?: string): Promise<Reached> {
@@ -167,10 +174,14 @@ export async function reachAsOwner(where: Where & { readonly databaseUrl: string
 }
 
 /** Waits, for up to `waitMs`, until the server answers and is not a standby. */
-async function untilAvailable(name: string, url: string, { log, waitMs, signal }: Patience): Promise<void> {
+async function untilAvailable(
+  name: string,
+  url: string,
+  { log, waitMs, signal, mayBeStandby = false }: Patience,
+): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (let attempt = 1; ; attempt += 1) {
-    const fault = await lookAt({ url });
+    const fault = await lookAt({ url }, mayBeStandby);
     signal?.throwIfAborted();
     if (fault === undefined) {
       if (attempt > 1) log.info(`${name}: the database is available`);
