@@ -14,21 +14,12 @@ import { residentMb } from './cpu.ts';
 import { integer } from './figures.ts';
 import { checkFerry } from './http/check.ts';
 import type { LoadJob } from './http/job.ts';
-import { type Load, type Measurement, startLoad } from './http/measure.ts';
+import type { Load, Measurement } from './http/measure.ts';
 import { transferPlan } from './http/plans.ts';
-import {
-  FERRY,
-  openStage,
-  PROFILE_IDS,
-  prepareFerry,
-  type Service,
-  type Stage,
-  startService,
-  stopServices,
-  untilAudited,
-} from './http/stage.ts';
+import { runOnStage } from './http/run.ts';
+import { FERRY, PROFILE_IDS, type Service, type Stage, startService, untilAudited } from './http/stage.ts';
 import { judge, type Target } from './http/targets.ts';
-import { cleanUpWhenInterrupted, describeMachine, machineLine, watchOthers } from './machine.ts';
+import { watchOthers } from './machine.ts';
 
 const CONNECTIONS = 2_000;
 const CONNECTIONS_AT_PEAK = 256;
@@ -181,24 +172,4 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   return judge(targetsOf({ peak, overload, restMb, afterMb, slowestProbeMs, before, after }));
 }
 
-async function main(): Promise<boolean> {
-  const stage = await openStage({});
-  const load = startLoad(stage.server.pid);
-  const cleanUp = async (): Promise<void> => {
-    load.stop();
-    await stopServices();
-    await stage.cleanUp();
-  };
-  cleanUpWhenInterrupted(cleanUp);
-  try {
-    await prepareFerry(stage);
-    console.log(
-      machineLine(await stage.using(FERRY, (database) => describeMachine(stage.directory, database))),
-    );
-    return await measure(stage, load);
-  } finally {
-    await cleanUp();
-  }
-}
-
-process.exitCode = (await main()) ? 0 : 1;
+await runOnStage(1, (stage, [load]) => measure(stage, load!));
