@@ -279,6 +279,8 @@ export const LIMITS = {
   railCallsMax: 16,
   /** Timeout of a call to a rail. After it, the outcome is unknown. */
   railCallTimeoutMs: 10_000,
+  /** `ferry rails check` waits this long for a rail: a person waits for the answer. */
+  railCheckTimeoutMs: 15_000,
   /** Timeout of a rail's quote: a caller waits for the answer that contains it. */
   railQuoteTimeoutMs: 1_000,
   /** How long a worker leases a withdrawal: longer than a call, a commit and a pause together. */

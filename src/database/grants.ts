@@ -88,6 +88,17 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   suspense_deposits: { insert: true, update: ['transfer_id', 'returned_by'] },
   withdrawal_returns: { insert: true, update: ['returned_units'] },
 
+  // Rails.
+  rail_payments: {
+    insert: true,
+    update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'updated_at_ns'],
+  },
+  rail_notices: { insert: true, delete: true },
+  chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
+  chain_assignment_payments: { insert: true, update: ['active'] },
+  chain_versions: { insert: true, update: ['broadcast_at_ns'] },
+  chain_coins: { insert: true, update: ['height', 'assignment_id'], delete: true },
+
   // Reconciliation.
   reconciled_accounts: { insert: true, update: ['copied_ns'] },
   reconciliation_statements: INSERT,
