@@ -1,5 +1,6 @@
 import { AUDIT_LIMITS } from './limits-audit.ts';
 import { BOOK_LIMITS } from './limits-books.ts';
+import { CHAIN_LIMITS } from './limits-chains.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 
@@ -9,6 +10,7 @@ export const LIMITS = {
   ...HTTP_LIMITS,
   ...EVENT_LIMITS,
   ...BOOK_LIMITS,
+  ...CHAIN_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */

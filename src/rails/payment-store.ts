@@ -1,3 +1,4 @@
+import { plainArray } from '../database/array.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -59,7 +60,9 @@ export async function findProgress(
   rail: RailName,
   key: string,
 ): Promise<PaymentProgress | undefined> {
-  const [row] = await database.query<Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>>(
+  const [row] = await database.query<
+    Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>
+  >(
     `select state, detail, tx_hash as "txHash", tx_index as "txIndex", confirmations, required
      from rail_payments where key = $1 and rail = $2`,
     [key, rail],
@@ -100,4 +103,71 @@ export function createQueue(parts: {
     ask: async (key: string): Promise<PaymentState> =>
       stateOf(await findProgress(database, name, key), nextAskMs),
   };
+}
+
+/** Payments that the rail has accepted and nothing has taken yet, oldest first. */
+export async function waitingPayments(
+  database: Queryable,
+  rail: RailName,
+  max: number,
+): Promise<readonly Payment[]> {
+  const rows = await database.query<{ key: string; payment: string }>(
+    `select key, payment from rail_payments
+     where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2`,
+    [rail, max],
+  );
+  return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
+}
+
+/** In the transaction that commits what is done with them. Fails if one of them was taken before. */
+export async function takePayments(tx: Queryable, keys: readonly string[], now: Instant): Promise<void> {
+  const taken = await tx.query(
+    `update rail_payments set taken = true, updated_at_ns = $2
+     where key = any ($1::uuid[]) and state = 'ACCEPTED' and not taken returning key`,
+    [plainArray(keys), now],
+  );
+  if (taken.length < keys.length)
+    throw new Error(`of ${keys.length} payments, only ${taken.length} were waiting`);
+}
+
+/** What happened to them can never be executed: they wait again. */
+export async function releasePayments(tx: Queryable, keys: readonly string[], now: Instant): Promise<void> {
+  await tx.query(
+    `update rail_payments set taken = false, confirmations = null, required = null, tx_hash = null, tx_index = null,
+       updated_at_ns = $2
+     where key = any ($1::uuid[]) and state = 'ACCEPTED'`,
+    [plainArray(keys), now],
+  );
+}
+
+/** Where they are on their chain. Payments that have ended stay as they are. */
+export async function notePayments(
+  tx: Queryable,
+  keys: readonly string[],
+  progress: { readonly have: number | null; readonly need: number | null } & OnChain,
+  now: Instant,
+): Promise<void> {
+  const { have, need, txHash = null, txIndex = null } = progress;
+  await tx.query(
+    `update rail_payments set confirmations = $2, required = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
+     where key = any ($1::uuid[]) and state = 'ACCEPTED'
+       and (confirmations, required, tx_hash, tx_index) is distinct from ($2::integer, $3::integer, $4::text, $5::text)`,
+    [plainArray(keys), have, need, txHash, txIndex, now],
+  );
+}
+
+export async function endPayments(
+  tx: Queryable,
+  keys: readonly string[],
+  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & OnChain,
+  now: Instant,
+): Promise<void> {
+  const { state, detail, txHash = null, txIndex = null } = end;
+  const ended = await tx.query(
+    `update rail_payments set state = $2, detail = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
+     where key = any ($1::uuid[]) and state = 'ACCEPTED' returning key`,
+    [plainArray(keys), state, detail, txHash, txIndex, now],
+  );
+  if (ended.length < keys.length)
+    throw new Error(`of ${keys.length} payments, only ${ended.length} had not ended`);
 }
