@@ -58,7 +58,7 @@ export const hex = (value: bigint | number): string => `0x${value.toString(16)}`
 export const transferCall = (to: string, units: bigint): string => `0xa9059cbb${word(to)}${word(units)}`;
 /** `transferThrice(address,address,uint256)` */
 export const thriceCall = (other: string, to: string, units: bigint): string =>
-  `0x0b6d8a6b${word(other)}${word(to)}${word(units)}`;
+  `0xc4131799${word(other)}${word(to)}${word(units)}`;
 
 export async function startAnvil(...args: readonly string[]): Promise<Anvil> {
   const child = spawn(binary(), ['--port', '0', '--no-mining', '--order', 'fees', ...args], {

@@ -24,7 +24,7 @@ import { createTransfers } from '../../src/transfers/capability.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
 import { createWithdrawals } from '../../src/withdrawals/capability.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
-import { type Anvil, CHAIN_ID, LANE, MNEMONIC, startAnvil } from './anvil.ts';
+import { type Anvil, CHAIN_ID, LANE, MNEMONIC, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
 import { createTestDatabase } from './database.ts';
 import { openingBalance } from './funding.ts';
 import { createTestWritePath } from './ledger.ts';
@@ -47,12 +47,12 @@ export type EvmNode = ChainAdapter & {
   readonly driver: EvmDriver;
   readonly writePath: WritePath;
   readonly worker: { runDue(): Promise<number> };
-  readonly notices: { runDue(): Promise<number> };
+  readonly noticeWorker: { runDue(): Promise<number> };
   readonly troubles: string[];
 };
 
 async function deployTokens(anvil: Anvil) {
-  return {
+  const contracts = {
     USDC: await anvil.deploy('Token', SUPPLY),
     NOPE: await anvil.deploy('FalseToken', SUPPLY),
     TAXED: await anvil.deploy('FeeToken', SUPPLY),
@@ -61,6 +61,9 @@ async function deployTokens(anvil: Anvil) {
     sender: await anvil.deploy('Sender'),
     unknown: await anvil.deploy('Token', SUPPLY),
   };
+  for (const to of [contracts.USDC, contracts.unknown])
+    await anvil.send({ from: LANE, to, data: transferCall(OUTSIDER, 10n ** 9n) });
+  return contracts;
 }
 
 export type Contracts = Awaited<ReturnType<typeof deployTokens>>;
@@ -161,7 +164,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     };
     const transfers = createTransfers(shared);
     const deposits = createDeposits({ ...shared, transferById: transfers.byId });
-    const { worker, notices } = createWithdrawals({
+    const { worker, notices: noticeWorker } = createWithdrawals({
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
@@ -169,7 +172,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
       log: log as never,
       timing: { callTimeoutMs: PATIENCE_MS, offsetNs: () => offsetNs },
     });
-    return { ...adapter, driver, writePath, worker, notices, troubles } as EvmNode;
+    return { ...adapter, driver, writePath, worker, noticeWorker, troubles };
   }
 
   const first = await createNode();
@@ -230,7 +233,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     await node.worker.runDue();
     for (const keeper of node.keepers) await keeper.run();
     await node.scanner.run();
-    await node.notices.runDue();
+    await node.noticeWorker.runDue();
   }
 
   async function transferOf(id: string): Promise<Transfer> {

@@ -9,8 +9,14 @@ export type FeeBounds = {
   readonly tipMax: bigint;
 };
 
-const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+export function max(a: bigint, b: bigint): bigint {
+  if (a > b) return a;
+  return b;
+}
+function min(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}
 
 /** What a transaction has to offer now. The base fee can double within six blocks, so twice the present one is offered. */
 export function marketFees(baseFee: bigint, suggestedTip: bigint, bounds: FeeBounds): Fees | undefined {

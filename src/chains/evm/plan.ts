@@ -1,6 +1,6 @@
 import type { LaneState, Outgoing, Plan } from '../driver.ts';
 import { balanceData, callFor, contractOf } from './calls.ts';
-import { type Fees, marketFees } from './fees.ts';
+import { type Fees, marketFees, max } from './fees.ts';
 import type { Nodes, NodeView } from './nodes.ts';
 import { RpcRefusal } from './rpc.ts';
 import type { EvmSettings } from './settings.ts';
@@ -55,8 +55,8 @@ async function usedNonces(nodes: Nodes, views: readonly NodeView[], lane: string
   );
   const latest = counts.flatMap((one) => (one.status === 'fulfilled' ? [BigInt(one.value)] : []));
   const pending = BigInt(await nodes.ask<string>('eth_getTransactionCount', [lane, 'pending'], signal));
-  const mined = latest.reduce((most, one) => (one > most ? one : most), 0n);
-  return { mined, known: pending > mined ? pending : mined };
+  const mined = latest.reduce(max, 0n);
+  return { mined, known: max(mined, pending) };
 }
 
 type Funds = Map<string, bigint>;
