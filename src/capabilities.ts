@@ -100,7 +100,11 @@ export function createCapabilities(
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
-    ...opened.map(({ rail, notices, ...adds }) => ({ ...adds, name: `${rail.name} rail` })),
+    ...opened.map(({ rail, notices, workers = [], ...adds }) => ({
+      ...adds,
+      name: `${rail.name} rail`,
+      workers: config.workers ? workers : [],
+    })),
   ];
   if (simulated !== undefined)
     capabilities.push(

@@ -36,6 +36,20 @@ export async function holdLease(
   return rows.length > 0;
 }
 
+/** Prolongs it. False if another node has taken it, even if that one does not hold it any longer. */
+export async function renewLease(
+  database: Database,
+  { network, task, holder }: Task,
+  leaseMs: number,
+): Promise<boolean> {
+  const rows = await database.query(
+    `update chain_leases set leased_until_ns = ${CLOCK_NS} + $4::bigint
+     where network = $1 and task = $2 and holder = $3 returning holder`,
+    [network, task, holder, BigInt(leaseMs) * NS_PER_MS],
+  );
+  return rows.length > 0;
+}
+
 export async function endLease(database: Database, { network, task, holder }: Task): Promise<void> {
   await database.query(
     'update chain_leases set leased_until_ns = 0 where network = $1 and task = $2 and holder = $3',

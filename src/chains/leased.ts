@@ -3,13 +3,13 @@ import type { Database } from '../database/database.ts';
 import { createLoop } from '../kernel/loop.ts';
 import { atMost, type Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
-import { endLease, holdLease, LeaseLost, type Task } from './lease-store.ts';
+import { endLease, holdLease, LeaseLost, renewLease, type Task } from './lease-store.ts';
 
 /** Work that one node does at a time: its turns run while it holds the lease. */
 export type LeasedWorker = Worker & {
   wake(): void;
-  /** One turn now, if the lease is free or held. For tests, and for a node without workers. */
-  run(): Promise<boolean>;
+  /** One turn now, for tests. Undefined if another node has the lease; otherwise whether something was done. */
+  run(): Promise<boolean | undefined>;
 };
 
 type Options = {
@@ -35,7 +35,7 @@ export function createLeasedWorker(options: Options): LeasedWorker {
     const signal = AbortSignal.any([stopping.signal, ended.signal]);
     // A long turn keeps its lease; a turn that has lost it ends, and could commit nothing anyway.
     const renewal = setInterval(() => {
-      holdLease(database, task, leaseMs).then(
+      renewLease(database, task, leaseMs).then(
         (isHeld) =>
           isHeld || ended.abort(new LeaseLost(`another node works on ${task.network} ${task.task}`)),
         () => undefined,
@@ -74,6 +74,6 @@ export function createLeasedWorker(options: Options): LeasedWorker {
       await endLease(database, task).catch(() => undefined);
     },
     wake: loop.wake,
-    run: async () => (await runOnce()) === true,
+    run: runOnce,
   };
 }

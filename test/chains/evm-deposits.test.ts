@@ -89,7 +89,13 @@ describe('a deposit on an EVM network', () => {
     const rows = await world.database.query<{ asset: string; booked: boolean }>(
       'select asset, booked from suspense_deposits',
     );
-    expect(rows).toEqual([{ asset: world.contracts.unknown.toLowerCase() === rows[0]?.asset.toLowerCase() ? rows[0]!.asset : 'other', booked: false }]);
+    expect(rows).toEqual([
+      {
+        asset:
+          world.contracts.unknown.toLowerCase() === rows[0]?.asset.toLowerCase() ? rows[0]!.asset : 'other',
+        booked: false,
+      },
+    ]);
   });
 
   it('whose transaction reverted is none', async () => {
@@ -103,30 +109,35 @@ describe('a deposit on an EVM network', () => {
     expect(await world.available(profileId, 'USDC')).toBe('0');
   });
 
-  it.each([1, 10])('survives a reorganisation of %i blocks: credited once, where it ends up', async (depth) => {
-    const deep = await world.createNode({ settings: { policy: { depth: 12, tag: 'latest' }, traces: true } });
-    // One scanner has the lease at a time.
-    await node.scanner.stop();
-    const { profileId, address } = await account();
-    const kept = await anvil.send({ to: address, value: ETHER });
-    const raw = await anvil.call<string>('eth_getRawTransactionByHash', [kept.hash]).catch(() => undefined);
-    if (depth > 1) await anvil.mine(depth - 1);
-    await world.turn(deep);
-    await anvil.call('anvil_reorg', [depth, []]);
-    await world.turn(deep);
-    expect(await world.available(profileId, 'ETH')).toBe('0');
-    // The transaction is mined again, in another block.
-    if (raw !== undefined) await anvil.call('eth_sendRawTransaction', [raw]).catch(() => undefined);
-    else await anvil.send({ to: address, value: ETHER });
-    await anvil.mine(13);
-    await world.turn(deep);
-    await world.turn(deep);
-    expect(await world.available(profileId, 'ETH')).toBe('1');
-    await anvil.mine(3);
-    await world.turn(deep);
-    expect(await world.available(profileId, 'ETH')).toBe('1');
-    await deep.scanner.stop();
-  });
+  it.each([1, 10])(
+    'survives a reorganisation of %i blocks: credited once, where it ends up',
+    async (depth) => {
+      const deep = await world.createNode({
+        settings: { policy: { depth: 12, tag: 'latest' }, traces: true },
+      });
+      // One scanner has the lease at a time.
+      await node.scanner.stop();
+      const { profileId, address } = await account();
+      const kept = await anvil.send({ to: address, value: ETHER });
+      const raw = await anvil.call<string>('eth_getRawTransactionByHash', [kept.hash]).catch(() => undefined);
+      if (depth > 1) await anvil.mine(depth - 1);
+      await world.turn(deep);
+      await anvil.call('anvil_reorg', [depth, []]);
+      await world.turn(deep);
+      expect(await world.available(profileId, 'ETH')).toBe('0');
+      // The transaction is mined again, in another block.
+      if (raw !== undefined) await anvil.call('eth_sendRawTransaction', [raw]).catch(() => undefined);
+      else await anvil.send({ to: address, value: ETHER });
+      await anvil.mine(13);
+      await world.turn(deep);
+      await world.turn(deep);
+      expect(await world.available(profileId, 'ETH')).toBe('1');
+      await anvil.mine(3);
+      await world.turn(deep);
+      expect(await world.available(profileId, 'ETH')).toBe('1');
+      await deep.scanner.stop();
+    },
+  );
 
   it('waits for the block tag as well as for the depth, whichever is later', async () => {
     const tagged = await world.createNode({ settings: { policy: { depth: 1, tag: 'finalized' } } });

@@ -25,7 +25,10 @@ describe('a withdrawal over an EVM network', () => {
     const to = payee();
     const { id } = await world.withdraw(profileId, 'ETH', '1.5', to);
     const [ended] = await world.settle(world.node, [id]);
-    expect(ended).toMatchObject({ status: 'COMPLETED', cryptoTxHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) });
+    expect(ended).toMatchObject({
+      status: 'COMPLETED',
+      cryptoTxHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    });
     expect(await anvil.balance(to)).toBe((3n * ETHER) / 2n);
     const { ETH } = await world.ledger('network-fees:ethereum');
     expect(ETH).toBeLessThan(0n);
@@ -88,12 +91,17 @@ describe('a withdrawal over an EVM network', () => {
     const created = [];
     for (const [index, to] of payees.entries())
       created.push(await world.withdraw(profileId, index % 2 === 0 ? 'ETH' : 'USDC', '0.1', to));
-    const ended = await world.settle(world.node, created.map(({ id }) => id));
+    const ended = await world.settle(
+      world.node,
+      created.map(({ id }) => id),
+    );
     expect(ended.every(({ status }) => status === 'COMPLETED')).toBe(true);
     for (const [index, to] of payees.entries())
       if (index % 2 === 0) expect(await anvil.balance(to)).toBe(ETHER / 10n);
       else expect(await anvil.tokens(world.contracts.USDC, to)).toBe(100_000n);
-    expect(Number(await anvil.call<string>('eth_getTransactionCount', [LANE, 'latest']))).toBe(first + payees.length);
+    expect(Number(await anvil.call<string>('eth_getTransactionCount', [LANE, 'latest']))).toBe(
+      first + payees.length,
+    );
     await world.expectBooked();
   });
 });

@@ -244,7 +244,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
   async function settle(node: EvmNode, ids: readonly string[], roundsMax = 60): Promise<Transfer[]> {
     for (let round = 0; round < roundsMax; round += 1) {
       await turn(node);
-      await anvil.mine();
+      await anvil.mine(3);
       const found = await Promise.all(ids.map(transferOf));
       if (found.every(({ status }) => status !== 'PENDING')) return found;
     }
