@@ -59,9 +59,12 @@ create table chain_coins (
   path         text not null,
   height       bigint,                      -- null while it is in no block
   assignment_id uuid references chain_assignments,  -- which spends it
+  spent_height bigint,                      -- of the block that spends it, whoever does
   primary key (network, tx_hash, output)
 );
-create index chain_coins_free on chain_coins (network, height) where assignment_id is null;
+create index chain_coins_free on chain_coins (network, height) where assignment_id is null and spent_height is null;
+create index chain_coins_by_height on chain_coins (network, height);
+create index chain_coins_spent on chain_coins (network, spent_height) where spent_height is not null;
 create index chain_coins_of_assignment on chain_coins (assignment_id) where assignment_id is not null;
 
 -- The slot after the last one: a number on networks that count transactions.

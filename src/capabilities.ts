@@ -58,6 +58,12 @@ function connected(opened: readonly RailAdapter[], simulated: Rails | undefined)
   );
 }
 
+/** What an opened rail adds to the service. Its workers run only where workers run. */
+function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
+  const { rail, notices, workers = [], ...adds } = adapter;
+  return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
+}
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -100,11 +106,7 @@ export function createCapabilities(
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
-    ...opened.map(({ rail, notices, workers = [], ...adds }) => ({
-      ...adds,
-      name: `${rail.name} rail`,
-      workers: config.workers ? workers : [],
-    })),
+    ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)
     capabilities.push(

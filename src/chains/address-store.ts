@@ -20,7 +20,7 @@ export async function allocateAddress(
   network: string,
   id: string,
   xpub: string,
-  derive: (number: bigint) => Derived,
+  derive: (number: bigint) => Derived | Promise<Derived>,
 ): Promise<string> {
   const known = await findAddress(database, network, id);
   if (known !== undefined) return known;
@@ -37,7 +37,7 @@ export async function allocateAddress(
       throw new Error(`the addresses of ${network} were derived from another xpub than the configured one`);
     const meanwhile = await findAddress(tx, network, id);
     if (meanwhile !== undefined) return meanwhile;
-    const { address, path } = derive(account!.number);
+    const { address, path } = await derive(account!.number);
     await tx.query(
       `insert into chain_addresses (network, number, id, address, path, created_at_ns) values ($1, $2, $3, $4, $5, ${CLOCK_NS})`,
       [network, account!.number, id, address, path],

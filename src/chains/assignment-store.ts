@@ -102,7 +102,8 @@ export async function nextSlot(
 
 export function freeCoins(database: Queryable, network: string, max: number): Promise<Coin[]> {
   return database.query<Coin>(
-    `select ${COIN} from chain_coins where network = $1 and assignment_id is null order by height, tx_hash, output limit $2`,
+    `select ${COIN} from chain_coins where network = $1 and assignment_id is null and spent_height is null
+     order by height, tx_hash, output limit $2`,
     [network, max],
   );
 }
@@ -164,7 +165,7 @@ export async function insertAssignment(
   const taken = await tx.query(
     `update chain_coins c set assignment_id = $1
      from unnest($3::text[], $4::bigint[]) as wanted (tx_hash, output)
-     where c.network = $2 and c.tx_hash = wanted.tx_hash and c.output = wanted.output and c.assignment_id is null
+     where c.network = $2 and c.tx_hash = wanted.tx_hash and c.output = wanted.output and c.assignment_id is null and c.spent_height is null
      returning c.output`,
     [id, network, ...columns(coins, { txHash: 'text', output: 'bigint' })],
   );

@@ -6,7 +6,7 @@ import { inParallel } from '../kernel/parallel.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
-import { notePayments, waitingPayments } from '../rails/payment-store.ts';
+import { notePayments, PaymentsTaken, waitingPayments } from '../rails/payment-store.ts';
 import type { Payment } from '../rails/rail.ts';
 import * as store from './assignment-store.ts';
 import {
@@ -247,6 +247,8 @@ export function createKeeper(parts: KeeperParts): Keeper {
   /** What operators see of an error; undefined if it is none of these. */
   function stopOf(error: unknown): { readonly code: StopCode; readonly reason: string } | undefined {
     if (error instanceof ChainWait) return { code: error.code, reason: error.message };
+    // Another lane was faster.
+    if (error instanceof PaymentsTaken) return { code: 'busy', reason: error.message };
     if (error instanceof SignerRefusal) return { code: 'signer-refused', reason: error.message };
     if (error instanceof SignerUnreachable) return { code: 'signer-unreachable', reason: error.message };
     return undefined;

@@ -21,7 +21,15 @@ export type ChainOptions = {
   readonly signer: Signer;
   readonly lanes: readonly string[];
   /** Absent if deposits are not taken on this network. */
-  readonly account?: { readonly xpub: string; derive(number: bigint): Derived } | undefined;
+  readonly account?:
+    | { readonly xpub: string; derive(number: bigint): Derived | Promise<Derived> }
+    | undefined;
+  /** Addresses of the wallet that are not for deposits, such as that for the change. */
+  readonly walletAddresses?: readonly Derived[];
+  /** Whether the wallet spends outputs (UTXO networks). */
+  readonly hasCoins?: boolean;
+  /** What the rail can say beyond that. */
+  readonly rentOf?: NonNullable<Rail['rentOf']>;
   readonly confirmations: number;
   readonly blockMs: number;
   readonly leaseMs?: number | undefined;
@@ -51,7 +59,8 @@ function workersOf(options: ChainOptions, node: RailNode) {
     return createLeasedWorker({ ...leased, name: `${network} keeper`, task, turn: keeper.turn });
   });
   const task = { network, task: SCANNER, holder };
-  const scanner = createScanner({ ...shared, task, confirmations });
+  const { walletAddresses = [], hasCoins = false } = options;
+  const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, hasCoins });
   return {
     keepers,
     scanner: createLeasedWorker({ ...leased, name: `${network} scanner`, task, turn: scanner.turn }),
@@ -77,6 +86,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     // An insert that has not ended by then was refused by the server.
     horizonMs: LIMITS.answerTimeoutMs + LIMITS.statementTimeoutMs,
     ...queue,
+    ...(options.rentOf !== undefined && { rentOf: options.rentOf }),
     // The quote is in the native coin: it says nothing about a token without a price.
     quoteFee: async (asset, signal) => (asset === native.asset ? driver.quote(asset, signal) : undefined),
     ...(account !== undefined && {

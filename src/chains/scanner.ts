@@ -3,7 +3,8 @@ import type { Clock } from '../kernel/clock.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import { appendReports, type Report } from '../rails/notice-store.ts';
-import { addressesFrom } from './address-store.ts';
+import { addressesFrom, type Derived } from './address-store.ts';
+import { insertCoins, removeCoins } from './coin-store.ts';
 import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
 import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
 import * as store from './scan-store.ts';
@@ -21,6 +22,10 @@ export type ScannerParts = {
   readonly clock: Clock;
   readonly task: Task & { readonly network: CryptoNetwork };
   readonly confirmations: number;
+  /** Addresses of the wallet that are not for deposits, such as that for the change. */
+  readonly walletAddresses: readonly Derived[];
+  /** Whether the wallet spends outputs, which are then remembered one by one. */
+  readonly hasCoins: boolean;
 };
 
 export type Scanner = {
@@ -28,17 +33,20 @@ export type Scanner = {
 };
 
 /** All our addresses in memory: one set lookup for each output of a block. */
-function createOwnAddresses(database: Database, network: string) {
-  const known = new Set<string>();
+function createOwnAddresses(database: Database, network: string, wallet: readonly Derived[]) {
+  const ofWallet = new Set(wallet.map(({ address }) => address));
+  const known = new Map(wallet.map(({ address, path }) => [address, path]));
   let next = 0n;
   return {
     has: (address: string): boolean => known.has(address),
+    pathOf: (address: string): string | undefined => known.get(address),
+    isForDeposits: (address: string): boolean => !ofWallet.has(address),
     /** Before each block, because any node may have handed out an address meanwhile. */
     async refresh(): Promise<void> {
       for (;;) {
         const rows = await addressesFrom(database, network, next, LIMITS.chainAddressPageMax);
-        for (const { number, address } of rows) {
-          known.add(address);
+        for (const { number, address, path } of rows) {
+          known.set(address, path);
           next = number + 1n;
         }
         if (rows.length < LIMITS.chainAddressPageMax) return;
@@ -48,9 +56,9 @@ function createOwnAddresses(database: Database, network: string) {
 }
 
 export function createScanner(parts: ScannerParts): Scanner {
-  const { driver, database, clock, task, confirmations } = parts;
+  const { driver, database, clock, task, confirmations, walletAddresses, hasCoins } = parts;
   const { network } = task;
-  const own = createOwnAddresses(database, network);
+  const own = createOwnAddresses(database, network, walletAddresses);
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -79,7 +87,10 @@ export function createScanner(parts: ScannerParts): Scanner {
 
   /** The block before, or undefined if the chain has changed more deeply than is remembered. */
   async function goBack(last: BlockId): Promise<BlockId | undefined> {
-    const reported = await fenced(database, task, (tx) => store.removeBlock(tx, network, last));
+    const reported = await fenced(database, task, async (tx) => {
+      if (hasCoins) await removeCoins(tx, network, last.height);
+      return store.removeBlock(tx, network, last);
+    });
     if (reported > 0)
       await stop(
         'deep-reorg',
@@ -108,7 +119,9 @@ export function createScanner(parts: ScannerParts): Scanner {
       if (block !== undefined && block.parentHash === last.hash) {
         await fenced(database, task, async (tx) => {
           await store.insertBlock(tx, network, block);
-          await store.insertDeposits(tx, network, block);
+          const received = block.received.filter(({ address }) => own.isForDeposits(address));
+          await store.insertDeposits(tx, network, { ...block, received });
+          if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
         });
         last = { height: block.height, hash: block.hash };
       } else {

@@ -291,8 +291,7 @@ export function readConfig(
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
-  const { externalIssuer } = file;
-  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer };
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer: file.externalIssuer };
   const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
@@ -317,7 +316,7 @@ export function readConfig(
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer,
+    externalIssuer: file.externalIssuer,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
     clientId: env.FERRY_CLIENT_ID || undefined,
     clientSecret: env.FERRY_CLIENT_SECRET || undefined,

@@ -97,7 +97,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
-  chain_coins: { insert: true, update: ['height', 'assignment_id'], delete: true },
+  chain_coins: { insert: true, update: ['height', 'assignment_id', 'spent_height'], delete: true },
   chain_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
   chain_stops: { insert: true, update: ['code', 'reason', 'since_ns', 'needs_operator'], delete: true },
   chain_accounts: { insert: true, update: ['next_number'] },

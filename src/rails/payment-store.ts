@@ -119,6 +119,9 @@ export async function waitingPayments(
   return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
 }
 
+/** Something else has taken one of the payments: nothing is committed. */
+export class PaymentsTaken extends Error {}
+
 /** In the transaction that commits what is done with them. Fails if one of them was taken before. */
 export async function takePayments(tx: Queryable, keys: readonly string[], now: Instant): Promise<void> {
   const taken = await tx.query(
@@ -127,7 +130,7 @@ export async function takePayments(tx: Queryable, keys: readonly string[], now: 
     [plainArray(keys), now],
   );
   if (taken.length < keys.length)
-    throw new Error(`of ${keys.length} payments, only ${taken.length} were waiting`);
+    throw new PaymentsTaken(`of ${keys.length} payments, only ${taken.length} were waiting`);
 }
 
 /** What happened to them can never be executed: they wait again. */
