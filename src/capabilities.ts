@@ -58,6 +58,11 @@ function connected(opened: readonly RailAdapter[], simulated: Rails | undefined)
   );
 }
 
+/** Simulates the rails that are not configured. */
+function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
+  return createSimulation(node, node.config.sandboxSpeed, new Set(opened.map(({ rail }) => rail.name)));
+}
+
 /** What an opened rail adds to the service. Its workers run only where workers run. */
 function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
   const { rail, notices, workers = [], ...adds } = adapter;
@@ -74,9 +79,7 @@ export function createCapabilities(
   const isSandbox = config.mode === 'sandbox';
   const { prices, rentLamportsPerDayMax } = config;
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
-  const simulated = isSandbox
-    ? createSimulation(node, config.sandboxSpeed, new Set(opened.map(({ rail }) => rail.name)))
-    : undefined;
+  const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
 
   const profiles = createProfiles(shared);

@@ -1,4 +1,5 @@
 import { plainArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable, Transaction } from '../database/database.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
@@ -122,7 +123,7 @@ export async function laneState(
   return { lane, open: open.map(({ assignment }) => assignment), nextSlot: slot, coins };
 }
 
-type NewAssignment = {
+export type NewAssignment = {
   readonly id: string;
   readonly network: string;
   readonly lane: string;
@@ -197,5 +198,15 @@ export async function noteBroadcast(
   await database.query(
     'update chain_versions set broadcast_at_ns = $3 where assignment_id = $1 and number = $2',
     [assignmentId, number, now],
+  );
+}
+
+/** Gives up the slots before that one: transactions that are none of ours have used them. */
+export async function skipSlots(tx: Transaction, created: NewAssignment, nextSlot: bigint): Promise<void> {
+  const { id, network, lane, feeAsset } = created;
+  await tx.query(
+    `insert into chain_assignments (id, network, lane, purpose, slot, details, state, fee_asset, assigned_at_ns, updated_at_ns)
+     values ($1, $2, $3, 'CANCELLATION', $4, '{}', 'SUPERSEDED', $5, ${CLOCK_NS}, ${CLOCK_NS})`,
+    [id, network, lane, (nextSlot - 1n).toString(), feeAsset],
   );
 }

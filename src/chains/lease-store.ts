@@ -97,10 +97,12 @@ export async function findStop(
   return row;
 }
 
-export function listStops(database: Database, network: string): Promise<Stop[]> {
-  return database.query<Stop>(`select ${COLUMNS} from chain_stops where network = $1 order by task`, [
-    network,
-  ]);
+/** Of one network, or of all. */
+export function listStops(database: Database, network?: string): Promise<Stop[]> {
+  return database.query<Stop>(
+    `select ${COLUMNS} from chain_stops where $1::text is null or network = $1 order by network, task`,
+    [network ?? null],
+  );
 }
 
 /** One that needs an operator stays until one has resolved it. */
@@ -129,11 +131,8 @@ export async function endStop(database: Database, { network, task }: Omit<Task, 
 }
 
 /** An operator has resolved what needed one. */
-export async function resolveStop(
-  database: Database,
-  { network, task }: Omit<Task, 'holder'>,
-): Promise<boolean> {
-  const rows = await database.query(
+export async function resolveStop(tx: Queryable, { network, task }: Omit<Task, 'holder'>): Promise<boolean> {
+  const rows = await tx.query(
     'delete from chain_stops where network = $1 and task = $2 and needs_operator returning task',
     [network, task],
   );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { resolveStop } from '../../src/chains/lease-store.ts';
+import { resolve } from '../../src/chains/resolve.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type Anvil, hex, LANE } from '../support/anvil.ts';
 import {
@@ -198,7 +198,7 @@ describe('a lane', () => {
     await world.expectBooked();
   });
 
-  it('stops for an operator when somebody else has used its key, and pays nobody until then', async () => {
+  it('stops for an operator when somebody else has used its key, pays nobody until then, and goes on where the operator says', async () => {
     const node = await only();
     await anvil.send({ from: LANE, to: LANE });
     const to = payee();
@@ -210,6 +210,12 @@ describe('a lane', () => {
     expect(await stopOf()).toMatchObject({ code: 'foreign-slot' });
     expect(await anvil.balance(to)).toBe(0n);
     expect((await world.transferOf(id)).status).toBe('PENDING');
-    expect(await resolveStop(world.database, { network: 'ETHEREUM', task: LANE })).toBe(true);
+    // The operator has looked at the transaction, and tells where to go on.
+    const nextSlot = BigInt(await anvil.call<string>('eth_getTransactionCount', [LANE, 'latest']));
+    const resolution = { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH', nextSlot };
+    expect(await resolve(world.database, resolution)).toBeUndefined();
+    await world.settle(node, [id]);
+    expect(await anvil.balance(to)).toBe(ETHER);
+    expect(await resolve(world.database, resolution)).toMatch(/is not stopped/);
   });
 });
