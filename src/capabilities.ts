@@ -65,7 +65,7 @@ function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
 
 /** What an opened rail adds to the service. Its workers run only where workers run. */
 function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
-  const { rail, notices, workers = [], ...adds } = adapter;
+  const { rail, notices: _, workers = [], ...adds } = adapter;
   return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
 }
 
@@ -76,8 +76,8 @@ export function createCapabilities(
   { ownRails, opened }: { readonly ownRails?: Rails | undefined; readonly opened: readonly RailAdapter[] },
 ): Capability[] {
   const { config, metrics } = node;
-  const isSandbox = config.mode === 'sandbox';
-  const { prices, rentLamportsPerDayMax } = config;
+  const { prices, rentLamportsPerDayMax, mode } = config;
+  const isSandbox = mode === 'sandbox';
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);

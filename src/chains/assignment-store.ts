@@ -72,7 +72,7 @@ export async function openAssignments(
     ),
   ]);
   const of = <Row extends { assignmentId: string }>(all: readonly Row[], id: string) =>
-    all.filter(({ assignmentId }) => assignmentId === id).map(({ assignmentId, ...row }) => row);
+    all.filter(({ assignmentId }) => assignmentId === id).map(({ assignmentId: _, ...row }) => row);
   return rows.map(({ assignedAtNs, ...row }) => ({
     assignment: {
       ...row,
@@ -202,11 +202,11 @@ export async function noteBroadcast(
 }
 
 /** Gives up the slots before that one: transactions that are none of ours have used them. */
-export async function skipSlots(tx: Transaction, created: NewAssignment, nextSlot: bigint): Promise<void> {
+export async function skipSlots(tx: Transaction, created: NewAssignment, next: bigint): Promise<void> {
   const { id, network, lane, feeAsset } = created;
   await tx.query(
     `insert into chain_assignments (id, network, lane, purpose, slot, details, state, fee_asset, assigned_at_ns, updated_at_ns)
      values ($1, $2, $3, 'CANCELLATION', $4, '{}', 'SUPERSEDED', $5, ${CLOCK_NS}, ${CLOCK_NS})`,
-    [id, network, lane, (nextSlot - 1n).toString(), feeAsset],
+    [id, network, lane, (next - 1n).toString(), feeAsset],
   );
 }

@@ -161,7 +161,7 @@ export function createScanner(parts: ScannerParts): Scanner {
   }
 
   function reportOf(deposit: store.DueDeposit): Report {
-    const { height, units: amountUnits, ...others } = deposit;
+    const { height: _, units: amountUnits, ...others } = deposit;
     return {
       sourceKey: `${deposit.txHash} ${store.placeOf(deposit)}`,
       notice: { about: 'deposit', deposit: { rail: network, amountUnits, ...others } },

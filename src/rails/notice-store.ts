@@ -26,9 +26,9 @@ function sealNotice(vault: Vault, id: string, notice: WithoutId<Notice>): string
 }
 
 function openNotice(vault: Vault, id: string, sealed: string): Notice {
-  const notice = openJson<Notice>(vault, sealed as never, place(id));
+  const notice = openJson<Notice>(vault, sealed, place(id));
   if (notice.about === 'payment') return { ...notice, id };
-  const { amountUnits, ...others } = notice.deposit;
+  const { amountUnits, ...others } = notice.deposit as unknown as { amountUnits: string };
   return { id, about: 'deposit', deposit: { ...others, amountUnits: BigInt(amountUnits) } as ArrivedDeposit };
 }
 

@@ -30,11 +30,7 @@ function sealPayment(vault: Vault, payment: Payment): string {
 }
 
 export function openPayment(vault: Vault, key: string, sealed: string): Payment {
-  const plain = openJson<Omit<Payment, 'amountUnits'> & { amountUnits: string }>(
-    vault,
-    sealed as never,
-    place(key),
-  );
+  const plain = openJson<Omit<Payment, 'amountUnits'> & { amountUnits: string }>(vault, sealed, place(key));
   return { ...plain, amountUnits: BigInt(plain.amountUnits) };
 }
 

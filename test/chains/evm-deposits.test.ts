@@ -87,15 +87,9 @@ describe('a deposit on an EVM network', () => {
     await anvil.send({ to: world.contracts.unknown, data: transferCall(address, 5n) });
     await confirm();
     const rows = await world.database.query<{ asset: string; booked: boolean }>(
-      'select asset, booked from suspense_deposits',
+      'select lower(asset) as asset, booked from suspense_deposits',
     );
-    expect(rows).toEqual([
-      {
-        asset:
-          world.contracts.unknown.toLowerCase() === rows[0]?.asset.toLowerCase() ? rows[0]!.asset : 'other',
-        booked: false,
-      },
-    ]);
+    expect(rows).toEqual([{ asset: world.contracts.unknown.toLowerCase(), booked: false }]);
   });
 
   it('whose transaction reverted is none', async () => {

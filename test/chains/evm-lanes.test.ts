@@ -54,10 +54,11 @@ const profile = () => world.createProfile({ ETH: '100', USDC: '100' });
 
 describe('a lane', () => {
   it('is kept by one node, and what the other one has planned meanwhile is not committed', async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const awake = Promise.withResolvers<void>();
     const late = await only({
       leaseMs: 100,
-      checkpoint: (name) => (name === 'before the assignment is committed' ? promise : Promise.resolve()),
+      checkpoint: (name) =>
+        name === 'before the assignment is committed' ? awake.promise : Promise.resolve(),
     });
     const to = payee();
     const { id } = await world.withdraw(await profile(), 'ETH', '1', to);
@@ -76,7 +77,7 @@ describe('a lane', () => {
     ]);
     const other = await world.createNode({ leaseMs: 100 });
     await world.settle(other, [id]);
-    resolve();
+    awake.resolve();
     await expect(turn).rejects.toThrow(/another node works on|aborted/);
     await world.settle(other, [id]);
     expect(await anvil.balance(to)).toBe(ETHER);

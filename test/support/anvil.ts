@@ -65,13 +65,13 @@ export async function startAnvil(...args: readonly string[]): Promise<Anvil> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let url = '';
-  for await (const line of createInterface({ input: child.stdout! })) {
+  for await (const line of createInterface({ input: child.stdout })) {
     const [, port] = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];
     if (port === undefined) continue;
     url = `http://127.0.0.1:${port}`;
     break;
   }
-  child.stdout!.resume();
+  child.stdout.resume();
   let id = 0;
   async function call<Result>(method: string, params: readonly unknown[] = []): Promise<Result> {
     id += 1;

@@ -176,7 +176,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
   }
 
   const first = await createNode();
-  const transfers = createTransfers({ ...common, database, writePath: first.writePath } as never);
+  const transfers = createTransfers({ ...common, database, writePath: first.writePath });
   const { creation } = createWithdrawals({
     ...common,
     database,
@@ -186,7 +186,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     deposit: () => Promise.reject(new Error('not here')),
     callsRails: false,
     log: { error: () => undefined, warn: () => undefined } as never,
-  } as never);
+  });
 
   async function createProfile(balances: Readonly<Record<string, string>> = {}): Promise<string> {
     const id = newId();

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -12,7 +12,7 @@ export type RpcProxy = {
 };
 
 export async function startProxy(target: string): Promise<RpcProxy> {
-  const server = createServer(async (request, response) => {
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     const { method, params } = JSON.parse(body) as { method: string; params: readonly unknown[] };
     proxy.calls.push(method);
@@ -29,7 +29,8 @@ export async function startProxy(target: string): Promise<RpcProxy> {
     } catch {
       response.destroy();
     }
-  });
+  }
+  const server = createServer((request, response) => void pass(request, response));
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const proxy: RpcProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -8,13 +8,13 @@ export type Codec = Awaited<ReturnType<typeof loadCodec>>;
 type Hex = `0x${string}`;
 
 /** 65 bytes: r, s, and the parity of y as 0 or 1, or 27 or 28. */
-function signatureOf(hex: string) {
+function signatureOf(hex: string): { r: Hex; s: Hex; yParity: number } {
   const digits = hex.replace(/^0x/, '');
   if (!/^[0-9a-f]{130}$/i.test(digits)) throw new Error('the signer returned no signature of 65 bytes');
   const v = Number.parseInt(digits.slice(128), 16);
   return {
-    r: `0x${digits.slice(0, 64)}` as Hex,
-    s: `0x${digits.slice(64, 128)}` as Hex,
+    r: `0x${digits.slice(0, 64)}`,
+    s: `0x${digits.slice(64, 128)}`,
     yParity: v >= 27 ? v - 27 : v,
   };
 }
@@ -55,7 +55,7 @@ export async function loadCodec(chainId: number) {
       const [signature, ...others] = signatures;
       if (signature === undefined || others.length > 0) throw new Error('a transaction needs one signature');
       const serialized = serializeTransaction(read(bytes), signatureOf(signature));
-      const from = await recoverTransactionAddress({ serializedTransaction: serialized as `0x02${string}` });
+      const from = await recoverTransactionAddress({ serializedTransaction: serialized });
       if (from.toLowerCase() !== lane.toLowerCase())
         throw new Error(`the signature is one of ${from}, not of ${lane}`);
       return { hash: keccak256(serialized), bytes: serialized };

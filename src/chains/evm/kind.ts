@@ -4,7 +4,7 @@ import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
 import type { CryptoNetwork } from '../../networks/crypto.ts';
 import { EVM_ADDRESSES } from '../../networks/evm.ts';
-import { type ReadContext, railKind, type SecretReference } from '../../rails/kind.ts';
+import { type ReadContext, railKind } from '../../rails/kind.ts';
 import { createEvmSigner } from '../local-signer.ts';
 import { openChain } from '../rail.ts';
 import type { Signer } from '../signer.ts';
@@ -128,7 +128,7 @@ function read(entry: Entry, context: ReadContext): Settings {
     throw new Error(
       `${path}.signer.embedded is for the sandbox: in production keys are in a process of their own`,
     );
-  const mnemonic = secret(entry.signer.embedded as SecretReference, `${path}.signer.embedded`);
+  const mnemonic = secret(entry.signer.embedded, `${path}.signer.embedded`);
   const agreeing = entry.nodes_agreeing ?? Math.max(1, Math.min(2, entry.nodes.length - 1));
   if (agreeing > entry.nodes.length)
     throw new Error(
