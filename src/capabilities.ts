@@ -81,7 +81,6 @@ export function createCapabilities(
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
-
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });

@@ -39,6 +39,11 @@ const msOf = (ns: Instant): number => Number(ns / NS_PER_MS);
 
 const COIN = `tx_hash as "txHash", output::integer as output, units, address, path, height::integer as height`;
 
+function byAssignment<Row extends { readonly assignmentId: string }>(rows: readonly Row[]) {
+  const grouped = Map.groupBy(rows, ({ assignmentId }) => assignmentId);
+  return (id: string): readonly Row[] => grouped.get(id) ?? [];
+}
+
 /** Assignments of the lane that are not final, oldest first. */
 export async function openAssignments(
   database: Queryable,
@@ -71,16 +76,19 @@ export async function openAssignments(
       ids,
     ),
   ]);
-  const of = <Row extends { assignmentId: string }>(all: readonly Row[], id: string) =>
-    all.filter(({ assignmentId }) => assignmentId === id).map(({ assignmentId: _, ...row }) => row);
+  const [paymentsOf, coinsOf, versionsOf] = [
+    byAssignment(payments),
+    byAssignment(coins),
+    byAssignment(versions),
+  ];
   return rows.map(({ assignedAtNs, ...row }) => ({
     assignment: {
       ...row,
       assignedAtMs: msOf(assignedAtNs),
-      payments: of(payments, row.id),
-      coins: of(coins, row.id),
+      payments: paymentsOf(row.id),
+      coins: coinsOf(row.id),
     },
-    versions: of(versions, row.id).map(({ signedAtNs, ...version }) => ({
+    versions: versionsOf(row.id).map(({ signedAtNs, ...version }) => ({
       ...version,
       signedAtMs: msOf(signedAtNs),
     })),

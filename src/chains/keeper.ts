@@ -154,14 +154,15 @@ export function createKeeper(parts: KeeperParts): Keeper {
   }
 
   async function end(assignment: Assignment, ending: Ending): Promise<void> {
-    await checkpoint?.('before the outcome is committed', assignment.id);
-    await writePath.submit(endCommand(assignment, ending, { network, ...facts }));
-    await checkpoint?.('after the outcome is committed', assignment.id);
+    // Before its payments wait again: a keeper that dies in between must not make them over this lane.
     if (ending.kind === 'superseded')
       await stop(
         'foreign-slot',
         `a transaction that is none of ours has used the place of assignment ${assignment.id}`,
       );
+    await checkpoint?.('before the outcome is committed', assignment.id);
+    await writePath.submit(endCommand(assignment, ending, { network, ...facts }));
+    await checkpoint?.('after the outcome is committed', assignment.id);
   }
 
   async function note(assignment: Assignment, progress: Parameters<typeof notePayments>[2]): Promise<void> {
@@ -261,8 +262,8 @@ export function createKeeper(parts: KeeperParts): Keeper {
       pacing.forget(new Set(open.map(({ assignment }) => assignment.id)));
       try {
         const hasActed = await followAll(open, signal);
-        // What is signed is followed to its end, but nothing new is assigned.
-        if (stopped?.needsOperator === true) return hasActed;
+        // What is signed is followed to its end, but nothing new is assigned. A stop may have come up in this turn.
+        if ((await findStop(database, task))?.needsOperator === true) return hasActed;
         const hasAssigned = await assignAll(
           hasActed ? await store.openAssignments(database, network, lane, LIMITS.chainOpenMax) : open,
           signal,

@@ -83,5 +83,5 @@ export function railKind<const Schema extends TSchema, Settings>(
     read(entry: Static<Schema>, context: ReadContext): Settings;
   },
 ): RailKind {
-  return kind as never;
+  return kind;
 }

@@ -59,8 +59,8 @@ const settings = { policy: { depth: 12, tag: 'latest' } } as const;
 const HOT = CHECKPOINTS.slice(3, 6);
 const isLong = process.env.FERRY_TEST_LONG !== undefined;
 
-describe.each(Object.entries(FAULTS))('a keeper dies, and %s', (name, fault) => {
-  it.each(isLong || name === 'nothing else happens' ? CHECKPOINTS : HOT)(
+describe.each(Object.entries(FAULTS))('a keeper dies, and %s', (what, fault) => {
+  it.each(isLong || what === 'nothing else happens' ? CHECKPOINTS : HOT)(
     '%s: the payment is on the chain once',
     async (at) => {
       let hasDied = false;

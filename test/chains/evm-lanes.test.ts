@@ -219,4 +219,26 @@ describe('a lane', () => {
     expect(await anvil.balance(to)).toBe(ETHER);
     expect(await resolve(world.database, resolution)).toMatch(/is not stopped/);
   });
+
+  it('gives up a transaction whose nonce somebody else has used, and makes its payment once, after an operator has looked', async () => {
+    const node = await only();
+    const to = payee();
+    const { id } = await world.withdraw(await profile(), 'ETH', '1', to);
+    await world.turn(node);
+    await anvil.call('anvil_dropAllTransactions');
+    await anvil.send({ from: LANE, to: LANE });
+    for (let round = 0; round < 6; round += 1) {
+      await world.turn(node);
+      await anvil.mine();
+    }
+    expect(await stopOf()).toMatchObject({ code: 'foreign-slot' });
+    expect(await anvil.balance(to)).toBe(0n);
+    expect((await world.transferOf(id)).status).toBe('PENDING');
+    expect(
+      await resolve(world.database, { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH' }),
+    ).toBeUndefined();
+    const [ended] = await world.settle(node, [id]);
+    expect(ended!.status).toBe('COMPLETED');
+    expect(await anvil.balance(to)).toBe(ETHER);
+  });
 });
