@@ -45,8 +45,12 @@ const components = installed
   });
 
 const dependencies = installed.map((path) => {
-  const { dependencies: required = {}, optionalDependencies: optional = {} } = packages[path];
-  const found = Object.keys({ ...required, ...optional }).map((one) => find(path, one));
+  const {
+    dependencies: required = {},
+    optionalDependencies: optional = {},
+    peerDependencies: peers = {},
+  } = packages[path];
+  const found = Object.keys({ ...required, ...optional, ...peers }).map((one) => find(path, one));
   return { ref: refOf(path), dependsOn: found.filter((one) => one !== undefined).map(refOf) };
 });
 

@@ -17,6 +17,7 @@ import type { Vault } from './kernel/vault.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
+import type { RailAdapter } from './rails/kind.ts';
 import { createRails, type Rails } from './rails/rail.ts';
 import { createReconciliation } from './reconciliation/capability.ts';
 import { createSandbox, createSimulation } from './sandbox/capability.ts';
@@ -49,17 +50,37 @@ export type Node = {
   readonly metrics: Metrics;
 };
 
-/** Everything that the service can do, in the order of the API reference. */
-export function createCapabilities(node: Node, writePath: WritePath, ownRails?: Rails): Capability[] {
-  const { config, database, metrics } = node;
-  const isSandbox = config.mode === 'sandbox';
-  const { prices, rentLamportsPerDayMax } = config;
-  const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
-  const simulated = isSandbox
-    ? createSimulation(database, config.networks, node.clock, config.sandboxSpeed)
-    : undefined;
-  const rails = ownRails ?? simulated ?? createRails([]);
+/** The configured rails, and in the sandbox simulated ones for the rest. */
+function connected(opened: readonly RailAdapter[], simulated: Rails | undefined): Rails {
+  return createRails(
+    [...opened.map(({ rail }) => rail), ...(simulated?.list ?? [])],
+    [...opened.flatMap(({ notices }) => notices ?? []), ...(simulated?.notices ?? [])],
+  );
+}
 
+/** Simulates the rails that are not configured. */
+function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
+  return createSimulation(node, node.config.sandboxSpeed, new Set(opened.map(({ rail }) => rail.name)));
+}
+
+/** What an opened rail adds to the service. Its workers run only where workers run. */
+function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
+  const { rail, notices: _, workers = [], ...adds } = adapter;
+  return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
+}
+
+/** Everything that the service can do, in the order of the API reference. */
+export function createCapabilities(
+  node: Node,
+  writePath: WritePath,
+  { ownRails, opened }: { readonly ownRails?: Rails | undefined; readonly opened: readonly RailAdapter[] },
+): Capability[] {
+  const { config, metrics } = node;
+  const { prices, rentLamportsPerDayMax, mode } = config;
+  const isSandbox = mode === 'sandbox';
+  const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
+  const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
+  const rails = ownRails ?? connected(opened, simulated);
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
@@ -87,6 +108,7 @@ export function createCapabilities(node: Node, writePath: WritePath, ownRails?: 
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
+    ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)
     capabilities.push(

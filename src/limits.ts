@@ -1,5 +1,6 @@
 import { AUDIT_LIMITS } from './limits-audit.ts';
 import { BOOK_LIMITS } from './limits-books.ts';
+import { CHAIN_LIMITS } from './limits-chains.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 
@@ -9,6 +10,7 @@ export const LIMITS = {
   ...HTTP_LIMITS,
   ...EVENT_LIMITS,
   ...BOOK_LIMITS,
+  ...CHAIN_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
@@ -279,6 +281,8 @@ export const LIMITS = {
   railCallsMax: 16,
   /** Timeout of a call to a rail. After it, the outcome is unknown. */
   railCallTimeoutMs: 10_000,
+  /** `ferry rails check` waits this long for a rail: a person waits for the answer. */
+  railCheckTimeoutMs: 15_000,
   /** Timeout of a rail's quote: a caller waits for the answer that contains it. */
   railQuoteTimeoutMs: 1_000,
   /** How long a worker leases a withdrawal: longer than a call, a commit and a pause together. */

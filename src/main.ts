@@ -24,6 +24,7 @@ import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { openRails } from './rails/open.ts';
 import type { Rails } from './rails/rail.ts';
 import { olderRowsWorker } from './sealing/older-rows.ts';
 import { vaultOf, type WrappingKeys } from './vault.ts';
@@ -139,7 +140,12 @@ export async function assemble(parts: Parts): Promise<Service> {
     hasDocs: config.docs,
     patience: entrance.patience,
   });
-  const capabilities = [ledger, auth, ...createCapabilities(node, ledger.writePath, parts.rails)];
+  const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
+  const capabilities = [
+    ledger,
+    auth,
+    ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened }),
+  ];
 
   let isReady = false;
   const app = await createApp({

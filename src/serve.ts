@@ -36,7 +36,7 @@ const BUFFER_POOL_BYTES = 8 * 1024;
 /** Settings that production can run without, but that are nearly always missing by mistake: logged once. */
 function lackingIn(config: Config, rails: Rails | undefined): string[] {
   if (config.mode !== 'production') return [];
-  return rails === undefined || rails.list.length === 0
+  return (rails?.list ?? config.rails).length === 0
     ? ['no rails are configured: withdrawals and deposit addresses are rejected; see docs/operations.md']
     : [];
 }

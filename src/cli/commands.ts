@@ -21,6 +21,7 @@ import {
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
 import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
+import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
 import { VERIFY_COMMAND } from './verify.ts';
@@ -147,6 +148,7 @@ export const COMMANDS: readonly CommandLine[] = [
     },
   },
   VERIFY_COMMAND,
+  ...RAIL_COMMANDS,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,

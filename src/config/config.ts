@@ -10,8 +10,11 @@ import { isAddressRange } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
+import { RAIL_KINDS } from '../rail-kinds.ts';
+import type { ConfiguredRail, RailKind } from '../rails/kind.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { INSECURE, type Insecure, insecureFault } from './hardening.ts';
+import { readRails } from './rails.ts';
 
 /** Read from the environment, here and nowhere else. An invalid value is refused with a sentence that names the variable. */
 export type Config = {
@@ -49,6 +52,8 @@ export type Config = {
   readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of those that Ferry issues. */
   readonly externalIssuer: ExternalIssuer | undefined;
+  /** In the sandbox the others are simulated; production has no others. */
+  readonly rails: readonly ConfiguredRail[];
   /** With which the command line calls the service. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
@@ -71,7 +76,7 @@ export const VARIABLES = {
   FERRY_MIGRATE_DATABASE_URL: 'the same as the role that owns the tables, to migrate; default DATABASE_URL',
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
-  FERRY_CONFIG: 'JSON file with assets, fees, prices and an external token issuer',
+  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails and an external token issuer',
   FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
   FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
@@ -221,8 +226,7 @@ function readTrustedProxies({ FERRY_TRUSTED_PROXIES: text = '' }: Environment): 
   return ranges;
 }
 
-/** The content of the file that FERRY_CONFIG names; without a file, an empty object. */
-/** Undefined without a file. */
+/** The content of the file that FERRY_CONFIG names; undefined without a file. */
 function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
   if (path === undefined || path === '') return undefined;
@@ -260,7 +264,11 @@ function isStartedByNpm({
   return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
 }
 
-export function readConfig(env: Environment, networks: Networks = NETWORKS): Config {
+export function readConfig(
+  env: Environment,
+  networks: Networks = NETWORKS,
+  kinds: readonly RailKind[] = RAIL_KINDS,
+): Config {
   const mode = oneOf(env, 'FERRY_MODE', ['sandbox', 'production'], 'sandbox');
   const databaseUrl = readUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:']);
   const migrateDatabaseUrl = readUrl(env, 'FERRY_MIGRATE_DATABASE_URL', ['postgres:', 'postgresql:']);
@@ -283,8 +291,7 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
-  const { externalIssuer } = file;
-  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer };
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer: file.externalIssuer };
   const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
@@ -309,7 +316,8 @@ export function readConfig(env: Environment, networks: Networks = NETWORKS): Con
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer,
+    externalIssuer: file.externalIssuer,
+    rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
     clientId: env.FERRY_CLIENT_ID || undefined,
     clientSecret: env.FERRY_CLIENT_SECRET || undefined,
     accessToken: env.FERRY_ACCESS_TOKEN || undefined,

@@ -17,6 +17,8 @@ export type ConfigFile = {
   readonly prices?: Readonly<Record<string, string>>;
   readonly externalIssuer?: ExternalIssuer;
   readonly rentLamportsPerDayMax?: bigint;
+  /** Read in `rails.ts`, with the assets. */
+  readonly rails?: Readonly<Record<string, unknown>>;
 };
 
 type Content = Required<ConfigFileContent>;
@@ -55,6 +57,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     prices,
     external_issuer: issuer,
     rent_lamports_per_day_max: rent,
+    rails,
   } = content as ConfigFileContent;
   return {
     ...(assets && { assets: readAssets(assets) }),
@@ -62,5 +65,6 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(prices && { prices }),
     ...(issuer && { externalIssuer: readExternalIssuer(issuer) }),
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
+    ...(rails && { rails }),
   };
 }

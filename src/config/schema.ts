@@ -81,6 +81,8 @@ export const configFileSchema = (networks: Networks) =>
       fees: Type.Optional(Fees),
       prices: Type.Optional(MapOf(Decimal)),
       external_issuer: Type.Optional(Issuer),
+      /** Each entry is validated by the schema of its kind, see `rails.ts`. */
+      rails: Type.Optional(MapOf(Type.Object({ kind: Name }))),
       /** A string, because a JSON number of that size may be rounded. */
       rent_lamports_per_day_max: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),

@@ -23,8 +23,12 @@ function append(path: string, name: string): string {
 }
 
 /** The entry that a JSON pointer leads to: `/assets/0/code` is at `assets[0].code`. */
-function locate(content: unknown, pointer: string): { readonly path: string; readonly value: unknown } {
-  let path = '';
+function locate(
+  content: unknown,
+  pointer: string,
+  root: string,
+): { readonly path: string; readonly value: unknown } {
+  let path = root;
   let value = content;
   for (const name of validation().Pointer.Indices(pointer)) {
     path = Array.isArray(value) ? `${path}[${name}]` : append(path, name);
@@ -56,9 +60,9 @@ function schemaAt(schema: TSchema, { schemaPath }: Fault): Keywords {
   return validation().Pointer.Get(schema, schemaPath.slice(1)) as Keywords;
 }
 
-function clause(schema: TSchema, content: unknown, fault: Fault): string {
+function clause(schema: TSchema, content: unknown, fault: Fault, root: string): string {
   const at = schemaAt(schema, fault);
-  const { path, value } = locate(content, fault.instancePath);
+  const { path, value } = locate(content, fault.instancePath, root);
   const properties = at.properties ?? {};
   if (fault.keyword === 'additionalProperties') {
     const [unknown] = fault.params.additionalProperties;
@@ -89,9 +93,9 @@ function essential(schema: TSchema, faults: readonly Fault[]): readonly Fault[] 
   });
 }
 
-/** Undefined if the content has the shape. An unknown name comes first: a typo explains the missing entry. */
-export function shapeFault(schema: TSchema, content: unknown): string | undefined {
+/** Undefined if the content, which is at `at` in the file, has the shape. An unknown name comes first: a typo explains the missing entry. */
+export function shapeFault(schema: TSchema, content: unknown, at = ''): string | undefined {
   const faults = essential(schema, validation().Value.Errors(schema, content));
   const fault = faults.find(({ keyword }) => keyword === 'additionalProperties') ?? faults[0];
-  return fault && clause(schema, content, fault);
+  return fault && clause(schema, content, fault, at);
 }

@@ -88,6 +88,27 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   suspense_deposits: { insert: true, update: ['transfer_id', 'returned_by'] },
   withdrawal_returns: { insert: true, update: ['returned_units'] },
 
+  // Rails.
+  rail_payments: {
+    insert: true,
+    update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
+  },
+  rail_notices: { insert: true, delete: true },
+  chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
+  chain_assignment_payments: { insert: true, update: ['active'] },
+  chain_versions: { insert: true, update: ['broadcast_at_ns'] },
+  chain_coins: { insert: true, update: ['height', 'assignment_id', 'spent_height'], delete: true },
+  chain_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
+  chain_stops: { insert: true, update: ['code', 'reason', 'since_ns', 'needs_operator'], delete: true },
+  chain_accounts: { insert: true, update: ['next_number'] },
+  chain_addresses: INSERT,
+  chain_blocks: { insert: true, delete: true },
+  chain_deposits: {
+    insert: true,
+    update: ['output', 'address', 'asset', 'units', 'height', 'reported'],
+    delete: true,
+  },
+
   // Reconciliation.
   reconciled_accounts: { insert: true, update: ['copied_ns'] },
   reconciliation_statements: INSERT,

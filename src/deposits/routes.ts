@@ -6,6 +6,8 @@ import { invalidField } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { LIMITS } from '../limits.ts';
+import { depositAddressOn, depositInstructionsOn } from '../rails/call.ts';
 import type { Rails } from '../rails/rail.ts';
 import type { ArrivalTables } from './arrival.ts';
 import { depositAddressCommand, depositInstructionsCommand, type TargetTables } from './commands.ts';
@@ -74,7 +76,10 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
           throw invalidField('/crypto_network', `${network} has no configured rail on this service`);
         }
         const id = newId();
-        const address = networks.canonicalAddress(network, await rail.depositAddress(id));
+        const address = networks.canonicalAddress(
+          network,
+          await depositAddressOn(rail, id, LIMITS.railQuoteTimeoutMs),
+        );
         if (networks.addressFault(network, address) !== undefined) {
           throw new Error(`the ${network} rail returned an address that is not valid on ${network}`);
         }
@@ -132,7 +137,7 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
         if (rail?.depositInstructions === undefined) {
           throw invalidField('/fiat_network', `${body.fiat_network} has no configured rail on this service`);
         }
-        const instructions = await rail.depositInstructions();
+        const instructions = await depositInstructionsOn(rail, LIMITS.railQuoteTimeoutMs);
         const made = { id: newId(), memoId: newMemoId(), instructions };
         return createOnce(writePath, {
           command: depositInstructionsCommand(caller, body, made, tables),

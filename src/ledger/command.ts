@@ -6,7 +6,16 @@ import type { Problem } from '../kernel/problem.ts';
 export type ProfileAccount = { readonly profileId: string; readonly account: 'available' | 'held' };
 
 /** The service's own accounts. They may go negative: they mirror value outside the service, or value of no customer. */
-export type SystemAccountName = 'fees' | 'conversion' | 'suspense' | 'treasury' | `clearing:${string}`;
+export type SystemAccountName =
+  | 'fees'
+  | 'conversion'
+  | 'suspense'
+  | 'treasury'
+  | `clearing:${string}`
+  /** What a network was paid for sending payments. */
+  | `network-fees:${string}`
+  /** What the operator keeps of a rail's value outside the reach of the service. */
+  | `cold:${string}`;
 export type SystemAccount = { readonly account: SystemAccountName };
 export type AccountRef = ProfileAccount | SystemAccount;
 

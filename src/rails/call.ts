@@ -1,3 +1,4 @@
+import { type Problem, unavailable } from '../kernel/problem.ts';
 import type { Payment, PaymentState, Rail, SubmitResult } from './rail.ts';
 
 /** Limits the time of a call, even if the rail ignores the signal. */
@@ -55,4 +56,29 @@ export async function rentOn(rail: Rail, payment: Payment, timeoutMs: number): P
 export async function quoteOf(rail: Rail, asset: string, timeoutMs: number): Promise<bigint | undefined> {
   if (rail.quoteFee === undefined) return undefined;
   return within(timeoutMs, (signal) => rail.quoteFee!(asset, signal)).catch(() => undefined);
+}
+
+/** What a customer needs from the rail before it can receive a deposit. A rail that does not answer is a problem, not a bug. */
+async function forDeposits<Value>(
+  { name }: Rail,
+  timeoutMs: number,
+  call: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await within(timeoutMs, call);
+  } catch {
+    throw unreachable(name);
+  }
+}
+
+function unreachable(rail: string): Problem {
+  return unavailable(`The ${rail} rail does not answer. Nothing was created; retry with the same ref_id.`, 5);
+}
+
+export function depositAddressOn(rail: Rail, id: string, timeoutMs: number): Promise<string> {
+  return forDeposits(rail, timeoutMs, (signal) => rail.depositAddress!(id, signal));
+}
+
+export function depositInstructionsOn(rail: Rail, timeoutMs: number): Promise<object> {
+  return forDeposits(rail, timeoutMs, (signal) => rail.depositInstructions!(signal));
 }

@@ -19,6 +19,15 @@ export type Payment = {
   readonly amount: string;
   readonly memo: string | null;
   readonly destination: Destination;
+  /** Who pays, for the checks that the law requires of the rail. Absent on payments of older releases. */
+  readonly originator?: Originator;
+};
+
+export type Originator = {
+  readonly customerId: string;
+  readonly profileId: string;
+  readonly identityId: string | null;
+  readonly accountId: string | null;
 };
 
 export type Destination =
@@ -67,9 +76,9 @@ export type Rail = {
   /** What this payment would pay for a token account that its recipient does not have yet, in units of the native coin. */
   rentOf?(payment: Payment, signal: AbortSignal): Promise<bigint>;
   /** An address for deposits; the same id always gives the same address. */
-  depositAddress?(id: string): Promise<string>;
+  depositAddress?(id: string, signal: AbortSignal): Promise<string>;
   /** The operator's own account on that network, for others to pay to. */
-  depositInstructions?(): Promise<object>;
+  depositInstructions?(signal: AbortSignal): Promise<object>;
 };
 
 /**

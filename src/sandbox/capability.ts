@@ -36,10 +36,11 @@ export function createSandbox(dependencies: Dependencies): Capability {
 
 /** Simulated rails, at a configurable speed. */
 export function createSimulation(
-  database: Database,
-  networks: Networks,
-  clock: Clock,
+  node: { readonly database: Database; readonly networks: Networks; readonly clock: Clock },
   speed: number,
+  /** Rails that are not simulated. */
+  real: ReadonlySet<string> = new Set(),
 ): SimulatedRails {
-  return createSimulatedRails({ networks, journal: createJournal(database), now: clock.now, speed });
+  const { database, networks, clock } = node;
+  return createSimulatedRails({ networks, journal: createJournal(database), now: clock.now, speed, real });
 }

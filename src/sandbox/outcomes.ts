@@ -44,6 +44,15 @@ function createDecision({ writePath, simulated, transfers, withdrawals }: Outcom
         destination: { instructions: { id: transfer.fiatAccountId }, owner: {} },
       }),
     };
+    if (simulated.find(rail) === undefined) {
+      throw new Problem(
+        'invalid-state',
+        `The ${rail} rail is not simulated: it decides transfer ${id} itself.`,
+        {
+          status: transfer.status,
+        },
+      );
+    }
     const state = await simulated.decide(rail as RailName, payment, outcome);
     if (state === undefined) {
       throw new Problem('invalid-state', `The rail has already ended the payment of transfer ${id}.`, {

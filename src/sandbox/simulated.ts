@@ -22,6 +22,8 @@ export type World = {
   readonly now: () => Instant;
   /** How much faster than outside the sandbox time passes. */
   readonly speed: number;
+  /** Rails that are not simulated. */
+  readonly real?: ReadonlySet<string>;
 };
 
 const HOUR_MS = 3_600_000;
@@ -175,7 +177,9 @@ function createSimulatedRail(facts: RailFacts, { journal, now, speed }: World, r
 }
 
 export type SimulatedRails = Rails & {
-  /** The user of the sandbox decides a payment in place of the rail. Undefined: the payment was final before. */
+  /**
+   * The user of the sandbox decides a payment in place of a simulated rail. Undefined: the payment was final before.
+   */
   decide(
     rail: RailName,
     payment: Payment,
@@ -187,7 +191,7 @@ export type SimulatedRails = Rails & {
 export function createSimulatedRails(world: World): SimulatedRails {
   const { networks, journal, now, speed } = world;
   const requestOf = createRequestOf(createSteering(networks));
-  const every = railFacts(networks);
+  const every = railFacts(networks).filter(({ name }) => world.real?.has(name) !== true);
   const source = {
     collect: (noticesMax: number) => journal.notices(now(), noticesMax),
     acknowledge: (ids: readonly string[]) => journal.acknowledge(ids),

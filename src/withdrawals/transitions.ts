@@ -35,7 +35,7 @@ function rentKey(destination: string, now: Instant): string {
 
 /** What the rail is asked to pay: to the fiat account, or without one to the address of the transfer. */
 export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, assets: Assets): Payment {
-  const { id, asset, amountUnits, memo, destinationAddress } = transfer;
+  const { id, asset, amountUnits, memo, destinationAddress, customerId, profileId } = transfer;
   return {
     key: id,
     asset,
@@ -46,6 +46,12 @@ export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, 
       account === undefined
         ? { address: destinationAddress! }
         : { instructions: account.fiatNetworkInstructions, owner: account.fiatAccountOwner },
+    originator: {
+      customerId,
+      profileId,
+      identityId: transfer.identityId ?? null,
+      accountId: transfer.accountId ?? null,
+    },
   };
 }
 

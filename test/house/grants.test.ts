@@ -50,6 +50,7 @@ describe('the rights of the role that serves', () => {
     expect(insertOnly.sort()).toEqual([
       'assets',
       'audit_checkpoints',
+      'chain_addresses',
       'deposit_addresses',
       'entries',
       'event_marks',

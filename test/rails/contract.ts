@@ -99,15 +99,15 @@ export function describeRail(name: string, under: RailUnderTest): void {
     it('provides deposit instructions: an address for each id, or a bank account', async () => {
       const rail = under.rail();
       if (!isChain(name)) {
-        const instructions = await rail.depositInstructions!();
+        const instructions = await rail.depositInstructions!(signal);
         expect(Object.keys(instructions)).toEqual([name]);
         return;
       }
       const ids = Array.from({ length: 20 }, newId);
-      const addresses = await Promise.all(ids.map((id) => rail.depositAddress!(id)));
+      const addresses = await Promise.all(ids.map((id) => rail.depositAddress!(id, signal)));
       expect(new Set(addresses).size).toBe(20);
       for (const address of addresses) expect(NETWORKS.addressFault(name, address)).toBeUndefined();
-      expect(await rail.depositAddress!(ids[0]!)).toBe(addresses[0]);
+      expect(await rail.depositAddress!(ids[0]!, signal)).toBe(addresses[0]);
     });
   });
 }

@@ -1,0 +1,5 @@
+import { evmKind } from './chains/evm/kind.ts';
+import type { RailKind } from './rails/kind.ts';
+
+/** The kinds of rails that the configuration file can name. */
+export const RAIL_KINDS: readonly RailKind[] = [evmKind];
