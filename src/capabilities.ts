@@ -81,6 +81,7 @@ export function createCapabilities(
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
+    returned: (notice) => journal.returned(notice),
     rentLamportsPerDayMax,
     callsRails: config.workers,
     called: metrics.railCalled,

@@ -13,6 +13,7 @@ import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import { signedExtension } from './http/signed-routes.ts';
 import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
@@ -158,6 +159,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
+      signedExtension(capabilities.flatMap((one) => one.signedRoutes ?? [])),
       documentationOf(config, capabilities, auth, publicUrl),
     ],
     hasDocs: config.docs,

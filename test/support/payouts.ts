@@ -115,6 +115,7 @@ export async function createWorld() {
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
+      returned: (notice) => operators.returned(notice),
       callsRails: true,
       log: {
         error: (_facts: object, what?: string) => void troubles.push(what!),
@@ -131,6 +132,7 @@ export async function createWorld() {
     const operators = createOperatorsJournal({
       database: own,
       writePath,
+      log: { error: (_facts: object, what?: string) => void troubles.push(what!) },
       deposits,
       withdrawals,
       transfers,
