@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import type { ConfiguredRail, RailFinding } from '../rails/kind.ts';
+import { RAILS_TEST } from './rails-test.ts';
 import { CommandError, type CommandLine, noArguments, show, table } from './command-line.ts';
 
 type Checked = { readonly rail: string; readonly kind: string; readonly findings: readonly RailFinding[] };
@@ -27,6 +28,7 @@ const linesOf = ({ rail, kind, findings }: Checked): string[][] =>
   ]);
 
 export const RAIL_COMMANDS: readonly CommandLine[] = [
+  RAILS_TEST,
   {
     name: 'rails check',
     summary: 'connect to every configured rail, and report what is there',

@@ -37,8 +37,9 @@ export type ClientOptions = {
   readonly secrets: readonly string[];
   readonly timeoutMs: number;
   readonly nowMs: () => number;
-  /** Changes what is sent. For the test of adapters, which sends wrong signatures. */
+  /** Change what was signed. For the test of adapters, which sends requests that must be refused. */
   readonly alter?: (headers: Record<string, string>) => Record<string, string>;
+  readonly alterBody?: (body: string) => string;
 };
 
 function createAgent(isTls: boolean): http.Agent {
@@ -59,6 +60,14 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The same content always has the same bytes, whatever order its fields come in from the database. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
 }
 
 class TooLarge extends Error {
@@ -99,7 +108,7 @@ function watchSending(request: http.ClientRequest, isTls: boolean): () => boolea
 /** Node's messages of these errors are as clear as they are short: "connect ECONNREFUSED 127.0.0.1:9000". */
 const reasonOf = (error: Error): string => error.message || (error as NodeJS.ErrnoException).code || error.name;
 
-type Sending = Omit<ClientOptions, 'secrets' | 'nowMs' | 'alter'> & {
+type Sending = Pick<ClientOptions, 'url' | 'timeoutMs'> & {
   readonly agent: http.Agent;
   readonly target: string;
   readonly method: string;
@@ -145,14 +154,15 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
 
 /** The HTTP client for one adapter. Redirects are not followed, and proxies are not used. */
 export function createAdapterClient(options: ClientOptions): AdapterClient {
-  const { url, secrets, timeoutMs, nowMs, alter = (headers) => headers } = options;
+  const { url, secrets, timeoutMs, nowMs, alter = (headers) => headers, alterBody = (body) => body } = options;
   const base = new URL(url).pathname.replace(/\/+$/, '');
   const agent = createAgent(url.startsWith('https:'));
   return {
     async call({ method, path, body: content }, signal) {
       signal.throwIfAborted();
       const target = base + path;
-      const body = content === undefined ? undefined : JSON.stringify(content);
+      const signed = content === undefined ? undefined : JSON.stringify(sorted(content));
+      const body = signed === undefined ? undefined : alterBody(signed);
       const headers = alter({
         'user-agent': 'Ferry-Rail/1',
         accept: 'application/json',
@@ -160,7 +170,7 @@ export function createAdapterClient(options: ClientOptions): AdapterClient {
           'content-type': 'application/json',
           'content-length': String(Buffer.byteLength(body)),
         }),
-        ...signedHeaders(secrets, { method, target, body }, nowMs()),
+        ...signedHeaders(secrets, { method, target, body: signed }, nowMs()),
       });
       return send({ url, agent, target, method, headers, body, timeoutMs }, signal);
     },

@@ -68,7 +68,7 @@ function contentOf(reply: Reply, schema: TSchema, { fault }: Validation): unknow
 }
 
 /** The operator's own account, as customers are shown it. */
-function instructionsShape(networks: Networks, kind: FiatKind): TSchema {
+export function instructionsShape(networks: Networks, kind: FiatKind): TSchema {
   const { account, details } = networks.fiat(kind).instructions;
   return Type.Object({ [account.field]: account.whole, ...details }, closed);
 }
