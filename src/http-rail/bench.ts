@@ -57,6 +57,9 @@ export type Bench = BenchParts & {
   expectUnknown(key: string, after: string): Promise<void>;
 };
 
+export const EXACT_AMOUNTS =
+  'Keep amounts as decimal strings or as integers of the smallest unit. Floating-point numbers lose digits.';
+
 export function createBench(parts: BenchParts): Bench {
   const { rail, validation, networks } = parts;
   const facts: RailFacts = { name: rail, isChain: networks.isCryptoNetwork(rail) };
@@ -86,7 +89,9 @@ export function createBench(parts: BenchParts): Bench {
           : `the answer is ${heard.status}`;
       throw new Violation(
         `${what}: ${fault}`,
-        'Answer 200 with the payment: key, asset, amount, status, reference.',
+        fault.includes(': /amount')
+          ? EXACT_AMOUNTS
+          : 'Answer 200 with the payment: key, asset, amount, status, reference.',
       );
     },
     async expectUnknown(key, after) {

@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox';
 import type { Assets } from '../kernel/asset.ts';
-import { closed } from '../kernel/shapes.ts';
+import { closed, patternMeaning } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
+import { HTTP_RAIL_LIMITS } from '../limits-http-rail.ts';
 import type { FiatKind } from '../networks/fiat.ts';
 import type { Networks, RailName } from '../networks/register.ts';
 import type { Originator, Payment, Rail } from '../rails/rail.ts';
@@ -25,12 +26,16 @@ export type RailParts = {
 
 /** TypeBox's validation has 300 modules: only nodes with an HTTP rail load them. */
 export async function loadValidation(): Promise<Validation> {
-  const { Value } = await import('typebox/value');
+  const { Pointer, Value } = await import('typebox/value');
   return {
     fault(schema, value) {
       if (value === undefined) return 'it must be JSON';
       const [first] = Value.Errors(schema, value);
-      return first && `${first.instancePath || 'it'} ${first.message}`;
+      if (first === undefined) return undefined;
+      const { instancePath, message, keyword, params } = first;
+      const must = keyword === 'pattern' ? `must ${patternMeaning(String(params.pattern))}` : message;
+      const found = JSON.stringify(Pointer.Get(value, instancePath)) ?? '';
+      return `${instancePath || 'it'} ${must}, not ${found.slice(0, HTTP_RAIL_LIMITS.textShownMax)}`;
     },
   };
 }
@@ -102,10 +107,10 @@ function quotesOf({ client, validation, assets }: RailParts): Pick<Rail, 'quoteF
   return {
     async quoteFee(asset, signal) {
       const call = { method: 'GET', path: `/quote?asset=${encodeURIComponent(asset)}` } as const;
-      const quote = contentOf(await client.call(call, signal), QuoteShape, validation) as {
-        asset: string;
-        fee: string;
-      };
+      const reply = await client.call(call, signal);
+      // The adapter cannot say.
+      if (reply.kind === 'answered' && [404, 501].includes(reply.status)) return undefined;
+      const quote = contentOf(reply, QuoteShape, validation) as { asset: string; fee: string };
       if (quote.asset !== asset) throw new Error(`the adapter quotes ${quote.asset}, not ${asset}`);
       if (/^0*(\.0*)?$/.test(quote.fee)) return 0n;
       const parsed = assets.parse(asset, quote.fee);

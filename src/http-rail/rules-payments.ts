@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Bench, NotProvided, Violation } from './bench.ts';
+import { type Bench, EXACT_AMOUNTS, NotProvided, Violation } from './bench.ts';
 import { isSameAmount } from './outcome.ts';
 import type { AdapterPayment, PaymentOrder } from './schema.ts';
 
@@ -27,7 +27,7 @@ function expectAmount(payment: AdapterPayment, { asset, amount }: PaymentOrder):
   if (payment.asset === asset && isSameAmount(payment.amount, amount)) return;
   throw new Violation(
     `${amount} ${asset} were requested, and ${payment.amount} ${payment.asset} are reported`,
-    'Keep amounts as decimal strings or as integers of the smallest unit. Floating-point numbers lose digits.',
+    EXACT_AMOUNTS,
   );
 }
 
