@@ -58,7 +58,9 @@ function destinationOf(invocation: Invocation, rail: AdapterTest['rail']): objec
     }
   }
   if (networks.isCryptoNetwork(rail))
-    throw new UsageError(`--destination is required for ${rail}: {"address": "an address on your test network"}.`);
+    throw new UsageError(
+      `--destination is required for ${rail}: {"address": "an address on your test network"}.`,
+    );
   return {
     instructions: { [rail]: networks.fiat(rail).sandboxInstructions },
     owner: { type: 'INDIVIDUAL', name: 'Ada Lovelace' },
@@ -83,7 +85,8 @@ function restartWith(command: string, url: string): () => Promise<void> {
     if (code !== 0) throw new CommandError(`The command of --restart-command ended with ${code}.`);
     const endMs = performance.now() + LIMITS.railCheckTimeoutMs;
     while (!(await isUp(url))) {
-      if (performance.now() > endMs) throw new CommandError(`${url} does not answer after --restart-command.`);
+      if (performance.now() > endMs)
+        throw new CommandError(`${url} does not answer after --restart-command.`);
       await sleep(100);
     }
   };
@@ -93,10 +96,13 @@ function readTest(invocation: Invocation): AdapterTest {
   const { assets, networks } = invocation.config;
   const rail = optional(invocation, 'rail') ?? 'wire';
   if (!networks.isCryptoNetwork(rail) && !networks.isFiatKind(rail))
-    throw new UsageError(`--rail must be one of ${[...networks.fiatKinds, ...networks.cryptoNetworks].join(', ')}.`);
+    throw new UsageError(
+      `--rail must be one of ${[...networks.fiatKinds, ...networks.cryptoNetworks].join(', ')}.`,
+    );
   const native = networks.isCryptoNetwork(rail) ? networks.crypto(rail).native.asset : 'USD';
   const asset = optional(invocation, 'asset') ?? native;
-  if (assets.find(asset) === undefined) throw new UsageError(`--asset must be a configured asset, not "${asset}".`);
+  if (assets.find(asset) === undefined)
+    throw new UsageError(`--asset must be a configured asset, not "${asset}".`);
   const amount = optional(invocation, 'amount') ?? '1';
   const parsed = assets.parse(asset, amount);
   if (!parsed.ok) throw new UsageError(`--amount ${parsed.message}.`);
@@ -136,7 +142,10 @@ export const RAILS_TEST: CommandLine = {
     url: { value: 'url', help: 'the address of the adapter, as in the configuration of the rail' },
     'secret-env': { value: 'variable', help: 'the environment variable that contains the secret' },
     rail: { value: 'rail', help: 'the rail that the adapter serves; wire unless given' },
-    asset: { value: 'code', help: 'an asset that the adapter can pay; USD or the coin of the network unless given' },
+    asset: {
+      value: 'code',
+      help: 'an asset that the adapter can pay; USD or the coin of the network unless given',
+    },
     amount: { value: 'decimal', help: 'an amount that the adapter can pay; 1 unless given' },
     destination: { value: 'json', help: 'a destination that the adapter can pay to' },
     wait: { value: 'seconds', help: `how long a payment may take; ${WAIT_SECONDS} unless given` },
@@ -153,7 +162,8 @@ export const RAILS_TEST: CommandLine = {
       verdicts.push(verdict);
       if (!json) print(lineOf(verdict));
     }
-    const count = (wanted: Verdict['result']): number => verdicts.filter(({ result }) => result === wanted).length;
+    const count = (wanted: Verdict['result']): number =>
+      verdicts.filter(({ result }) => result === wanted).length;
     const violated = count('violated');
     if (json) print(JSON.stringify({ rules: verdicts, obeys: violated === 0 }, null, 2));
     else

@@ -80,7 +80,8 @@ export function createBench(parts: BenchParts): Bench {
     },
     put: async (order, client) =>
       hear(await bench.call({ method: 'PUT', path: paymentPath(order.key), body: order }, client), order.key),
-    get: async (key, client) => hear(await bench.call({ method: 'GET', path: paymentPath(key) }, client), key),
+    get: async (key, client) =>
+      hear(await bench.call({ method: 'GET', path: paymentPath(key) }, client), key),
     paymentOf(heard, order, what) {
       if (heard.payment !== undefined) return heard.payment;
       const fault =

@@ -26,7 +26,11 @@ function healthFinding(reply: Reply, elapsedMs: number, validation: Validation):
 function unknownKeyFinding(reply: Reply, validation: Validation): RailFinding {
   const what = 'an unknown payment';
   if (reply.kind !== 'answered') return fault(what, reply.reason);
-  if (reply.status === 401) return fault(what, 'the adapter refuses the signature: is it the same secret, and are both clocks right?');
+  if (reply.status === 401)
+    return fault(
+      what,
+      'the adapter refuses the signature: is it the same secret, and are both clocks right?',
+    );
   return reply.status === 404 && refusalOf(reply, validation)?.outcome === 'not_found'
     ? { what, found: 'is reported as not found' }
     : fault(what, `the adapter answers ${reply.status}, not 404 with "outcome": "not_found"`);
@@ -47,7 +51,10 @@ export async function checkAdapter(
   const validation = await loadValidation();
   const options = { ...settings, nowMs: wallClockMs };
   const client = createAdapterClient(options);
-  const forger = createAdapterClient({ ...options, secrets: [`whsec_${Buffer.alloc(32, 7).toString('base64')}`] });
+  const forger = createAdapterClient({
+    ...options,
+    secrets: [`whsec_${Buffer.alloc(32, 7).toString('base64')}`],
+  });
   const ask: Call = { method: 'GET', path: paymentPath(newId()) };
   const call = (by: AdapterClient, one: Call): Promise<Reply> => by.call(one, signal);
   try {

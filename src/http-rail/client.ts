@@ -106,7 +106,8 @@ function watchSending(request: http.ClientRequest, isTls: boolean): () => boolea
 }
 
 /** Node's messages of these errors are as clear as they are short: "connect ECONNREFUSED 127.0.0.1:9000". */
-const reasonOf = (error: Error): string => error.message || (error as NodeJS.ErrnoException).code || error.name;
+const reasonOf = (error: Error): string =>
+  error.message || (error as NodeJS.ErrnoException).code || error.name;
 
 type Sending = Pick<ClientOptions, 'url' | 'timeoutMs'> & {
   readonly agent: http.Agent;
@@ -121,7 +122,14 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
   const { protocol, hostname, port } = new URL(url);
   const isTls = protocol === 'https:';
   return new Promise((resolve, reject) => {
-    const options = { method, hostname: hostname.replace(/^\[|\]$/g, ''), port, path: target, headers, agent };
+    const options = {
+      method,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      path: target,
+      headers,
+      agent,
+    };
     const request = (isTls ? https : http).request(options);
     const maySend = watchSending(request, isTls);
     const timer = setTimeout(() => request.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
@@ -154,7 +162,14 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
 
 /** The HTTP client for one adapter. Redirects are not followed, and proxies are not used. */
 export function createAdapterClient(options: ClientOptions): AdapterClient {
-  const { url, secrets, timeoutMs, nowMs, alter = (headers) => headers, alterBody = (body) => body } = options;
+  const {
+    url,
+    secrets,
+    timeoutMs,
+    nowMs,
+    alter = (headers) => headers,
+    alterBody = (body) => body,
+  } = options;
   const base = new URL(url).pathname.replace(/\/+$/, '');
   const agent = createAgent(url.startsWith('https:'));
   return {

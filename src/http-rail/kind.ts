@@ -4,7 +4,13 @@ import { closed } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { HTTP_RAIL_LIMITS } from '../limits-http-rail.ts';
-import { type RailAdapter, type RailNode, railKind, type ReadContext } from '../rails/kind.ts';
+import {
+  type RailAdapter,
+  type RailNode,
+  type ReadContext,
+  railKind,
+  type SecretReference,
+} from '../rails/kind.ts';
 import { noticesOf } from '../rails/notice-store.ts';
 import type { RailName } from '../rails/rail.ts';
 import { checkAdapter } from './check.ts';
@@ -15,9 +21,17 @@ import { createHttpRail, loadValidation } from './rail.ts';
 const { timeoutMs, timeoutMsMin, horizonMs, horizonMsMax } = HTTP_RAIL_LIMITS;
 
 const Name = Type.String({ minLength: 1, expected: 'a non-empty string' });
-const Secret = Type.Union([Type.Object({ env: Name }, closed), Type.Object({ file: Name }, closed)], {
-  expected: '{"env": "NAME"} or {"file": "/path"}',
-});
+const A_REFERENCE = '{"env": "NAME"} or {"file": "/path"}';
+/** Any value here, because the message about a wrong one would contain it: it may be the secret itself. */
+const Secret = Type.Unsafe<unknown>({ expected: A_REFERENCE } as never);
+
+function isReference(value: unknown): value is SecretReference {
+  if (value === null || typeof value !== 'object') return false;
+  const [[name, text] = [], ...others] = Object.entries(value);
+  return (
+    others.length === 0 && (name === 'env' || name === 'file') && typeof text === 'string' && text !== ''
+  );
+}
 
 const timeoutMsMax = LIMITS.railCallTimeoutMs;
 const milliseconds = (minimum: number, maximum: number) =>
@@ -70,12 +84,17 @@ export function secretFault(text: string): string | undefined {
   return `must be whsec_ followed by ${SECRET_BYTES.min} to ${SECRET_BYTES.max} bytes in base64, as printed by: echo "whsec_$(openssl rand -base64 32)"`;
 }
 
-function readSettings(entry: Static<typeof schema>, { rail, path, mode, secret }: ReadContext): HttpRailSettings {
+function readSettings(
+  entry: Static<typeof schema>,
+  { rail, path, mode, secret }: ReadContext,
+): HttpRailSettings {
   const urlFault = adapterUrlFault(entry.url, mode);
   if (urlFault !== undefined) throw new Error(`${path}.url ${urlFault}`);
   const secretAt = (name: 'secret' | 'previous_secret'): string[] => {
     const reference = entry[name];
     if (reference === undefined) return [];
+    if (!isReference(reference))
+      throw new Error(`${path}.${name} must be ${A_REFERENCE}: the secret itself does not stand in the file`);
     const text = secret(reference, `${path}.${name}`);
     const fault = secretFault(text);
     if (fault !== undefined) throw new Error(`${path}.${name} ${fault}`);
@@ -115,7 +134,12 @@ async function openRail(settings: HttpRailSettings, node: RailNode): Promise<Rai
     notices: noticesOf(database, name),
     signedRoutes: [noticesRoute({ rail: name, secrets, database, clock, assets, networks })],
     workers: [
-      { name: `connections to the ${name} adapter`, stage: 'edge', start() {}, stop: async () => client.close() },
+      {
+        name: `connections to the ${name} adapter`,
+        stage: 'edge',
+        start() {},
+        stop: async () => client.close(),
+      },
     ],
   };
 }

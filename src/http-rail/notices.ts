@@ -36,7 +36,12 @@ function fieldsOf({ type, status }: AdapterNotice, isChain: boolean): FieldsOf {
 }
 
 /** A field that were ignored would be a surprise, so every type has exactly its own. */
-function checkFields(fields: Fields, notice: AdapterNotice, at: string, { rail, networks }: NoticeContext): void {
+function checkFields(
+  fields: Fields,
+  notice: AdapterNotice,
+  at: string,
+  { rail, networks }: NoticeContext,
+): void {
   const { required, optional = [] } = fieldsOf(notice, networks.isCryptoNetwork(rail));
   const what = `a notice of the type ${notice.type} on ${rail}`;
   for (const name of Object.keys(notice) as (keyof AdapterNotice)[]) {
@@ -48,7 +53,11 @@ function checkFields(fields: Fields, notice: AdapterNotice, at: string, { rail, 
 }
 
 /** What arrived, identified as every deposit of the rail is. */
-function arrivedOf(notice: AdapterNotice, amountUnits: bigint, { rail, networks }: NoticeContext): ArrivedDeposit {
+function arrivedOf(
+  notice: AdapterNotice,
+  amountUnits: bigint,
+  { rail, networks }: NoticeContext,
+): ArrivedDeposit {
   const asset = notice.asset!;
   if (networks.isCryptoNetwork(rail)) {
     const { tx_hash: txHash, output = null, address } = notice;
@@ -68,11 +77,17 @@ function arrivedOf(notice: AdapterNotice, amountUnits: bigint, { rail, networks 
 
 /** The same notice always has the same key, and another notice another one, whatever ids an adapter gives to its requests. */
 function sourceKeyOf(notice: object): string {
-  const text = JSON.stringify(notice, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+  const text = JSON.stringify(notice, (_, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
   return createHash('sha256').update(text).digest('base64url');
 }
 
-function noticeOf(notice: AdapterNotice, units: bigint | undefined, context: NoticeContext): Report['notice'] {
+function noticeOf(
+  notice: AdapterNotice,
+  units: bigint | undefined,
+  context: NoticeContext,
+): Report['notice'] {
   const { rail, networks } = context;
   const { type, key, status, reason } = notice;
   if (type === 'payment') {
@@ -81,7 +96,9 @@ function noticeOf(notice: AdapterNotice, units: bigint | undefined, context: Not
     return { about: 'payment', rail, key: key!, state };
   }
   const arrived = arrivedOf(notice, units!, context);
-  return type === 'deposit' ? { about: 'deposit', deposit: arrived } : { about: 'return', key: key!, arrived };
+  return type === 'deposit'
+    ? { about: 'deposit', deposit: arrived }
+    : { about: 'return', key: key!, arrived };
 }
 
 /** Throws a problem that names every invalid field. */

@@ -35,8 +35,16 @@ describe('the answer to a request to pay', () => {
     ['200, pending', answered(200, PENDING), ACCEPTED],
     ['201, pending', answered(201, PENDING), ACCEPTED],
     ['when to ask', answered(202, { ...PENDING, next_ask_ms: 700 }), { kind: 'accepted', nextAskMs: 700 }],
-    ['200, completed', answered(200, { ...PENDING, status: 'completed' }), { kind: 'accepted', nextAskMs: 0 }],
-    ['200, failed', answered(200, { ...PENDING, status: 'failed', reason: 'No such account.' }), final('No such account.')],
+    [
+      '200, completed',
+      answered(200, { ...PENDING, status: 'completed' }),
+      { kind: 'accepted', nextAskMs: 0 },
+    ],
+    [
+      '200, failed',
+      answered(200, { ...PENDING, status: 'failed', reason: 'No such account.' }),
+      final('No such account.'),
+    ],
     ['200, failed without a reason', answered(200, { ...PENDING, status: 'failed' }), unknown],
     ['200 for another key', answered(200, { ...PENDING, key: 'k-2' }), unknown],
     ['200 with another amount', answered(200, { ...PENDING, amount: '1.51' }), unknown],
@@ -48,7 +56,11 @@ describe('the answer to a request to pay', () => {
     ['200 with null', answered(200, null), unknown],
     ['204', answered(204, undefined), unknown],
     ['a redirect', answered(307, PENDING), unknown],
-    ['422, rejected', answered(422, { outcome: 'rejected', detail: 'Closed account.' }), final('Closed account.')],
+    [
+      '422, rejected',
+      answered(422, { outcome: 'rejected', detail: 'Closed account.' }),
+      final('Closed account.'),
+    ],
     ['400, rejected without a detail', answered(400, { outcome: 'rejected' }), final('status 400')],
     ['500, rejected: a server error is no decision', answered(500, { outcome: 'rejected' }), unknown],
     ['422 without an outcome', answered(422, { detail: 'Closed account.' }), unknown],
@@ -61,7 +73,11 @@ describe('the answer to a request to pay', () => {
     ['409', answered(409, { outcome: 'conflict' }), unknown],
     ['an outcome that is not known', answered(422, { outcome: 'REJECTED' }), unknown],
     ['rejected, to the second of two requests', answered(422, { outcome: 'rejected' }, true), unknown],
-    ['not accepted, to the second of two requests', answered(503, { outcome: 'not_accepted' }, true), unknown],
+    [
+      'not accepted, to the second of two requests',
+      answered(503, { outcome: 'not_accepted' }, true),
+      unknown,
+    ],
     ['pending, to the second of two requests', answered(200, PENDING, true), ACCEPTED],
   ] as const)('%s', (_, reply, expected) => {
     expect(submitResultOf(reply as Reply, payment, wire, validation)).toMatchObject(expected);
@@ -75,7 +91,12 @@ describe('the answer to a request to pay', () => {
 
   it('shows customers one line of bounded length', () => {
     const reason = `Closed\n\u0000${'x'.repeat(1_900)}`;
-    const result = submitResultOf(answered(200, { ...PENDING, status: 'failed', reason }), payment, wire, validation);
+    const result = submitResultOf(
+      answered(200, { ...PENDING, status: 'failed', reason }),
+      payment,
+      wire,
+      validation,
+    );
     expect(result).toMatchObject({ reason: `Closed ${'x'.repeat(192)}…` });
   });
 });
@@ -88,23 +109,46 @@ describe('the answer to a question', () => {
       'confirmations',
       chain,
       { ...PENDING, ...HASH, confirmations: { have: 1, need: 3 } },
-      { kind: 'pending', nextAskMs: 10_000, confirmations: { have: 1, need: 3 }, txHash: '0xab', txIndex: '1' },
+      {
+        kind: 'pending',
+        nextAskMs: 10_000,
+        confirmations: { have: 1, need: 3 },
+        txHash: '0xab',
+        txIndex: '1',
+      },
     ],
-    ['completed', wire, { ...PENDING, status: 'completed', detail: 'By SWIFT.' }, { kind: 'completed', detail: 'By SWIFT.' }],
-    ['completed without a detail', wire, { ...PENDING, status: 'completed' }, { kind: 'completed', detail: 'Paid by the wire rail.' }],
+    [
+      'completed',
+      wire,
+      { ...PENDING, status: 'completed', detail: 'By SWIFT.' },
+      { kind: 'completed', detail: 'By SWIFT.' },
+    ],
+    [
+      'completed without a detail',
+      wire,
+      { ...PENDING, status: 'completed' },
+      { kind: 'completed', detail: 'Paid by the wire rail.' },
+    ],
     [
       'completed on a chain',
       chain,
       { ...PENDING, ...HASH, status: 'completed' },
       { kind: 'completed', detail: 'Paid by the ETHEREUM rail.', txHash: '0xab', txIndex: '1' },
     ],
-    ['failed', wire, { ...PENDING, status: 'failed', reason: 'Closed.' }, { kind: 'failed', reason: 'Closed.' }],
+    [
+      'failed',
+      wire,
+      { ...PENDING, status: 'failed', reason: 'Closed.' },
+      { kind: 'failed', reason: 'Closed.' },
+    ],
   ] as const)('%s', (_, facts, body, expected) => {
     expect(stateOf(answered(200, body), 'k-1', facts, validation)).toEqual(expected);
   });
 
   it('says that the key is unknown only if the adapter says so', () => {
-    expect(stateOf(answered(404, { outcome: 'not_found' }), 'k-1', wire, validation)).toEqual({ kind: 'not-found' });
+    expect(stateOf(answered(404, { outcome: 'not_found' }), 'k-1', wire, validation)).toEqual({
+      kind: 'not-found',
+    });
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { DECIMALS_MAX, parseAmount } from '../kernel/amount.ts';
-import type { OnChain, Payment, PaymentState, RailName, SubmitResult } from '../rails/rail.ts';
 import { HTTP_RAIL_LIMITS } from '../limits-http-rail.ts';
+import type { OnChain, Payment, PaymentState, RailName, Requested, SubmitResult } from '../rails/rail.ts';
 import type { Reply } from './client.ts';
 import { type AdapterPayment, PaymentShape, type Refusal, RefusalShape } from './schema.ts';
 
@@ -18,7 +18,10 @@ type Answered = Extract<Reply, { kind: 'answered' }>;
 
 /** A text of the adapter as customers are shown it: one line of bounded length. */
 export function shownText(text: string): string {
-  const line = text.replaceAll(/\p{Cc}+/gu, ' ').toWellFormed().trim();
+  const line = text
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .toWellFormed()
+    .trim();
   const { textShownMax } = HTTP_RAIL_LIMITS;
   return line.length <= textShownMax ? line : `${line.slice(0, textShownMax - 1)}…`;
 }
@@ -51,7 +54,8 @@ export function paymentFault(
   if (misshapen !== undefined) return misshapen;
   const payment = body as AdapterPayment;
   if (payment.key !== key) return `/key must be ${key}, the key of the request, not ${payment.key}`;
-  if (payment.status === 'failed' && payment.reason === undefined) return '/reason is required if status is failed';
+  if (payment.status === 'failed' && payment.reason === undefined)
+    return '/reason is required if status is failed';
   if (isChain && payment.status === 'completed' && payment.tx_hash === undefined)
     return '/tx_hash is required on a crypto network if status is completed';
   return undefined;
@@ -80,20 +84,34 @@ export function isSameAmount(one: string, other: string): boolean {
   return a.ok && b.ok && a.units === b.units;
 }
 
-function acceptedResult(body: unknown, payment: Payment, facts: RailFacts, validation: Validation): SubmitResult {
+/** What differs from the request, as a clause; undefined if it is the same. */
+export function otherAmount({ asset, amount }: AdapterPayment, requested: Requested): string | undefined {
+  if (asset === requested.asset && isSameAmount(amount, requested.amount)) return undefined;
+  return `the adapter reports ${amount} ${asset}, ${requested.amount} ${requested.asset} were requested`;
+}
+
+function acceptedResult(
+  body: unknown,
+  payment: Payment,
+  facts: RailFacts,
+  validation: Validation,
+): SubmitResult {
   const fault = paymentFault(body, payment.key, facts, validation);
   if (fault !== undefined) return unknown(`the answer of the adapter is not a payment: ${fault}`);
   const answer = body as AdapterPayment;
-  if (answer.asset !== payment.asset || !isSameAmount(answer.amount, payment.amount))
-    return unknown(
-      `the adapter answers with ${answer.amount} ${answer.asset}, ${payment.amount} ${payment.asset} were requested`,
-    );
+  const other = otherAmount(answer, payment);
+  if (other !== undefined) return unknown(other);
   const state = stateIn(answer, facts);
   if (state.kind === 'failed') return { kind: 'failed', meaning: 'final', reason: state.reason };
   return { kind: 'accepted', nextAskMs: state.kind === 'pending' ? state.nextAskMs : 0 };
 }
 
-function firstResult(reply: Answered, payment: Payment, facts: RailFacts, validation: Validation): SubmitResult {
+function firstResult(
+  reply: Answered,
+  payment: Payment,
+  facts: RailFacts,
+  validation: Validation,
+): SubmitResult {
   const { status, body } = reply;
   if (status >= 200 && status < 300) return acceptedResult(body, payment, facts, validation);
   const refusal = status >= 400 ? refusalOf(reply, validation) : undefined;
@@ -101,7 +119,9 @@ function firstResult(reply: Answered, payment: Payment, facts: RailFacts, valida
   if (refusal?.outcome === 'rejected' && status < 500)
     return { kind: 'failed', meaning: 'final', reason: failedState(detail).reason };
   if (refusal?.outcome === 'not_accepted') return { kind: 'failed', meaning: 'retry', reason: detail };
-  return unknown(`the adapter answers ${status}${refusal === undefined ? ' without an outcome' : `: ${detail}`}`);
+  return unknown(
+    `the adapter answers ${status}${refusal === undefined ? ' without an outcome' : `: ${detail}`}`,
+  );
 }
 
 /** What the answer to a request to pay means. */

@@ -7,8 +7,15 @@ import type { FiatKind } from '../networks/fiat.ts';
 import type { Networks, RailName } from '../networks/register.ts';
 import type { Originator, Payment, Rail } from '../rails/rail.ts';
 import type { AdapterClient, Call, Reply } from './client.ts';
-import { isConflict, type RailFacts, stateOf, submitResultOf, type Validation } from './outcome.ts';
-import { AddressShape, type PaymentOrder, QuoteShape } from './schema.ts';
+import {
+  isConflict,
+  otherAmount,
+  type RailFacts,
+  stateOf,
+  submitResultOf,
+  type Validation,
+} from './outcome.ts';
+import { type AdapterPayment, AddressShape, type PaymentOrder, QuoteShape } from './schema.ts';
 
 export type RailParts = {
   readonly name: RailName;
@@ -95,7 +102,9 @@ function depositsOf(parts: RailParts): Pick<Rail, 'depositAddress' | 'depositIns
       const call = { method: 'POST', path: '/deposit-addresses', body: { id, rail: name } } as const;
       const answer = (await get(call, AddressShape, signal)) as { id: string; address: string };
       const fault =
-        answer.id === id ? networks.addressFault(name, answer.address) : `is for the id ${answer.id}, not ${id}`;
+        answer.id === id
+          ? networks.addressFault(name, answer.address)
+          : `is for the id ${answer.id}, not ${id}`;
       // Money that is sent to an address that nobody has is lost.
       if (fault !== undefined) throw new Error(`the deposit address of the adapter ${fault}`);
       return networks.canonicalAddress(name, answer.address);
@@ -120,6 +129,8 @@ function quotesOf({ client, validation, assets }: RailParts): Pick<Rail, 'quoteF
   };
 }
 
+const OTHER_PAYMENT = 'an adapter has another payment under the key of a withdrawal';
+
 /** A rail whose other side is an adapter that the operator has written, in any language. */
 export function createHttpRail(parts: RailParts): Rail {
   const { name, horizonMs, client, validation, networks, trouble } = parts;
@@ -131,13 +142,18 @@ export function createHttpRail(parts: RailParts): Rail {
       const { key } = payment;
       const call = { method: 'PUT', path: paymentPath(key), body: orderOf(name, payment) } as const;
       const reply = await client.call(call, signal);
-      if (isConflict(reply, validation))
-        trouble('an adapter has another payment under the key of a withdrawal', { rail: name, key });
+      if (isConflict(reply, validation)) trouble(OTHER_PAYMENT, { rail: name, key });
       return submitResultOf(reply, payment, facts, validation);
     },
-    async ask(key, signal) {
+    async ask(key, signal, requested) {
       const reply = await client.call({ method: 'GET', path: paymentPath(key) }, signal);
-      return stateOf(reply, key, facts, validation);
+      const state = stateOf(reply, key, facts, validation);
+      if (state.kind === 'not-found' || requested === undefined) return state;
+      const other = otherAmount((reply as { body: unknown }).body as AdapterPayment, requested);
+      if (other === undefined) return state;
+      // The end of that payment must not end the withdrawal.
+      trouble(OTHER_PAYMENT, { rail: name, key, reported: other });
+      throw new Error(other);
     },
     ...(parts.quotesFees && quotesOf(parts)),
     ...(parts.takesDeposits && depositsOf(parts)),

@@ -24,10 +24,22 @@ export const HEALTH_RULE: Rule = {
 
 /** Requests that must be refused, by what is wrong with them. */
 const FORGERIES = [
-  ['secret', 'a signature with another secret', 'Compute the HMAC of "{webhook-id}.{webhook-timestamp}.{body}" and compare it.'],
-  ['body', 'a body that was changed after it was signed', 'Compute the HMAC of the bytes of the body as you received them.'],
+  [
+    'secret',
+    'a signature with another secret',
+    'Compute the HMAC of "{webhook-id}.{webhook-timestamp}.{body}" and compare it.',
+  ],
+  [
+    'body',
+    'a body that was changed after it was signed',
+    'Compute the HMAC of the bytes of the body as you received them.',
+  ],
   ['unsigned', 'a request without a signature', 'Refuse requests without the three webhook headers.'],
-  ['old', 'a timestamp of ten minutes ago', 'Refuse timestamps that are more than 5 minutes from your clock: whoever has seen a request could repeat it.'],
+  [
+    'old',
+    'a timestamp of ten minutes ago',
+    'Refuse timestamps that are more than 5 minutes from your clock: whoever has seen a request could repeat it.',
+  ],
   ['early', 'a timestamp in ten minutes', 'Refuse timestamps that are more than 5 minutes from your clock.'],
 ] as const;
 
@@ -88,7 +100,8 @@ const addresses: Rule = {
         'Give every id an address of its own: the address decides who is credited.',
       );
     const fault = networks.addressFault(rail, first);
-    if (fault !== undefined) throw new Violation(`the deposit address ${first} ${fault}`, `Answer addresses of ${rail}.`);
+    if (fault !== undefined)
+      throw new Violation(`the deposit address ${first} ${fault}`, `Answer addresses of ${rail}.`);
     return first;
   },
 };
@@ -98,7 +111,11 @@ const instructions: Rule = {
   async run(bench) {
     const { rail, networks } = bench;
     if (networks.isCryptoNetwork(rail)) throw new NotProvided(`${rail} has deposit addresses instead`);
-    await contentOf(bench, { method: 'GET', path: '/deposit-instructions' }, instructionsShape(networks, rail));
+    await contentOf(
+      bench,
+      { method: 'GET', path: '/deposit-instructions' },
+      instructionsShape(networks, rail),
+    );
     return 'valid';
   },
 };
@@ -109,7 +126,10 @@ const quote: Rule = {
     const call = { method: 'GET', path: `/quote?asset=${encodeURIComponent(bench.asset)}` } as const;
     const found = (await contentOf(bench, call, QuoteShape)) as { asset: string; fee: string };
     if (found.asset !== bench.asset)
-      throw new Violation(`a quote for ${bench.asset} is in ${found.asset}`, 'Quote in the asset that was asked for.');
+      throw new Violation(
+        `a quote for ${bench.asset} is in ${found.asset}`,
+        'Quote in the asset that was asked for.',
+      );
     return `${found.fee} ${found.asset}`;
   },
 };

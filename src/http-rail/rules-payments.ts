@@ -125,7 +125,13 @@ const unknownKey: Rule = {
 function amountsOf(decimals: number): string[] {
   const smallest = decimals === 0 ? '1' : `0.${'1'.padStart(decimals, '0')}`;
   const fraction = decimals === 0 ? '' : `.${'29'.padEnd(decimals, '1').slice(0, decimals)}`;
-  return [smallest, `1${fraction}`, `1234567${fraction}`, `9007199254740993${fraction}`, `99999999999999999999${fraction}`];
+  return [
+    smallest,
+    `1${fraction}`,
+    `1234567${fraction}`,
+    `9007199254740993${fraction}`,
+    `99999999999999999999${fraction}`,
+  ];
 }
 
 const amounts: Rule = {
@@ -191,13 +197,17 @@ const rejection: Rule = {
   async run(bench) {
     const order = bench.order({ asset: 'XXXTEST' });
     const first = await bench.put(order);
-    const isRejected = first.payment?.status === 'failed' || (first.refusal?.outcome === 'rejected' && first.status < 500);
+    const isRejected =
+      first.payment?.status === 'failed' || (first.refusal?.outcome === 'rejected' && first.status < 500);
     if (first.payment !== undefined && !isRejected)
       throw new Violation(
         `a payment of the unknown asset XXXTEST is ${first.payment.status}`,
         'Reject what you cannot pay: answer with "status": "failed" and a reason.',
       );
-    if (!isRejected) throw new NotProvided(`a payment of the unknown asset XXXTEST gets ${first.status}, which Ferry asks about`);
+    if (!isRejected)
+      throw new NotProvided(
+        `a payment of the unknown asset XXXTEST gets ${first.status}, which Ferry asks about`,
+      );
     const { payment, status } = await bench.get(order.key);
     if (payment?.status !== 'failed')
       throw new Violation(
@@ -215,7 +225,8 @@ const restarts: Rule = {
       throw new NotProvided('not tested: name a command that restarts your adapter with --restart-command');
     const orders = [bench.order(), bench.order()];
     const before = [];
-    for (const order of orders) before.push(bench.paymentOf(await bench.put(order), order, 'before the restart'));
+    for (const order of orders)
+      before.push(bench.paymentOf(await bench.put(order), order, 'before the restart'));
     await bench.restart();
     for (const [index, order] of orders.entries()) {
       const heard = await bench.get(order.key);

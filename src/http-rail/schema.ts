@@ -20,7 +20,10 @@ const Key = Type.String({
 const Amount = AmountShape('Decimal string. Never convert it to a floating-point number.');
 const Asset = Type.String({ minLength: 1, maxLength: 12, description: 'Code of the asset, such as USD' });
 const Rail = Type.String({ minLength: 1, maxLength: 40, description: 'Name of the rail, such as wire' });
-const txHash = text('Transaction hash. Required on crypto networks once the payment is completed.', referenceMax);
+const txHash = text(
+  'Transaction hash. Required on crypto networks once the payment is completed.',
+  referenceMax,
+);
 const txIndex = text('Output within the transaction', referenceMax);
 
 const Originator = Type.Object(
@@ -137,7 +140,9 @@ export const NoticeShape = Type.Object(
       Type.Integer({ minimum: 0, maximum: 4_294_967_295, description: 'Number of the output, on a chain' }),
     ),
     address: Type.Optional(text('The address that was paid, on a chain', referenceMax)),
-    account: Type.Optional(text('Your own bank account that was paid: always written the same way', referenceMax)),
+    account: Type.Optional(
+      text('Your own bank account that was paid: always written the same way', referenceMax),
+    ),
     reference: Type.Optional(
       text("The bank's reference of the arrival, unique within the account for all time", referenceMax),
     ),

@@ -44,18 +44,30 @@ describe('requests of adapters', () => {
   it('that libraries of Standard Webhooks signed are accepted, with either secret', () => {
     expect(fault(sign(secret))).toBeUndefined();
     expect(fault(sign(previous))).toBeUndefined();
-    expect(fault({ ...sign(secret), 'webhook-signature': `v1,AAAA ${sign(secret)['webhook-signature']}` })).toBeUndefined();
+    expect(
+      fault({ ...sign(secret), 'webhook-signature': `v1,AAAA ${sign(secret)['webhook-signature']}` }),
+    ).toBeUndefined();
   });
 
   it.each([
     ['another secret', sign(newSecret()), body, 'does not match'],
     ['another body', sign(secret), `${body} `, 'does not match'],
     ['another id', { ...sign(secret), 'webhook-id': 'msg_2' }, body, 'does not match'],
-    ['another timestamp', { ...sign(secret), 'webhook-timestamp': String(Math.floor(NOW_MS / 1_000) - 1) }, body, 'does not match'],
+    [
+      'another timestamp',
+      { ...sign(secret), 'webhook-timestamp': String(Math.floor(NOW_MS / 1_000) - 1) },
+      body,
+      'does not match',
+    ],
     ['no signature', { ...sign(secret), 'webhook-signature': '' }, body, 'must have the headers'],
     ['a timestamp that is none', { ...sign(secret), 'webhook-timestamp': 'now' }, body, 'seconds since 1970'],
     ['an old timestamp', sign(secret, NOW_MS - 301_000), body, 's behind the clock of this service'],
-    ['a timestamp of the future', sign(secret, NOW_MS + 302_000), body, 's ahead of the clock of this service'],
+    [
+      'a timestamp of the future',
+      sign(secret, NOW_MS + 302_000),
+      body,
+      's ahead of the clock of this service',
+    ],
   ])('with %s are refused', (_, headers, text, sentence) => {
     expect(fault(headers, text)).toContain(sentence);
   });

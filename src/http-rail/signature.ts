@@ -47,7 +47,9 @@ export function signatureFault(
   nowMs: number,
 ): string | undefined {
   const { toleranceSeconds, signaturesMax } = HTTP_RAIL_LIMITS;
-  const [id, timestampText, given] = ['id', 'timestamp', 'signature'].map((name) => header(`webhook-${name}`));
+  const [id, timestampText, given] = ['id', 'timestamp', 'signature'].map((name) =>
+    header(`webhook-${name}`),
+  );
   if (!id || !timestampText || !given)
     return 'The request must have the headers webhook-id, webhook-timestamp and webhook-signature.';
   const timestamp = /^[0-9]{1,12}$/.test(timestampText) ? Number(timestampText) : undefined;

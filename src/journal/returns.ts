@@ -40,9 +40,22 @@ function bookingOf({ key: transferId, arrived }: Returned, { tables }: Parts): B
       ? { reference: arrived.txHash, account: arrived.address, output: arrived.output }
       : { reference: arrived.reference, account: arrived.account, output: null };
   const { reference, ...where } = place;
-  const order: OrderOf<'WITHDRAWAL_RETURN'> = { kind: 'WITHDRAWAL_RETURN', transferId, asset, units, ...where };
+  const order: OrderOf<'WITHDRAWAL_RETURN'> = {
+    kind: 'WITHDRAWAL_RETURN',
+    transferId,
+    asset,
+    units,
+    ...where,
+  };
   const refId = refIdOf(arrived);
-  const request = { operation: order.kind, ref_id: refId, transfer_id: transferId, reference, asset, ...where };
+  const request = {
+    operation: order.kind,
+    ref_id: refId,
+    transfer_id: transferId,
+    reference,
+    asset,
+    ...where,
+  };
   return {
     order,
     refId,
@@ -64,7 +77,13 @@ async function withdrawalOf(
 }
 
 /** Refusals that are about the return itself; others pass. */
-const ABOUT_THE_RETURN = ['invalid-request', 'exceeds-precision', 'invalid-state', 'already-exists', 'not-found'];
+const ABOUT_THE_RETURN = [
+  'invalid-request',
+  'exceeds-precision',
+  'invalid-state',
+  'already-exists',
+  'not-found',
+];
 
 const isAboutReturn = (error: unknown): error is Problem =>
   error instanceof Problem && ABOUT_THE_RETURN.includes(error.slug);

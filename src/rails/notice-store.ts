@@ -17,8 +17,14 @@ export type Report = { readonly sourceKey: string; readonly notice: WithoutId<No
 const place = (id: string): string => `rail_notices.notice:${id}`;
 
 /** Units are strings in JSON, whose numbers would lose digits. */
-const plainArrival = (arrived: ArrivedDeposit) => ({ ...arrived, amountUnits: arrived.amountUnits.toString() });
-const readArrival = (plain: ArrivedDeposit): ArrivedDeposit => ({ ...plain, amountUnits: BigInt(plain.amountUnits) });
+const plainArrival = (arrived: ArrivedDeposit) => ({
+  ...arrived,
+  amountUnits: arrived.amountUnits.toString(),
+});
+const readArrival = (plain: ArrivedDeposit): ArrivedDeposit => ({
+  ...plain,
+  amountUnits: BigInt(plain.amountUnits),
+});
 
 function plainNotice(notice: WithoutId<Notice>): object {
   if (notice.about === 'payment') return notice;

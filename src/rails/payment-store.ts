@@ -59,7 +59,9 @@ export async function findProgress(
   rail: RailName,
   key: string,
 ): Promise<PaymentProgress | undefined> {
-  const [row] = await database.query<Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>>(
+  const [row] = await database.query<
+    Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>
+  >(
     `select state, detail, tx_hash as "txHash", tx_index as "txIndex", confirmations, required
      from rail_payments where key = $1 and rail = $2`,
     [key, rail],

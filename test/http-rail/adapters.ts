@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createAdapterClient } from '../../src/http-rail/client.ts';
 import { createHttpRail, loadValidation } from '../../src/http-rail/rail.ts';
-import { newSecret } from '../../src/webhooks/secrets.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
 import type { Rail, RailName } from '../../src/rails/rail.ts';
+import { newSecret } from '../../src/webhooks/secrets.ts';
 import { assets } from '../support/ledger.ts';
 import { until } from '../support/until.ts';
 

@@ -38,7 +38,9 @@ const KEY = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
 const TOLERANCE_S = 300;
 
 function isSigned(headers: IncomingMessage['headers'], payload: string, defect: Defect | undefined): boolean {
-  const [id, timestamp, given] = ['id', 'timestamp', 'signature'].map((name) => String(headers[`webhook-${name}`]));
+  const [id, timestamp, given] = ['id', 'timestamp', 'signature'].map((name) =>
+    String(headers[`webhook-${name}`]),
+  );
   const behindS = Date.now() / 1_000 - Number(timestamp);
   const isOld = behindS > TOLERANCE_S && defect !== 'does not check timestamps';
   const isEarly = behindS < -TOLERANCE_S && defect !== 'accepts timestamps of the future';
@@ -92,7 +94,8 @@ export async function startBreakableAdapter(defect?: Defect) {
     payment.asked += 1;
     const isDue = payment.asked > 1 && payment.status === 'pending' && defect !== 'never ends a payment';
     if (isDue) payment.status = 'completed';
-    else if (payment.asked > 2 && defect === 'changes its mind') Object.assign(payment, { status: 'failed', reason: 'No.' });
+    else if (payment.asked > 2 && defect === 'changes its mind')
+      Object.assign(payment, { status: 'failed', reason: 'No.' });
     return [200, present(payment)];
   }
 
@@ -107,7 +110,12 @@ export async function startBreakableAdapter(defect?: Defect) {
 
   async function answer(incoming: IncomingMessage, text: string): Promise<Answer | 'hang up'> {
     const { method, url = '' } = incoming;
-    const payload = text === '' ? `${method} ${url}` : defect === 'signs the parsed body' ? JSON.stringify(JSON.parse(text)) : text;
+    const payload =
+      text === ''
+        ? `${method} ${url}`
+        : defect === 'signs the parsed body'
+          ? JSON.stringify(JSON.parse(text))
+          : text;
     const checks =
       defect !== 'does not check signatures' &&
       !(defect === 'does not check signatures of questions' && method === 'GET');

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Payment, Rail } from '../../src/rails/rail.ts';
 import { describeRail } from '../rails/contract.ts';
 import { type Adapter, openHttpRail, startPythonAdapter } from './adapters.ts';
-import { type Proxy, startProxy } from './proxy.ts';
+import { type FaultyProxy, startProxy } from './proxy.ts';
 
 /** The contract of rails, with an adapter that is a process of its own. */
 let adapter: Adapter;
-let proxy: Proxy;
+let proxy: FaultyProxy;
 let rail: Rail & { close(): void };
 beforeAll(async () => {
   adapter = await startPythonAdapter();
@@ -45,13 +45,19 @@ it('an adapter that is not running has certainly not accepted anything', async (
   const gone = await openHttpRail('http://127.0.0.1:1');
   const signal = new AbortController().signal;
   const result = await gone.submit(paymentWith('a-key'), signal);
-  expect(result).toMatchObject({ kind: 'failed', meaning: 'retry', reason: expect.stringContaining('ECONNREFUSED') });
+  expect(result).toMatchObject({
+    kind: 'failed',
+    meaning: 'retry',
+    reason: expect.stringContaining('ECONNREFUSED'),
+  });
   await expect(gone.ask('a-key', signal)).rejects.toThrow('ECONNREFUSED');
   gone.close();
 });
 
 it('a wrong secret pays nothing: the outcome is unknown, and the adapter cannot be asked', async () => {
-  const stranger = await openHttpRail(adapter.url, { secret: `whsec_${Buffer.alloc(32).toString('base64')}` });
+  const stranger = await openHttpRail(adapter.url, {
+    secret: `whsec_${Buffer.alloc(32).toString('base64')}`,
+  });
   const signal = new AbortController().signal;
   expect(await stranger.submit(paymentWith('never'), signal)).toMatchObject({ meaning: 'unknown' });
   await expect(stranger.ask('never', signal)).rejects.toThrow('the adapter answers 401');

@@ -15,7 +15,7 @@ export type ProxyFault =
   | 'the answer has another amount'
   | 'the answer has another key';
 
-export type Proxy = {
+export type FaultyProxy = {
   readonly url: string;
   /** What happens to the next request with that method. Happens once. */
   strike(method: 'PUT' | 'GET', fault: ProxyFault): void;
@@ -68,7 +68,7 @@ function altered(fault: ProxyFault | undefined, answer: Answer): Answer {
   }
 }
 
-export async function startProxy(target: () => string): Promise<Proxy> {
+export async function startProxy(target: () => string): Promise<FaultyProxy> {
   const faults = new Map<string, ProxyFault>();
   const after = new Map<string, () => Promise<void>>();
   const before = new Map<string, () => Promise<void>>();

@@ -109,8 +109,7 @@ const DEFECTS: Readonly<Record<Defect, string>> = {
   'gives everybody the same deposit address':
     'a deposit address belongs to one id, and stays the same: two ids have the deposit address 0x',
   'has no health': 'GET /health answers: GET /health gets 404',
-  'hangs up instead of refusing':
-    'a signature with another secret is refused: PUT /payments/',
+  'hangs up instead of refusing': 'a signature with another secret is refused: PUT /payments/',
   'forgets everything in a restart':
     'a restart loses no payment: after a restart, GET of a payment that was accepted gets 404',
 };
@@ -123,7 +122,14 @@ const CHAIN = [
 /** Without the command line, which takes a second to start. */
 async function verdictsOf(url: string, waitMs = 60_000): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  const options = { url, secret: SECRET, rail: 'ETHEREUM', asset: 'ETH', amount: '0.5', timeoutMs: 30_000 } as const;
+  const options = {
+    url,
+    secret: SECRET,
+    rail: 'ETHEREUM',
+    asset: 'ETH',
+    amount: '0.5',
+    timeoutMs: 30_000,
+  } as const;
   const destination = { address: deriveAddress('ETHEREUM', 'payee') };
   const restart = async (): Promise<void> => void (await fetch(`${url}/restart`));
   const given = { ...options, waitMs, destination, assets, networks: NETWORKS, restart };
@@ -169,8 +175,14 @@ describe('a broken adapter', () => {
 describe('wrong usage', () => {
   it.each([
     [['--url', 'ftp://x'], '--url must be a URL that starts with https:// or http://.'],
-    [['--url', 'http://x', '--secret-env', 'NOPE'], '--secret-env names NOPE, which is not set in the environment.'],
-    [['--url', 'http://x', '--secret-env', 'HOME'], '--secret-env names HOME, which must be whsec_ followed by'],
+    [
+      ['--url', 'http://x', '--secret-env', 'NOPE'],
+      '--secret-env names NOPE, which is not set in the environment.',
+    ],
+    [
+      ['--url', 'http://x', '--secret-env', 'HOME'],
+      '--secret-env names HOME, which must be whsec_ followed by',
+    ],
     [['--url', 'http://x', '--rail', 'pigeon'], '--rail must be one of wire, cubix,'],
     [['--url', 'http://x', '--asset', 'DOGE'], '--asset must be a configured asset, not "DOGE".'],
     [['--url', 'http://x', '--amount', '0.001'], '--amount has 3 decimals, at most 2 are allowed.'],
@@ -182,7 +194,9 @@ describe('wrong usage', () => {
 
   it('an adapter that is not running is one line', async () => {
     const { code, stdout } = await test('http://127.0.0.1:1');
-    expect(stdout).toMatch(/^VIOLATED GET \/health answers: GET \/health gets no answer: connect ECONNREFUSED/);
+    expect(stdout).toMatch(
+      /^VIOLATED GET \/health answers: GET \/health gets no answer: connect ECONNREFUSED/,
+    );
     expect(stdout).toContain('The adapter violates 1 rule of 1.');
     expect(code).toBe(1);
   });
