@@ -5,8 +5,11 @@ import { readBody } from './json.ts';
 type Done = (error: Error | null, body?: unknown) => void;
 
 /** In a scope of its own, because the signature is of the bytes of the body, which other routes never see. */
-function register(app: FastifyInstance, { path, body, response, verify, handle }: SignedRoute): void {
-  void app.register(async (scope) => {
+async function register(
+  app: FastifyInstance,
+  { path, body, response, verify, handle }: SignedRoute,
+): Promise<void> {
+  await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser(
       'application/json',
@@ -35,7 +38,7 @@ function register(app: FastifyInstance, { path, body, response, verify, handle }
 }
 
 export const signedExtension =
-  (routes: readonly SignedRoute[]): ((app: FastifyInstance) => void) =>
-  (app) => {
-    for (const route of routes) register(app, route);
+  (routes: readonly SignedRoute[]): ((app: FastifyInstance) => Promise<void>) =>
+  async (app) => {
+    for (const route of routes) await register(app, route);
   };
