@@ -120,6 +120,10 @@ const documentationOf = (
     extraPaths,
     version: VERSION,
     publicUrl,
+    // Loaded when it is requested: few do.
+    documents: {
+      '/docs/adapter-openapi.json': async () => (await import('./http-rail/openapi.ts')).adapterOpenApi(),
+    },
   });
 
 export async function assemble(parts: Parts): Promise<Service> {

@@ -142,11 +142,11 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
     let hasAnswered = false;
     const fail = (error: NodeJS.ErrnoException): void => {
       finish();
-      if (signal.aborted) return reject(signal.reason as Error);
       // The adapter closed an idle connection at the moment at which it was used again. Requests are idempotent.
-      if (request.reusedSocket && error.code === 'ECONNRESET' && !hasAnswered && !isSecond)
-        return resolve(send(sending, signal, true));
-      resolve({ kind: maySend() || isSecond ? 'no-answer' : 'not-sent', reason: reasonOf(error) });
+      const isStale = request.reusedSocket && error.code === 'ECONNRESET' && !hasAnswered && !isSecond;
+      if (signal.aborted) reject(signal.reason as Error);
+      else if (isStale) resolve(send(sending, signal, true));
+      else resolve({ kind: maySend() || isSecond ? 'no-answer' : 'not-sent', reason: reasonOf(error) });
     };
     request.on('error', fail);
     request.on('response', (response) => {

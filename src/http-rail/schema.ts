@@ -26,6 +26,9 @@ const txHash = text(
 );
 const txIndex = text('Output within the transaction', referenceMax);
 
+/** Any fields: Ferry's API describes them. */
+const open = { additionalProperties: true } as const;
+
 const Originator = Type.Object(
   {
     customer_id: Type.String(),
@@ -40,9 +43,14 @@ const Destination = Type.Object(
   {
     address: Type.Optional(text('On crypto networks: the address')),
     instructions: Type.Optional(
-      Type.Object({}, { description: 'For bank accounts: the instructions, under the name of the rail' }),
+      Type.Object(
+        {},
+        { ...open, description: 'For bank accounts: the instructions, under the name of the rail' },
+      ),
     ),
-    owner: Type.Optional(Type.Object({}, { description: 'For bank accounts: the owner of the account' })),
+    owner: Type.Optional(
+      Type.Object({}, { ...open, description: 'For bank accounts: the owner of the account' }),
+    ),
   },
   { ...closed, description: 'Either `address`, or `instructions` and `owner`' },
 );

@@ -4,7 +4,13 @@ import { newId } from '../../src/kernel/id.ts';
 import { noticesOf } from '../../src/rails/notice-store.ts';
 import { newSecret } from '../../src/webhooks/secrets.ts';
 import { type ConfigFiles, createConfigFiles } from '../support/config.ts';
-import { type Answer, expectInvalid, expectProblem, startTestService, type TestService } from '../support/service.ts';
+import {
+  type Answer,
+  expectInvalid,
+  expectProblem,
+  startTestService,
+  type TestService,
+} from '../support/service.ts';
 
 /** `POST /v2/rails/{rail}/notices`: signed by the adapter, recorded once. */
 let service: TestService;
@@ -12,7 +18,12 @@ let files: ConfigFiles;
 const [secret, previous] = [newSecret(), newSecret()];
 beforeAll(async () => {
   files = createConfigFiles();
-  const rail = { kind: 'http', url: 'http://127.0.0.1:1', secret: { env: 'S' }, previous_secret: { env: 'P' } };
+  const rail = {
+    kind: 'http',
+    url: 'http://127.0.0.1:1',
+    secret: { env: 'S' },
+    previous_secret: { env: 'P' },
+  };
   service = await startTestService({
     ...(files.withFile({ rails: { wire: rail, ETHEREUM: rail } }) as Record<string, string>),
     S: secret,
@@ -24,9 +35,17 @@ afterAll(async () => {
   files.remove();
 });
 
-type Sent = { readonly by?: string; readonly atMs?: number; readonly headers?: Record<string, string>; readonly rail?: string };
+type Sent = {
+  readonly by?: string;
+  readonly atMs?: number;
+  readonly headers?: Record<string, string>;
+  readonly rail?: string;
+};
 
-async function send(content: unknown, { by = secret, atMs = Date.now(), headers = {}, rail = 'wire' }: Sent = {}): Promise<Answer> {
+async function send(
+  content: unknown,
+  { by = secret, atMs = Date.now(), headers = {}, rail = 'wire' }: Sent = {},
+): Promise<Answer> {
   const body = typeof content === 'string' ? content : JSON.stringify(content);
   const id = `msg_${newId()}`;
   const response = await fetch(`${service.url}/v2/rails/${rail}/notices`, {
@@ -74,20 +93,34 @@ describe('notices', () => {
     const found = (await recorded()).map(({ id: _, ...notice }) => notice);
     expect(found).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ deposit: expect.objectContaining({ amountUnits: 9_999_999_999_999_999_999_999n, memoId: 'ABC' }) }),
+        expect.objectContaining({
+          deposit: expect.objectContaining({ amountUnits: 9_999_999_999_999_999_999_999n, memoId: 'ABC' }),
+        }),
         { about: 'payment', rail: 'wire', key, state: { kind: 'completed', detail: 'Paid.' } },
         { about: 'payment', rail: 'wire', key, state: { kind: 'failed', reason: 'Closed account.' } },
         {
           about: 'return',
           key,
-          arrived: { rail: 'wire', account: 'A', reference: 'R', memoId: `Return of payment ${key}`, asset: 'USD', amountUnits: 1n },
+          arrived: {
+            rail: 'wire',
+            account: 'A',
+            reference: 'R',
+            memoId: `Return of payment ${key}`,
+            asset: 'USD',
+            amountUnits: 1n,
+          },
         },
       ]),
     );
   });
 
   it('of a chain name transactions', async () => {
-    const tx = { tx_hash: `0x${'ab'.repeat(32)}`, address: `0x${'cd'.repeat(20)}`, asset: 'ETH', amount: '0.000000000000000001' };
+    const tx = {
+      tx_hash: `0x${'ab'.repeat(32)}`,
+      address: `0x${'cd'.repeat(20)}`,
+      asset: 'ETH',
+      amount: '0.000000000000000001',
+    };
     const notices = [
       { type: 'deposit', ...tx, output: 3 },
       { type: 'deposit', ...tx },
@@ -119,7 +152,11 @@ describe('a request that is not from the adapter', () => {
     ['of ten minutes ago', { atMs: Date.now() - 600_000 }, 'behind the clock of this service'],
     ['in ten minutes', { atMs: Date.now() + 600_000 }, 'ahead of the clock of this service'],
     ['with another id', { headers: { 'webhook-id': 'msg_other' } }, 'webhook-signature does not match'],
-    ['with a token instead', { headers: { 'webhook-signature': '', authorization: 'Bearer x' } }, 'must have the headers'],
+    [
+      'with a token instead',
+      { headers: { 'webhook-signature': '', authorization: 'Bearer x' } },
+      'must have the headers',
+    ],
   ])('%s is refused, and nothing is recorded', async (_, sent, sentence) => {
     const before = (await recorded()).length;
     const answer = await send(wire(deposit()), sent);
@@ -135,7 +172,11 @@ describe('a request that is not from the adapter', () => {
   });
 
   it('cannot be the request of another rail with the same secret', async () => {
-    expectInvalid(await send(wire(deposit()), { rail: 'ETHEREUM' }), ...['account', 'memo_id', 'reference', 'tx_hash', 'address'].map((one) => `/notices/0/${one}`), '/rail');
+    expectInvalid(
+      await send(wire(deposit()), { rail: 'ETHEREUM' }),
+      ...['account', 'memo_id', 'reference', 'tx_hash', 'address'].map((one) => `/notices/0/${one}`),
+      '/rail',
+    );
   });
 
   it('to a rail of another kind is not found', async () => {
@@ -192,5 +233,7 @@ describe('a wrong notice', () => {
 });
 
 it('the API document of customers does not contain the endpoint', () => {
-  expect(Object.keys(service.description.document.paths).filter((path) => path.includes('/rails/'))).toEqual([]);
+  expect(Object.keys(service.description.document.paths).filter((path) => path.includes('/rails/'))).toEqual(
+    [],
+  );
 });

@@ -44,7 +44,11 @@ const transferOf = async (id: string): Promise<any> =>
 /** As the author of the adapter sends it: with the adapter's own command. */
 async function notify(notice: object): Promise<any> {
   const own = { ...process.env, ADAPTER_SECRET: SECRET, FERRY_URL: node.url };
-  const { stdout } = await promisify(execFile)('python3', [PYTHON_ADAPTER, 'notify', JSON.stringify(notice)], { env: own });
+  const { stdout } = await promisify(execFile)(
+    'python3',
+    [PYTHON_ADAPTER, 'notify', JSON.stringify(notice)],
+    { env: own },
+  );
   return JSON.parse(stdout);
 }
 
@@ -77,10 +81,19 @@ beforeAll(async () => {
   };
   node = await startFerry(env);
   await created('customer', 'create', '--name', 'Operations');
-  const scopes = ['operator:journal', 'operator:read', 'operator:review'].flatMap((scope) => ['--scope', scope]);
-  operator = await tokenFrom(node.url, await created('client', 'create', '--customer', 'Operations', '--name', 'ops', ...scopes));
+  const scopes = ['operator:journal', 'operator:read', 'operator:review'].flatMap((scope) => [
+    '--scope',
+    scope,
+  ]);
+  operator = await tokenFrom(
+    node.url,
+    await created('client', 'create', '--customer', 'Operations', '--name', 'ops', ...scopes),
+  );
   await created('customer', 'create', '--name', 'Harbour');
-  token = await tokenFrom(node.url, await created('client', 'create', '--customer', 'Harbour', '--name', 'api'));
+  token = await tokenFrom(
+    node.url,
+    await created('client', 'create', '--customer', 'Harbour', '--name', 'api'),
+  );
   profile = (await call(token, 'POST', '/v2/profiles', { nickname: 'main' })).id;
   await call(operator, 'POST', '/v2/operator/journal-entries', {
     kind: 'OPENING_BALANCE',
@@ -106,7 +119,9 @@ afterAll(async () => {
 
 it('the operator checks the rail before the start', async () => {
   const { code, stdout } = await runFerry(['rails', 'check'], env);
-  expect(stdout).toMatch(/^wire +http +ok +GET \/health +ok, \d+ ms\n +ok +an unknown payment +is reported as not found\n +ok +a wrong signature +is refused\n$/);
+  expect(stdout).toMatch(
+    /^wire +http +ok +GET \/health +ok, \d+ ms\n +ok +an unknown payment +is reported as not found\n +ok +a wrong signature +is refused\n$/,
+  );
   expect(code).toBe(0);
 });
 
@@ -127,7 +142,14 @@ it('a deposit is credited once, although it is reported five times', async () =>
     profile_id: profile,
     fiat_network: 'WIRE',
   });
-  const notice = { type: 'deposit', account: 'own', reference: 'IN-1', memo_id, asset: 'USD', amount: '50.5' };
+  const notice = {
+    type: 'deposit',
+    account: 'own',
+    reference: 'IN-1',
+    memo_id,
+    asset: 'USD',
+    amount: '50.5',
+  };
   for (let time = 0; time < 5; time += 1) expect(await notify(notice)).toEqual({ recorded: 1 });
   await until('it is credited', async () => Number(await available()) > before);
   expect(await notify(notice)).toEqual({ recorded: 1 });
@@ -144,7 +166,14 @@ it('a return after COMPLETED is credited once, and the withdrawal shows it', asy
   const before = Number(await available());
   const { id } = await withdraw('w-2');
   await completion(id);
-  const notice = { type: 'return', key: id, account: 'own', reference: 'BACK-1', asset: 'USD', amount: '100.25' };
+  const notice = {
+    type: 'return',
+    key: id,
+    account: 'own',
+    reference: 'BACK-1',
+    asset: 'USD',
+    amount: '100.25',
+  };
   for (let time = 0; time < 3; time += 1) expect(await notify(notice)).toEqual({ recorded: 1 });
   await until('it is shown', async () => (await transferOf(id)).secondary_status.name === 'RETURNED');
   expect(await transferOf(id)).toMatchObject({ status: 'COMPLETED' });

@@ -38,8 +38,7 @@ async function report(notice: Notice, ...names: string[]): Promise<void> {
   await appendReports(world.database, 'wire', reports, world.now());
 }
 
-const waiting = async (): Promise<number> =>
-  (await noticesOf(world.database, 'wire').collect(100)).length;
+const waiting = async (): Promise<number> => (await noticesOf(world.database, 'wire').collect(100)).length;
 
 async function withdraw(memo?: string): Promise<Transfer> {
   const profile = await world.createProfile({ USD: '120' });
@@ -162,7 +161,9 @@ describe('what cannot be a return is kept in suspense, because the money is ther
     await report(returnOf(id, { reference, amountUnits: 5_001n }));
     await node.notices.runDue();
     expect(await waiting()).toBe(1);
-    expect(node.errors.at(-1)).toMatchObject({ message: expect.stringContaining('the reports differ in amount_units') });
+    expect(node.errors.at(-1)).toMatchObject({
+      message: expect.stringContaining('the reports differ in amount_units'),
+    });
     expect(await world.balanceOf(profileId, 'USD')).toEqual({ available: '50', held: '0' });
     await world.database.query('delete from rail_notices');
   });
@@ -174,7 +175,15 @@ describe('what cannot be a return is kept in suspense, because the money is ther
     await node.operate('bookJournalEntry', {
       body: {
         kind: 'WITHDRAWAL_RETURN',
-        ...{ ref_id: reference, reason: 'By telephone.', reference, transfer_id: id, asset: 'USD', amount: '100', account },
+        ...{
+          ref_id: reference,
+          reason: 'By telephone.',
+          reference,
+          transfer_id: id,
+          asset: 'USD',
+          amount: '100',
+          account,
+        },
       },
     });
     await report(notice);
