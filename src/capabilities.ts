@@ -58,6 +58,12 @@ function connected(opened: readonly RailAdapter[], simulated: Rails | undefined)
   );
 }
 
+/** Operations that only simulate do not exist in production. */
+const withoutSimulation = (one: Capability): Capability => ({
+  ...one,
+  routes: (one.routes ?? []).filter(({ sandboxOnly }) => sandboxOnly !== true),
+});
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -120,9 +126,5 @@ export function createCapabilities(
     batchesOf: transfers.batchesOf,
     example: TRANSFER_EVENT_EXAMPLE,
   });
-  // Operations that only simulate do not exist in production.
-  return [...capabilities, events, webhooks].map((one) => ({
-    ...one,
-    routes: (one.routes ?? []).filter(({ sandboxOnly }) => isSandbox || sandboxOnly !== true),
-  }));
+  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
 }

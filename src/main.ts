@@ -107,6 +107,8 @@ function workersOf({ clock, database, log }: Node, capabilities: readonly Capabi
   ];
 }
 
+const backlogsOf = (capabilities: readonly Capability[]) => capabilities.flatMap((one) => one.backlogs ?? []);
+
 const documentationOf = (
   config: Config,
   capabilities: readonly Capability[],
@@ -163,7 +165,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
-      signedExtension(capabilities.flatMap((one) => one.signedRoutes ?? [])),
+      signedExtension(capabilities),
       documentationOf(config, capabilities, auth, publicUrl),
     ],
     hasDocs: config.docs,
@@ -172,8 +174,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     refusal: () => database.refusal(),
   });
   server.attach(app);
-  const backlogs = capabilities.flatMap((one) => one.backlogs ?? []);
-  registerBacklogs(metrics.registry, backlogs, (error) =>
+  registerBacklogs(metrics.registry, backlogsOf(capabilities), (error) =>
     log.warn({ err: error }, 'could not read a backlog'),
   );
 

@@ -23,7 +23,7 @@ const { timeoutMs, timeoutMsMin, horizonMs, horizonMsMax } = HTTP_RAIL_LIMITS;
 const Name = Type.String({ minLength: 1, expected: 'a non-empty string' });
 const A_REFERENCE = '{"env": "NAME"} or {"file": "/path"}';
 /** Any value here, because the message about a wrong one would contain it: it may be the secret itself. */
-const Secret = Type.Unsafe<unknown>({ expected: A_REFERENCE } as never);
+const Secret = Type.Unsafe<unknown>({ expected: A_REFERENCE });
 
 function isReference(value: unknown): value is SecretReference {
   if (value === null || typeof value !== 'object') return false;

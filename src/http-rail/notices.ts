@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
-import type { CryptoNetwork } from '../networks/crypto.ts';
-import type { FiatKind } from '../networks/fiat.ts';
 import type { Networks, RailName } from '../networks/register.ts';
 import type { Report } from '../rails/notice-store.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
@@ -61,11 +59,11 @@ function arrivedOf(
   const asset = notice.asset!;
   if (networks.isCryptoNetwork(rail)) {
     const { tx_hash: txHash, output = null, address } = notice;
-    return { rail: rail as CryptoNetwork, txHash: txHash!, output, address: address!, asset, amountUnits };
+    return { rail, txHash: txHash!, output, address: address!, asset, amountUnits };
   }
   const { account, reference, key, memo_id: memoId = '' } = notice;
   return {
-    rail: rail as FiatKind,
+    rail,
     account: account!,
     reference: reference!,
     // A return that cannot be booked is kept in suspense, where this tells the operator what it is.

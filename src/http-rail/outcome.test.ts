@@ -80,7 +80,7 @@ describe('the answer to a request to pay', () => {
     ],
     ['pending, to the second of two requests', answered(200, PENDING, true), ACCEPTED],
   ] as const)('%s', (_, reply, expected) => {
-    expect(submitResultOf(reply as Reply, payment, wire, validation)).toMatchObject(expected);
+    expect(submitResultOf(reply, payment, wire, validation)).toMatchObject(expected);
   });
 
   it('reports a key that has another payment', () => {
@@ -159,7 +159,7 @@ describe('the answer to a question', () => {
     ['another key', answered(200, { ...PENDING, key: 'k-2' }), '/key must be k-1'],
     ['no payment', answered(200, {}), 'is not a payment'],
   ] as const)('says nothing: %s', (_, reply, message) => {
-    expect(() => stateOf(reply as Reply, 'k-1', wire, validation)).toThrow(message);
+    expect(() => stateOf(reply, 'k-1', wire, validation)).toThrow(message);
   });
 
   it('does not accept a completed payment on a chain without its transaction', () => {

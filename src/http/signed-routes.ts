@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Capability } from '../kernel/capability.ts';
 import type { SignedRoute } from '../kernel/signed-route.ts';
 import { readBody } from './json.ts';
 
@@ -38,7 +39,8 @@ async function register(
 }
 
 export const signedExtension =
-  (routes: readonly SignedRoute[]): ((app: FastifyInstance) => Promise<void>) =>
+  (capabilities: readonly Capability[]): ((app: FastifyInstance) => Promise<void>) =>
   async (app) => {
-    for (const route of routes) await register(app, route);
+    for (const { signedRoutes = [] } of capabilities)
+      for (const route of signedRoutes) await register(app, route);
   };

@@ -20,5 +20,5 @@ export function signedRoute<const Body extends TSchema>(
     handle(body: Static<Body>): Promise<object>;
   },
 ): SignedRoute {
-  return definition as unknown as SignedRoute;
+  return definition;
 }

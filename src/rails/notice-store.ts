@@ -21,10 +21,14 @@ const plainArrival = (arrived: ArrivedDeposit) => ({
   ...arrived,
   amountUnits: arrived.amountUnits.toString(),
 });
-const readArrival = (plain: ArrivedDeposit): ArrivedDeposit => ({
-  ...plain,
-  amountUnits: BigInt(plain.amountUnits),
-});
+type PlainArrival = ReturnType<typeof plainArrival>;
+const readArrival = (plain: PlainArrival): ArrivedDeposit =>
+  ({ ...plain, amountUnits: BigInt(plain.amountUnits) }) as ArrivedDeposit;
+
+type PlainNotice =
+  | Extract<Notice, { about: 'payment' }>
+  | { readonly about: 'deposit'; readonly deposit: PlainArrival }
+  | { readonly about: 'return'; readonly key: string; readonly arrived: PlainArrival };
 
 function plainNotice(notice: WithoutId<Notice>): object {
   if (notice.about === 'payment') return notice;
@@ -38,7 +42,7 @@ function sealNotice(vault: Vault, id: string, notice: WithoutId<Notice>): string
 }
 
 function openNotice(vault: Vault, id: string, sealed: string): Notice {
-  const notice = openJson<Notice>(vault, sealed as never, place(id));
+  const notice = openJson<PlainNotice>(vault, sealed as never, place(id));
   if (notice.about === 'payment') return { ...notice, id };
   return notice.about === 'deposit'
     ? { id, about: 'deposit', deposit: readArrival(notice.deposit) }

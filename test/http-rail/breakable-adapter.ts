@@ -139,11 +139,12 @@ export async function startBreakableAdapter(defect?: Defect) {
       // The test names this path as the command that restarts the adapter.
       if (incoming.url === '/restart') {
         if (defect === 'forgets everything in a restart') payments = new Map();
-        return void response.end();
+        response.end();
+        return;
       }
       void answer(incoming, Buffer.concat(chunks).toString('utf8')).then((made) => {
-        if (made === 'hang up') return void incoming.socket.destroy();
-        response.writeHead(made[0], { 'content-type': 'application/json' }).end(JSON.stringify(made[1]));
+        if (made === 'hang up') incoming.socket.destroy();
+        else response.writeHead(made[0], { 'content-type': 'application/json' }).end(JSON.stringify(made[1]));
       });
     });
   });

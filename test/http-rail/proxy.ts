@@ -36,19 +36,18 @@ const bodyOf = async (message: IncomingMessage): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8');
 };
 
-function forward(target: string, incoming: IncomingMessage, body: string): Promise<Answer> {
-  return new Promise((done, fail) => {
+async function forward(target: string, incoming: IncomingMessage, body: string): Promise<Answer> {
+  const response = await new Promise<IncomingMessage>((done, fail) => {
     const outgoing = request(new URL(incoming.url!, target), {
       method: incoming.method!,
       headers: incoming.headers,
       agent: false,
     });
     outgoing.on('error', fail);
-    outgoing.on('response', (response) => {
-      bodyOf(response).then((text) => done({ status: response.statusCode!, body: text }), fail);
-    });
+    outgoing.on('response', done);
     outgoing.end(body);
   });
+  return { status: response.statusCode!, body: await bodyOf(response) };
 }
 
 function altered(fault: ProxyFault | undefined, answer: Answer): Answer {

@@ -175,15 +175,13 @@ describe('what cannot be a return is kept in suspense, because the money is ther
     await node.operate('bookJournalEntry', {
       body: {
         kind: 'WITHDRAWAL_RETURN',
-        ...{
-          ref_id: reference,
-          reason: 'By telephone.',
-          reference,
-          transfer_id: id,
-          asset: 'USD',
-          amount: '100',
-          account,
-        },
+        ref_id: reference,
+        reason: 'By telephone.',
+        reference,
+        transfer_id: id,
+        asset: 'USD',
+        amount: '100',
+        account,
       },
     });
     await report(notice);
