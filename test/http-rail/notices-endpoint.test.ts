@@ -235,6 +235,14 @@ describe('a wrong notice', () => {
   });
 });
 
+it('the metrics show what waits to be processed', async () => {
+  const waiting = (await recorded()).length;
+  expect(waiting).toBeGreaterThan(0);
+  const metrics = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
+  await expect.poll(metrics).toContain(`ferry_rail_notices_waiting{rail="wire"} ${waiting}\n`);
+  expect(await metrics()).toMatch(/ferry_rail_notices_oldest_seconds\{rail="wire"\} (?!0\n)[0-9]/);
+});
+
 it('the API document of customers does not contain the endpoint', () => {
   expect(Object.keys(service.description.document.paths).filter((path) => path.includes('/rails/'))).toEqual(
     [],
