@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { newSecret } from '../webhooks/secrets.ts';
 import { type AdapterClient, createAdapterClient } from './client.ts';
@@ -15,7 +15,7 @@ afterEach(() => {
   }
 });
 
-async function portOf(server: Pick<Server, 'listen' | 'address' | 'close'>): Promise<number> {
+async function portOf(server: Server): Promise<number> {
   servers.push(server);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', () => done()));
   return (server.address() as AddressInfo).port;
@@ -36,9 +36,9 @@ const signal = new AbortController().signal;
 describe('a request', () => {
   it('always has the same bytes, and the path of the URL', async () => {
     const seen: string[] = [];
-    const url = await serve(async (request, response) => {
-      for await (const chunk of request) seen.push(`${request.method} ${request.url} ${String(chunk)}`);
-      response.end('{"x": 1}');
+    const url = await serve((request, response) => {
+      request.on('data', (chunk) => seen.push(`${request.method} ${request.url} ${String(chunk)}`));
+      request.on('end', () => response.end('{"x": 1}'));
     });
     const reply = await clientOf(`${url}/base/`).call(PUT, signal);
     expect(reply).toEqual({ kind: 'answered', status: 200, body: { x: 1 }, isSecond: false });
@@ -113,7 +113,10 @@ describe('a request', () => {
       socket.on('error', () => undefined);
       socket.on('data', () => {
         // The first connection closes when it is used a second time, as if it had been idle for too long.
-        if (socket === sockets[0] && answers > 0) return void socket.resetAndDestroy();
+        if (socket === sockets[0] && answers > 0) {
+          socket.resetAndDestroy();
+          return;
+        }
         answers += 1;
         socket.write('HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n{}');
       });
