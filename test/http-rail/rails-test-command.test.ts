@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { testAdapter, type Verdict } from '../../src/http-rail/adapter-test.ts';
@@ -64,9 +65,11 @@ describe('the example adapters', () => {
   it('in Go passes, and so it does after kill -9', async () => {
     const how = missing('go');
     if (how !== undefined) return console.warn(`The adapter in Go was not tested: ${how}.`);
-    const binary = join(execFileSync('mktemp', ['-d'], { encoding: 'utf8' }).trim(), 'adapter');
+    const directory = mkdtempSync(join(tmpdir(), 'ferry-go-'));
+    const binary = join(directory, 'adapter');
     execFileSync('go', ['build', '-o', binary, GO_ADAPTER]);
     await passes(await startAdapter([binary]), [binary]);
+    rmSync(directory, { recursive: true, force: true });
   });
 });
 
