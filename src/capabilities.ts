@@ -69,6 +69,12 @@ function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
   return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
 }
 
+/** Operations that only simulate do not exist in production. */
+const withoutSimulation = (one: Capability): Capability => ({
+  ...one,
+  routes: (one.routes ?? []).filter(({ sandboxOnly }) => sandboxOnly !== true),
+});
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -89,6 +95,7 @@ export function createCapabilities(
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
+    returned: (notice) => journal.returned(notice),
     rentLamportsPerDayMax,
     callsRails: config.workers,
     called: metrics.railCalled,
@@ -127,9 +134,5 @@ export function createCapabilities(
     batchesOf: transfers.batchesOf,
     example: TRANSFER_EVENT_EXAMPLE,
   });
-  // Operations that only simulate do not exist in production.
-  return [...capabilities, events, webhooks].map((one) => ({
-    ...one,
-    routes: (one.routes ?? []).filter(({ sandboxOnly }) => isSandbox || sandboxOnly !== true),
-  }));
+  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
 }

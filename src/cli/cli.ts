@@ -128,6 +128,7 @@ async function run(words: readonly string[]): Promise<number> {
   }
   return found.command.run({
     config: readConfig(process.env),
+    env: process.env,
     options: values,
     positionals,
     json: (values as { json?: boolean }).json === true,

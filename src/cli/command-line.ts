@@ -14,6 +14,8 @@ export class CommandError extends Error {}
 
 export type Invocation = {
   readonly config: Config;
+  /** The environment, for the values of variables that an option names. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly options: Readonly<Record<string, string | boolean | string[] | undefined>>;
   readonly positionals: readonly string[];
   readonly json: boolean;

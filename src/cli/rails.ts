@@ -14,6 +14,7 @@ import {
   UsageError,
   withDatabase,
 } from './command-line.ts';
+import { RAILS_TEST } from './rails-test.ts';
 
 type Checked = { readonly rail: string; readonly kind: string; readonly findings: readonly RailFinding[] };
 
@@ -67,6 +68,7 @@ async function resume(invocation: Invocation): Promise<number> {
 }
 
 export const RAIL_COMMANDS: readonly CommandLine[] = [
+  RAILS_TEST,
   {
     name: 'rails check',
     summary: 'connect to every configured rail, and report what is there',

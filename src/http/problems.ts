@@ -28,8 +28,8 @@ export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: st
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   if (problem.slug === 'unauthenticated') {
     // RFC 6750: no error code when the caller sent no token at all.
-    const error = problem.meta.error;
-    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : 'Bearer');
+    const { error, scheme = 'Bearer' } = problem.meta;
+    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : String(scheme));
   }
   if (problem.slug === 'insufficient-scope') {
     reply.header(

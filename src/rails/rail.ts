@@ -23,6 +23,8 @@ export type Payment = {
   readonly originator?: Originator;
 };
 
+export type Requested = Pick<Payment, 'asset' | 'amount'>;
+
 export type Originator = {
   readonly customerId: string;
   readonly profileId: string;
@@ -69,8 +71,11 @@ export type Rail = {
   readonly horizonMs: number;
   /** Idempotent by the payment's key. The caller aborts through the signal; an aborted call means `unknown`. */
   submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult>;
-  /** Never changes anything. A call that fails or is aborted says nothing about the payment. */
-  ask(key: string, signal: AbortSignal): Promise<PaymentState>;
+  /**
+   * Never changes anything. A call that fails or is aborted says nothing about the payment. `requested` is what was to be paid
+   * under the key: a rail that could have another payment there compares, and fails if it has.
+   */
+  ask(key: string, signal: AbortSignal, requested?: Requested): Promise<PaymentState>;
   /** What sending an amount of that asset costs the operator now, in its units; undefined when the rail cannot say. */
   quoteFee?(asset: string, signal: AbortSignal): Promise<bigint | undefined>;
   /** What this payment would pay for a token account that its recipient does not have yet, in units of the native coin. */
@@ -114,7 +119,10 @@ export type ArrivedDeposit =
       readonly amountUnits: bigint;
     };
 
-/** A report of a rail without being asked, delivered at least once: about a payment (not one request for it), or a deposit. */
+/**
+ * A report of a rail without being asked, delivered at least once: about a payment (not one request for it), a deposit, or money
+ * that came back after a payment was completed.
+ */
 export type Notice = { readonly id: string } & (
   | {
       readonly about: 'payment';
@@ -123,6 +131,7 @@ export type Notice = { readonly id: string } & (
       readonly state: Extract<PaymentState, { kind: 'completed' | 'failed' }>;
     }
   | { readonly about: 'deposit'; readonly deposit: ArrivedDeposit }
+  | { readonly about: 'return'; readonly key: string; readonly arrived: ArrivedDeposit }
 );
 
 /** A bank statement, the inbox of a webhook, or a feed. Notices are collected again until they are acknowledged. */

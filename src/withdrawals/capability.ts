@@ -5,11 +5,12 @@ import type { FeeSchedule } from '../fees/schedule.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Table } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { noticeBacklog } from '../rails/backlog-store.ts';
 import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { withdrawalBacklogs } from './backlog-store.ts';
-import { createNoticeWorker, type NoticeWorker } from './notices.ts';
+import { createNoticeWorker, type NoticeWorker, type ReturnNotice } from './notices.ts';
 import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
 import { type CreationTables, operatorRoutes, withdrawalRoutes } from './routes.ts';
@@ -30,6 +31,8 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly rentLamportsPerDayMax: bigint;
   /** Credits a deposit that a rail reports. */
   readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
+  /** Books what a rail reports as returned after its withdrawal was COMPLETED. */
+  readonly returned: (notice: ReturnNotice) => Promise<unknown>;
   /** Whether this node calls rails and processes their notices; otherwise other nodes do. */
   readonly callsRails: boolean;
   /** `error`: an operator has to investigate. `warn`: it is retried. */
@@ -82,6 +85,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     ...common,
     transferById: transfers.byId,
     deposit: dependencies.deposit,
+    returned: dependencies.returned,
     failed: (error) => log.warn({ err: error }, 'could not collect or process notices of a rail'),
     ...(nowMs && { now: nowMs }),
   });
@@ -92,7 +96,10 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     tags: OPERATOR_TAG,
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],
-    backlogs: withdrawalBacklogs(database, railNames, transfers.byId),
+    backlogs: [
+      ...withdrawalBacklogs(database, railNames, transfers.byId),
+      noticeBacklog(database, railNames),
+    ],
     olderRows: [olderPayments(database)],
     worker,
     notices,

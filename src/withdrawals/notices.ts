@@ -8,6 +8,7 @@ import { askRail } from '../rails/call.ts';
 import type { ArrivedDeposit, Notice, NoticeSource, Rails } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type Ended, type Ending, endCommand, failedByRail, type OutcomeTables } from './outcome.ts';
+import { requestedOf } from './transitions.ts';
 
 export type NoticeDependencies = {
   readonly writePath: WritePath;
@@ -16,6 +17,8 @@ export type NoticeDependencies = {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
   /** Rails report deposits through the same notices. */
   readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
+  /** … and money that came back. */
+  readonly returned: (notice: ReturnNotice) => Promise<unknown>;
   readonly trouble: (what: string, facts: object) => void;
   readonly failed: (error: unknown) => void;
   readonly now?: () => number;
@@ -24,6 +27,7 @@ export type NoticeDependencies = {
 const BACK_OFF = { firstMs: LIMITS.railBackoffFirstMs, maxMs: LIMITS.railBackoffMaxMs };
 
 type PaymentNotice = Extract<Notice, { about: 'payment' }>;
+export type ReturnNotice = Pick<Extract<Notice, { about: 'return' }>, 'key' | 'arrived'>;
 
 export type NoticeWorker = Worker & {
   /** Processes the notices that rails have now. Returns how many there were. */
@@ -54,7 +58,12 @@ async function endByAsking(
   const known = parts.rails.find(rail);
   if (known === undefined)
     throw new Error(`the ${rail} rail reports payment ${key}, and is not configured: it cannot be asked`);
-  const asked = await askRail(known, key, LIMITS.railCallTimeoutMs);
+  const asked = await askRail(
+    known,
+    key,
+    requestedOf(transfer, parts.tables.assets),
+    LIMITS.railCallTimeoutMs,
+  );
   if (asked.kind !== 'completed' && asked.kind !== 'failed') {
     throw new Error(
       `the ${rail} rail reports payment ${key} as ${state.kind}, but answers "${asked.kind}" when it is asked`,
@@ -96,7 +105,8 @@ async function take(
 ): Promise<void> {
   try {
     if (notice.about === 'payment') await takePayment(parts, notice);
-    else await parts.deposit(notice.deposit);
+    else if (notice.about === 'deposit') await parts.deposit(notice.deposit);
+    else await parts.returned(notice);
     await source.acknowledge([notice.id]);
     failing.delete(notice.id);
   } catch (error) {

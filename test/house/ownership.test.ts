@@ -141,6 +141,7 @@ describe('time', () => {
       times: 1,
       why: 'ids are unique and increasing within a process whatever the wall clock shows',
     },
+    'http-rail/check.ts': { times: 1, why: 'signs requests of tools that have no database' },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
   };
