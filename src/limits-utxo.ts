@@ -9,14 +9,14 @@ export const UTXO_LIMITS = {
    * together with the new one: nine of the largest ones stay below.
    */
   unconfirmedMax: 8,
-  /** Small coins from which a transaction that joins them is worth its overhead, and how many the wallet keeps at least. */
+  /** Largest coins that are not joined, so that several payments can be in flight beside each other. */
+  coinsKept: 10,
+  /** Other coins from which a transaction that joins them is worth its overhead. */
   consolidationMin: 40,
   /** Blocks below the height of an assignment that are searched after a reorganisation. */
   reorganisationMax: 100,
   /** Confirmations of a block before its coinbase can be spent: a rule of all three networks. */
   coinbaseMaturity: 100,
-  /** Blocks by which a node may be behind the best one and still be asked: the usual time of propagation. */
-  behindMax: 3,
   /** A call to a node. Nodes answer within milliseconds; a block of 32 MB takes seconds. */
   callMs: 15_000,
   /** A search of all unspent outputs takes a node minutes. */
@@ -27,6 +27,8 @@ export const UTXO_LIMITS = {
   answerBytesMax: 70_000_000,
   /** Blocks whose index is kept: 100 KB each for full blocks of Bitcoin. */
   indexedBlocksMax: 150,
+  /** Assignments for which it is remembered up to which block the chain was searched; others are searched from their start. */
+  searchesMax: 2_000,
   /** Coinbases that are kept until they mature; a longer gap is read again from the node. */
   coinbasesMax: 120,
   /** Derived keys that are kept: a derivation takes a millisecond, an entry 500 bytes. */

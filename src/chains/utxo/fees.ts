@@ -21,6 +21,10 @@ export function sizeOf(chain: Chain, coins: number, scripts: readonly Uint8Array
   return (4n * body + 2n + inputs * (PROOF_BYTES + 1n) + 3n) / 4n;
 }
 
+/** `Math.max` and `Math.min` do not take money. */
+export const larger = (a: bigint, b: bigint): bigint => (a < b ? b : a);
+export const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+
 export const feeAt = (rate: bigint, size: bigint): bigint => (rate * size + 999n) / 1000n;
 
 /** What it costs to spend one more coin. */

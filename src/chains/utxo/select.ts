@@ -120,7 +120,8 @@ export function selectBatch(
 
 /** Many small coins become one while that is cheap: later, at a higher rate, each of them would cost more. */
 export function selectConsolidation(funds: Funds): Selection | undefined {
-  const small = worthSpending(funds).toSorted(byValue).slice(1).toReversed().slice(0, UTXO_LIMITS.coinsMax);
+  const others = worthSpending(funds).toSorted(byValue).slice(UTXO_LIMITS.coinsKept);
+  const small = others.toReversed().slice(0, UTXO_LIMITS.coinsMax);
   if (small.length < UTXO_LIMITS.consolidationMin) return undefined;
   const found = split(orderOf(funds, [], small, funds.rate));
   return found && { ...found, coins: small };

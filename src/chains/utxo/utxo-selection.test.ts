@@ -116,9 +116,12 @@ describe('the selection of coins', () => {
     expect(found.payments.map(({ key }) => key)).toEqual(['payment-0', 'payment-2']);
   });
 
-  it('joins small coins, and leaves the largest one for payments', () => {
+  it('joins small coins, and leaves the largest ones for payments', () => {
     const chain = chains[0]!;
-    const coins = coinsOf(chain, [1_000_000n, ...Array.from({ length: 60 }, () => 5_000n)]);
+    const coins = coinsOf(
+      chain,
+      Array.from({ length: 70 }, (_, index) => (index < 10 ? 1_000_000n : 5_000n)),
+    );
     const found = selectConsolidation(fundsOf(chain, coins, 1_000n))!;
     expect(found.coins).toHaveLength(60);
     expect(found.changeUnits + found.feeUnits).toBe(300_000n);

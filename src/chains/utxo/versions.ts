@@ -1,7 +1,7 @@
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { Assignment, Coin, Version } from '../driver.ts';
 import type { Chain } from './chain.ts';
-import { feeAt, type Split, split } from './fees.ts';
+import { feeAt, larger, type Split, split } from './fees.ts';
 import { scriptOf } from './script.ts';
 import { outputsOf, sumOf } from './select.ts';
 
@@ -64,8 +64,6 @@ export function readDetails(details: Readonly<Record<string, string>>): Details 
     replacedFeeUnits: BigInt(details.replacedFeeUnits!),
   };
 }
-
-const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** What a transaction must add so that its unconfirmed ancestors reach the rate together with it. */
 export function ancestorsFee(
