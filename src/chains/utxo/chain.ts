@@ -80,7 +80,8 @@ const FAMILIES: Readonly<Record<UtxoNetwork, Family>> = {
     network: 'LITECOIN',
     asset: 'LTC',
     hasSegwit: true,
-    hasReplacement: true,
+    // Nodes of Litecoin do not replace unless they are started with -mempoolreplacement.
+    hasReplacement: false,
     sighash: 0x01,
     dustRate: 30_000n,
     chains: {
@@ -122,8 +123,12 @@ const FAMILIES: Readonly<Record<UtxoNetwork, Family>> = {
   },
 };
 
-export function chainOf(network: UtxoNetwork, name: ChainName): Chain {
-  const { chains, ...family } = FAMILIES[network];
+export function chainOf(
+  network: UtxoNetwork,
+  name: ChainName,
+  hasReplacement = FAMILIES[network].hasReplacement,
+): Chain {
+  const { chains, ...family } = { ...FAMILIES[network], hasReplacement };
   const { form, ...others } = chains[name];
   const acceptedForms = name === 'main' ? [form] : [form, chains.main.form];
   return { ...family, ...others, name, form, acceptedForms };

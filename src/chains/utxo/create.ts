@@ -73,8 +73,8 @@ async function build(
 ): Promise<Unsigned | undefined> {
   const { settings, chain, nodes } = parts;
   const last = versions.at(-1);
-  // Nodes of Bitcoin Cash keep the first of two transactions. Blocks there are never full, so it is a matter of patience; and
-  // a later payment that spends the change lifts it.
+  // Nodes of Bitcoin Cash and Litecoin keep the first of two transactions. One that pays too little is lifted by the next one,
+  // which spends its change.
   if (last !== undefined && !chain.hasReplacement) return undefined;
   const view = await nodes.view(signal);
   const now = await estimateRate(nodes, chain, view, settings.fees, signal);
@@ -120,7 +120,7 @@ async function broadcast({ nodes }: Parts, version: Version, signal: AbortSignal
 }
 
 export function createUtxoDriver(settings: UtxoSettings): Driver & { readonly account: Account } {
-  const chain = chainOf(settings.network, settings.chain);
+  const chain = chainOf(settings.network, settings.chain, settings.replacement);
   const account = readAccount(chain, settings.account);
   const nodes = createNodes(chain, settings.nodes, settings.agreement);
   const parts: Parts = { settings, chain, account, nodes };

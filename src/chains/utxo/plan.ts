@@ -2,11 +2,19 @@ import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { BlockId, Coin, Draft, LaneState, Outgoing, Plan, WaitCode } from '../driver.ts';
 import type { Account } from './account.ts';
 import type { Chain } from './chain.ts';
-import { smaller } from './fees.ts';
+import { feeAt, smaller } from './fees.ts';
 import { ancestorsOf, type Unconfirmed } from './mempool.ts';
 import { messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
 import { NodeUnavailable } from './rpc.ts';
-import { byValue, type Funds, paymentFault, selectBatch, selectConsolidation, sumOf } from './select.ts';
+import {
+  byValue,
+  type Funds,
+  paymentFault,
+  selectBatch,
+  selectChangeOnly,
+  selectConsolidation,
+  sumOf,
+} from './select.ts';
 import type { UtxoSettings } from './settings.ts';
 import { outpoint } from './transaction.ts';
 import { ancestorsFee, writeDetails } from './versions.ts';
@@ -134,6 +142,31 @@ async function planPayments(
   return draftOf(planner, head, parts, ancestorsIn(known, second.coins));
 }
 
+/**
+ * Where nodes do not replace transactions, one that pays too little by now is lifted by another one, which spends its change
+ * and pays for both.
+ */
+async function planLift(
+  planner: Planner,
+  view: View,
+  lane: LaneState,
+  rate: bigint,
+  signal: AbortSignal,
+): Promise<(Pick<Draft, 'coins'> & { readonly ancestors: readonly Unconfirmed[] }) | undefined> {
+  if (planner.chain.hasReplacement) return undefined;
+  const { known, coins } = await unconfirmedCoins(planner, view, lane, signal);
+  for (const coin of coins) {
+    const ancestors = ancestorsIn(known, [coin]);
+    const { ancestorsSize, ancestorsFeeUnits } = totalsOf(ancestors);
+    // Worth it only if it pays much less than what is asked for.
+    if (feeAt(rate, ancestorsSize) < ancestorsFeeUnits * 2n) continue;
+    const lifting = (_: readonly Coin[], at: bigint): bigint => ancestorsFee(totalsOf(ancestors), at);
+    const found = selectChangeOnly({ ...fundsAt(planner, [coin], rate), ancestorsFee: lifting });
+    if (found !== undefined) return { coins: found.coins, ancestors };
+  }
+  return undefined;
+}
+
 async function planUpkeep(
   planner: Planner,
   view: View,
@@ -143,13 +176,15 @@ async function planUpkeep(
 ): Promise<Plan> {
   const { settings, nodes } = planner;
   const idle = wait('busy', 'no payment is waiting');
+  const lift = await planLift(planner, view, lane, rate, signal);
   const isUnderWay = lane.open.some(({ purpose }) => purpose === 'UPKEEP');
-  if (isUnderWay || rate > settings.fees.consolidationRate) return idle;
+  const isCheap = !isUnderWay && rate <= settings.fees.consolidationRate;
   const old = lane.coins.filter((coin) => depthOf(coin, view.height) >= settings.confirmations);
-  const found = selectConsolidation(fundsAt(planner, old, rate));
-  if (found === undefined) return idle;
+  const coins =
+    lift?.coins ?? (isCheap ? selectConsolidation(fundsAt(planner, old, rate))?.coins : undefined);
+  if (coins === undefined) return idle;
   const head = { height: view.height, hash: await nodes.agreedHash(view, view.height, signal) };
-  return draftOf(planner, head, { purpose: 'UPKEEP', coins: found.coins, payments: [] }, []);
+  return draftOf(planner, head, { purpose: 'UPKEEP', coins, payments: [] }, lift?.ancestors ?? []);
 }
 
 export async function plan(

@@ -123,6 +123,11 @@ export function selectConsolidation(funds: Funds): Selection | undefined {
   const others = worthSpending(funds).toSorted(byValue).slice(UTXO_LIMITS.coinsKept);
   const small = others.toReversed().slice(0, UTXO_LIMITS.coinsMax);
   if (small.length < UTXO_LIMITS.consolidationMin) return undefined;
-  const found = split(orderOf(funds, [], small, funds.rate));
-  return found && { ...found, coins: small };
+  return selectChangeOnly({ ...funds, coins: small });
+}
+
+/** All of the coins, to ourselves. */
+export function selectChangeOnly(funds: Funds): Selection | undefined {
+  const found = split(orderOf(funds, [], funds.coins, funds.rate));
+  return found && { ...found, coins: funds.coins };
 }

@@ -14,6 +14,8 @@ export type UtxoSettings = {
   /** Blocks until a payment or a deposit is final. */
   readonly confirmations: number;
   readonly fees: FeeSettings;
+  /** Whether nodes and miners replace unconfirmed transactions; absent: as usual on the network. */
+  readonly replacement?: boolean;
 };
 
 /** Rates are units per 1,000 vbytes. */
