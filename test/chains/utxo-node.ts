@@ -13,8 +13,8 @@ type Start = {
   readonly directory: string;
   readonly rpcPort: number;
   readonly peerPort: number;
-  /** Whom the blocks pay. */
-  readonly minerAddress: string;
+  /** Whom the blocks pay, in turns: a block that was taken back must not be mined again as it was. */
+  readonly minerAddresses: readonly [string, string];
 };
 
 export type Kind = {
@@ -46,7 +46,7 @@ const coreArgs = ({ directory, rpcPort }: Start): string[] => [
   '-par=1',
 ];
 
-const goArgs = ({ directory, rpcPort, peerPort, minerAddress }: Start): string[] => [
+const goArgs = ({ directory, rpcPort, peerPort, minerAddresses }: Start): string[] => [
   '--regtest',
   `--datadir=${directory}`,
   `--logdir=${directory}/logs`,
@@ -56,7 +56,7 @@ const goArgs = ({ directory, rpcPort, peerPort, minerAddress }: Start): string[]
   '--notls',
   '--nodnsseed',
   '--rejectnonstd',
-  `--miningaddr=${minerAddress}`,
+  `--miningaddr=${minerAddresses[0]}`,
 ];
 
 const core: Pick<Kind, 'args' | 'mine'> = {
@@ -103,14 +103,15 @@ async function endOf(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-export async function startNode(kind: Kind, minerAddress: string): Promise<TestNode> {
+export async function startNode(kind: Kind, minerAddresses: readonly [string, string]): Promise<TestNode> {
   const directory = mkdtempSync(join(tmpdir(), 'ferry-node-'));
-  const start = { directory, rpcPort: await freePort(), peerPort: await freePort(), minerAddress };
+  const start = { directory, rpcPort: await freePort(), peerPort: await freePort(), minerAddresses };
   const settings = { url: `http://127.0.0.1:${start.rpcPort}/`, user: 'ferry', password: 'ferry' };
   const client = createRpc(settings);
   const rpc = async (method: string, ...params: unknown[]): Promise<any> =>
     (await client.call(method, params, new AbortController().signal, 120_000)).result;
   let child: ChildProcess;
+  let turn = 0;
   const run = async (): Promise<void> => {
     child = spawn(kind.program, kind.args(start), { stdio: 'ignore' });
     await until(`${kind.program} answers`, async () => typeof (await rpc('getblockcount')) === 'number', 50);
@@ -126,7 +127,8 @@ export async function startNode(kind: Kind, minerAddress: string): Promise<TestN
     settings,
     rpc,
     async mine(blocks) {
-      const [method, params] = kind.mine(blocks, minerAddress);
+      turn = 1 - turn;
+      const [method, params] = kind.mine(blocks, minerAddresses[turn]!);
       await rpc(method, ...params);
     },
     async restart() {

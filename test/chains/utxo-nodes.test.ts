@@ -6,7 +6,7 @@ import {
   CONFIRMATIONS,
   createWallet,
   fund,
-  minerAddressOf,
+  minerAddressesOf,
   settingsOf,
   signal,
   type TestWallet,
@@ -21,8 +21,8 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))('two 
 
   beforeAll(async () => {
     [first, second] = await Promise.all([
-      startNode(kind, minerAddressOf(kind.network)),
-      startNode(kind, minerAddressOf(kind.network)),
+      startNode(kind, minerAddressesOf(kind.network)),
+      startNode(kind, minerAddressesOf(kind.network)),
     ]);
     wallet = createWallet(kind.network, [first, second]);
     await fund(first, createWallet(kind.network, [first]));

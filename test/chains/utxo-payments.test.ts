@@ -9,7 +9,7 @@ import {
   CONFIRMATIONS,
   createWallet,
   fund,
-  minerAddressOf,
+  minerAddressesOf,
   strangerOf,
   type TestWallet,
 } from './utxo-wallet.ts';
@@ -21,7 +21,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))('paym
   let wallet: TestWallet;
 
   beforeAll(async () => {
-    node = await startNode(kind, minerAddressOf(kind.network));
+    node = await startNode(kind, minerAddressesOf(kind.network));
     wallet = createWallet(kind.network, [node], { replacement: kind.replaces });
     await fund(node, wallet);
   });

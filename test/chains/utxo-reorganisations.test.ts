@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { installedKinds, startNode, type TestNode } from './utxo-node.ts';
-import { CONFIRMATIONS, createWallet, fund, minerAddressOf, type TestWallet } from './utxo-wallet.ts';
+import { CONFIRMATIONS, createWallet, fund, minerAddressesOf, type TestWallet } from './utxo-wallet.ts';
 
 describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
   'reorganisations on %s',
@@ -9,7 +9,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
     let wallet: TestWallet;
 
     beforeAll(async () => {
-      node = await startNode(kind, minerAddressOf(kind.network));
+      node = await startNode(kind, minerAddressesOf(kind.network));
       wallet = createWallet(kind.network, [node]);
       await fund(node, wallet);
     });
@@ -36,6 +36,8 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       'a payment in a block that is replaced, %i deep, is seen again where it is now',
       async (depth) => {
         await wallet.scan();
+        // The wallet does not know the coins of these blocks, so those that it spends are in older ones.
+        await node.mine(depth + 2);
         const assignment = await wallet.plan(wallet.payments([1_000_000n], depth));
         const version = (await wallet.version(assignment))!;
         await wallet.broadcast(version);
@@ -100,7 +102,6 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       await wallet.scan();
       expect(wallet.coins().find(({ txHash }) => txHash === mined)).toMatchObject({
         height: length + 99,
-        path: '0/0',
       });
     });
 

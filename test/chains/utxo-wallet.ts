@@ -54,11 +54,11 @@ export const settingsOf = (
   ...more,
 });
 
-/** The first deposit address of the wallet, which miners pay in these tests. */
-export function minerAddressOf(network: UtxoNetwork): string {
+/** Two deposit addresses of the wallet, which miners pay in these tests. */
+export function minerAddressesOf(network: UtxoNetwork): readonly [string, string] {
   const nowhere = { url: 'http://127.0.0.1:1/', user: '', password: '' };
-  return createUtxoDriver(settingsOf(network, [{ settings: nowhere } as TestNode])).account.keyAt('0/0')
-    .address;
+  const { account } = createUtxoDriver(settingsOf(network, [{ settings: nowhere } as TestNode]));
+  return [account.keyAt('0/0').address, account.keyAt('0/2').address];
 }
 
 const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -113,6 +113,7 @@ export function createWallet(
   /** Reads blocks up to the newest one; blocks that are no longer in the chain are taken back. */
   async function scan(): Promise<void> {
     const { height } = await driver.head(signal());
+    if (blocks.length > height + 1) rewinds += blocks.splice(height + 1).length;
     while (blocks.length <= height) {
       const block = await driver.block(blocks.length, (address) => paths.has(address), signal());
       const last = blocks.at(-1);
