@@ -21,6 +21,8 @@ export type Kind = {
   readonly program: string;
   readonly network: UtxoNetwork;
   readonly replaces: boolean;
+  /** Whether `gettxout` leaves out what the mempool spends. */
+  readonly tellsSpends: boolean;
   /** Whether it begins with an empty chain after every start. */
   readonly forgets: boolean;
   args(start: Start): string[];
@@ -66,9 +68,9 @@ const core: Pick<Kind, 'args' | 'mine'> = {
 const go: Pick<Kind, 'args' | 'mine'> = { args: goArgs, mine: (blocks) => ['generate', [blocks]] };
 
 const KINDS: readonly Kind[] = [
-  { program: 'litecoind', network: 'LITECOIN', replaces: true, forgets: false, ...core },
-  { program: 'btcd', network: 'BITCOIN', replaces: true, forgets: true, ...go },
-  { program: 'bchd', network: 'BITCOIN_CASH', replaces: false, forgets: true, ...go },
+  { program: 'litecoind', network: 'LITECOIN', replaces: true, tellsSpends: true, forgets: false, ...core },
+  { program: 'btcd', network: 'BITCOIN', replaces: true, tellsSpends: false, forgets: true, ...go },
+  { program: 'bchd', network: 'BITCOIN_CASH', replaces: false, tellsSpends: true, forgets: true, ...go },
 ];
 
 const isInstalled = (program: string): boolean =>

@@ -100,6 +100,7 @@ export function createWallet(
   /** Change of transactions that are in no block yet. */
   const unconfirmed: Coin[] = [];
   let rewinds = 0;
+  let assigned = 0;
 
   const coinOf = ({ txHash, output, address, units }: Received, height: number): Coin => ({
     txHash,
@@ -145,9 +146,10 @@ export function createWallet(
   const lane = (): LaneState => ({ lane: 'wallet', open, nextSlot: undefined, coins: coins() });
 
   function assign(draft: Draft): Assignment {
+    assigned += 1;
     const assignment = {
       ...draft,
-      id: `assignment-${open.length}`,
+      id: `assignment-${assigned}`,
       lane: 'wallet',
       assignedAtMs: Date.now(),
     };

@@ -93,10 +93,10 @@ export function createSearch(nodes: Nodes, need: number) {
 
   /** A coin is spent once in a chain, so if one of the versions is there, no other transaction can be. */
   function judge(versions: readonly Version[], hits: readonly Hit[], height: number): Observation {
-    const [hit] = hits;
+    const mined = hits.find(({ txHash }) => versions.some(({ hash }) => hash === txHash));
+    const hit = mined ?? hits[0];
     if (hit === undefined) return { kind: 'unseen' };
     const have = Math.min(need, height - hit.height + 1);
-    const mined = hits.find(({ txHash }) => versions.some(({ hash }) => hash === txHash));
     if (mined === undefined) {
       if (have >= need) return { kind: 'superseded', by: hit.txHash };
       const reason = `another transaction (${hit.txHash}) has spent a coin of the assignment, ${have} of ${need} confirmations`;
