@@ -1,5 +1,6 @@
 import { HDKey } from '@scure/bip32';
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
+import { type Origin, readAccountText } from './account-key.ts';
 import { hash160 } from './bytes.ts';
 import type { Chain } from './chain.ts';
 import { addressOf, walletScript } from './script.ts';
@@ -22,46 +23,15 @@ export type AccountKey = {
   readonly script: Uint8Array;
   readonly address: string;
   /** Where the key is below the master key, for signers of other makes. */
-  readonly origin: { readonly fingerprint: number; readonly path: readonly number[] };
+  readonly origin: Origin;
 };
 
 export const CHANGE_PATH = '1/0';
 
-const HARDENED = 0x8000_0000;
-/** Of the main chain and of test ones: BIP-32, and BIP-84's own for the same keys. */
-const VERSIONS: Readonly<Record<string, number>> = {
-  xpub: 0x0488b21e,
-  tpub: 0x043587cf,
-  zpub: 0x04b24746,
-  vpub: 0x045f1cf6,
-};
-
-type Origin = { readonly fingerprint: number; readonly path: readonly number[] };
-
-function readOrigin(text: string): Origin {
-  const [fingerprint, ...steps] = text.split('/');
-  const path = steps.map((step) => Number.parseInt(step, 10) + (/['h]$/.test(step) ? HARDENED : 0));
-  return { fingerprint: Number.parseInt(fingerprint!, 16), path };
-}
-
-const FORM = /^(?:\[([0-9a-f]{8}(?:\/\d{1,9}['h]?)*)\])?([xtzv]pub[1-9A-HJ-NP-Za-km-z]{100,120})$/;
-
-/** An extended public key, optionally with its origin, as output descriptors write it: `[d34db33f/84h/0h/0h]xpub6…`. */
 export function readAccount(chain: Chain, text: string): Account {
-  const match = FORM.exec(text);
-  if (match === null) throw new Error('is no extended public key (xpub, zpub, tpub or vpub)');
-  const key = match[2]!;
-  const version = VERSIONS[key.slice(0, 4)]!;
-  if ((key.startsWith('x') || key.startsWith('z')) !== (chain.name === 'main'))
-    throw new Error(`is a key of ${chain.name === 'main' ? 'a test chain' : 'the main chain'}`);
-  let root: HDKey;
-  try {
-    root = HDKey.fromExtendedKey(key, { public: version, private: 0 });
-  } catch {
-    throw new Error('is an extended public key with a typing error');
-  }
-  const origin = match[1] === undefined ? { fingerprint: root.fingerprint, path: [] } : readOrigin(match[1]);
-  return accountOf(chain, root, origin);
+  const { key, version, origin } = readAccountText(chain, text);
+  const root = HDKey.fromExtendedKey(key, { public: version, private: 0 });
+  return accountOf(chain, root, origin ?? { fingerprint: root.fingerprint, path: [] });
 }
 
 export function accountOf(chain: Chain, root: HDKey, origin: Origin): Account {
