@@ -16,7 +16,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-describe.each(installedKinds.map((kind) => [kind.program, kind] as const))('change on %s', (_, kind) => {
+describe.each(installedKinds.map((kind) => [kind.program, kind] as const))('change on %s', (_name, kind) => {
   let node: TestNode;
   let wallet: TestWallet;
 

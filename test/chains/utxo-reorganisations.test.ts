@@ -4,7 +4,7 @@ import { CONFIRMATIONS, createWallet, fund, minerAddressesOf, type TestWallet } 
 
 describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
   'reorganisations on %s',
-  (_, kind) => {
+  (_name, kind) => {
     let node: TestNode;
     let wallet: TestWallet;
 

@@ -42,22 +42,22 @@ export function createReader(bytes: Buffer) {
   };
 }
 
-export function u32(value: number): Buffer {
+export function writeU32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }
 
-export function u64(value: bigint): Buffer {
+export function writeU64(value: bigint): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(value);
   return bytes;
 }
 
-export function count(value: number): Buffer {
+export function writeCount(value: number): Buffer {
   if (value < 0xfd) return Buffer.of(value);
   if (value <= 0xffff) return Buffer.of(0xfd, value & 0xff, value >> 8);
-  return Buffer.concat([Buffer.of(0xfe), u32(value)]);
+  return Buffer.concat([Buffer.of(0xfe), writeU32(value)]);
 }
 
-export const sized = (bytes: Uint8Array): Buffer => Buffer.concat([count(bytes.length), bytes]);
+export const writeSized = (bytes: Uint8Array): Buffer => Buffer.concat([writeCount(bytes.length), bytes]);

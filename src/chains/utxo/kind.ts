@@ -86,7 +86,7 @@ function read(entry: Entry, { rail, path, networks, secret }: ReadContext): Utxo
   try {
     readAccountText(chainOf(network, chain), account);
   } catch (error) {
-    throw new Error(`${path}.account ${(error as Error).message}`);
+    throw new Error(`${path}.account ${(error as Error).message}`, { cause: error });
   }
   return {
     network,

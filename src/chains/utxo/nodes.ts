@@ -69,6 +69,16 @@ async function identify(chain: Chain, rpc: Rpc, height: number, signal: AbortSig
     );
 }
 
+/** A node that returns something else than the block is as good as none. */
+async function blockFrom(rpc: Rpc, hash: string, signal: AbortSignal): Promise<RawBlock> {
+  const { result } = await rpc.call('getblock', [hash, 0], signal);
+  try {
+    return readBlock(String(result), hash);
+  } catch (error) {
+    throw new NodeUnavailable(messageOf(error), { cause: error });
+  }
+}
+
 export function createNodes(chain: Chain, settings: readonly NodeSettings[], agreementMin: number): Nodes {
   const list = settings.map(createRpc);
   /** Until when a node that failed is asked last. */
@@ -161,11 +171,16 @@ export function createNodes(chain: Chain, settings: readonly NodeSettings[], agr
     agreedHash,
     ask,
     tipOf,
-    async block(from, hash, signal) {
-      const bytes = await ask(from, 'getblock', [hash, 0], signal);
-      if (typeof bytes !== 'string')
-        throw new NodeUnavailable(`the node did not return the bytes of block ${hash}`);
-      return readBlock(bytes, hash);
+    async block({ tips }, hash, signal) {
+      const reasons: string[] = [];
+      for (const { rpc } of tips)
+        try {
+          return await tracked(rpc, () => blockFrom(rpc, hash, signal));
+        } catch (error) {
+          signal.throwIfAborted();
+          reasons.push(`${rpc.name}: ${messageOf(error)}`);
+        }
+      throw new NodeUnavailable(`no node of ${chain.network} has block ${hash} (${reasons.join('; ')})`);
     },
   };
 }

@@ -116,8 +116,13 @@ export function inspect(chain: Chain, unsigned: string): Inspected {
   const hashes = signedHashes(transaction, coins, chain.sighash);
   const inUnits = coins.reduce((sum, { units }) => sum + units, 0n);
   return {
-    inputs: coins.map(({ keyHash: _, sequence: __, ...coin }, index) => ({
-      ...coin,
+    inputs: coins.map(({ txHash, output, units, address, publicKey, path }, index) => ({
+      txHash,
+      output,
+      units,
+      address,
+      publicKey,
+      path,
       signedHash: hashes[index]!,
     })),
     outputs: outputs.map(({ script, units }) => ({ address: addressOf(chain, script), units })),

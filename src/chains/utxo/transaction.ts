@@ -1,14 +1,14 @@
 import {
-  count,
   createReader,
   hashBytes,
   type Reader,
   sha256,
   sha256Twice,
   shownHash,
-  sized,
-  u32,
-  u64,
+  writeCount,
+  writeSized,
+  writeU32,
+  writeU64,
 } from './bytes.ts';
 import { keyHashScript } from './script.ts';
 
@@ -69,7 +69,7 @@ export function readTransaction(from: Reader): ReadTransaction {
   const hashed =
     flags === 0
       ? from.slice(start, from.position())
-      : Buffer.concat([from.slice(start, start + 4), from.slice(body, bodyEnd), u32(lockTime)]);
+      : Buffer.concat([from.slice(start, start + 4), from.slice(body, bodyEnd), writeU32(lockTime)]);
   return {
     hash: shownHash(sha256Twice(hashed)),
     version,
@@ -83,20 +83,24 @@ export function transactionFrom(hex: string): ReadTransaction {
   return readTransaction(createReader(Buffer.from(hex, 'hex')));
 }
 
-const writeOutpoint = (input: TxInput): Buffer => Buffer.concat([hashBytes(input.txHash), u32(input.output)]);
-const writeOutput = ({ units, script }: TxOutput): Buffer => Buffer.concat([u64(units), sized(script)]);
+const writeOutpoint = (input: TxInput): Buffer =>
+  Buffer.concat([hashBytes(input.txHash), writeU32(input.output)]);
+const writeOutput = ({ units, script }: TxOutput): Buffer =>
+  Buffer.concat([writeU64(units), writeSized(script)]);
 
 export function writeTransaction({ version, inputs, outputs, lockTime }: Transaction): Buffer {
   const hasWitness = inputs.some(({ witness }) => witness.length > 0);
   return Buffer.concat([
-    u32(version),
+    writeU32(version),
     ...(hasWitness ? [Buffer.of(0, WITNESS)] : []),
-    count(inputs.length),
-    ...inputs.flatMap((input) => [writeOutpoint(input), sized(input.script), u32(input.sequence)]),
-    count(outputs.length),
+    writeCount(inputs.length),
+    ...inputs.flatMap((input) => [writeOutpoint(input), writeSized(input.script), writeU32(input.sequence)]),
+    writeCount(outputs.length),
     ...outputs.map(writeOutput),
-    ...(hasWitness ? inputs.flatMap(({ witness }) => [count(witness.length), ...witness.map(sized)]) : []),
-    u32(lockTime),
+    ...(hasWitness
+      ? inputs.flatMap(({ witness }) => [writeCount(witness.length), ...witness.map(writeSized)])
+      : []),
+    writeU32(lockTime),
   ]);
 }
 
@@ -119,23 +123,23 @@ export function signedHashes(
   const { version, inputs, outputs, lockTime } = transaction;
   const shared = {
     outpoints: sha256Twice(Buffer.concat(inputs.map(writeOutpoint))),
-    sequences: sha256Twice(Buffer.concat(inputs.map(({ sequence }) => u32(sequence)))),
+    sequences: sha256Twice(Buffer.concat(inputs.map(({ sequence }) => writeU32(sequence)))),
     outputs: sha256Twice(Buffer.concat(outputs.map(writeOutput))),
   };
   return inputs.map((input, index) => {
     const { units, keyHash } = coins[index]!;
     return sha256(
       Buffer.concat([
-        u32(version),
+        writeU32(version),
         shared.outpoints,
         shared.sequences,
         writeOutpoint(input),
-        sized(keyHashScript(keyHash)),
-        u64(units),
-        u32(input.sequence),
+        writeSized(keyHashScript(keyHash)),
+        writeU64(units),
+        writeU32(input.sequence),
         shared.outputs,
-        u32(lockTime),
-        u32(sighash),
+        writeU32(lockTime),
+        writeU32(sighash),
       ]),
     );
   });

@@ -150,7 +150,14 @@ describe('a PSBT', () => {
         const { coins, unsigned } = spendingOf(chain, values, outputs);
         const seen = inspect(chain, unsigned);
         expect(
-          seen.inputs.map(({ publicKey: _, signedHash: __, ...coin }) => ({ ...coin, height: 1 })),
+          seen.inputs.map(({ txHash, output, units, address, path }) => ({
+            txHash,
+            output,
+            units,
+            address,
+            path,
+            height: 1,
+          })),
         ).toEqual(coins);
         expect(seen.outputs).toEqual(
           outputs.map(({ script, units }) => ({ address: addressOf(chain, script), units })),
