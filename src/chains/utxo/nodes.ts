@@ -51,6 +51,10 @@ type ChainInfo = {
   readonly initialblockdownload?: boolean;
 };
 
+/** Nodes that do not answer, cannot, or contradict each other: a reason to wait, whatever the question. */
+export const isTransient = (error: unknown): boolean =>
+  error instanceof NodesDisagree || error instanceof NodeUnavailable || error instanceof RpcError;
+
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Throws if the node is on another chain. Bitcoin and Bitcoin Cash differ only from a later block on. */

@@ -4,8 +4,7 @@ import type { Account } from './account.ts';
 import type { Chain } from './chain.ts';
 import { feeAt, smaller } from './fees.ts';
 import { ancestorsOf, type Unconfirmed } from './mempool.ts';
-import { messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
-import { NodeUnavailable } from './rpc.ts';
+import { isTransient, messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
 import {
   byValue,
   type Funds,
@@ -204,7 +203,7 @@ export async function plan(
     return await planPayments(planner, view, lane, waiting, rate, signal);
   } catch (error) {
     if (error instanceof NodesDisagree) return wait('nodes-disagree', messageOf(error));
-    if (error instanceof NodeUnavailable) return wait('node-behind', messageOf(error));
+    if (isTransient(error)) return wait('node-behind', messageOf(error));
     throw error;
   }
 }

@@ -1,8 +1,7 @@
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { Assignment, BlockId, Observation, Version } from '../driver.ts';
 import { createIndexCache, createRecent, type IndexedBlock, indexBlock, spendersIn } from './block-index.ts';
-import { messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
-import { NodeUnavailable } from './rpc.ts';
+import { isTransient, messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
 import { outpoint } from './transaction.ts';
 import { readDetails } from './versions.ts';
 
@@ -119,8 +118,7 @@ export function createSearch(nodes: Nodes, need: number) {
         const view = await nodes.view(signal);
         return judge(versions, await search(assignment, view, signal), view.height);
       } catch (error) {
-        if (error instanceof NodesDisagree || error instanceof NodeUnavailable)
-          return { kind: 'undecided', reason: messageOf(error) };
+        if (isTransient(error)) return { kind: 'undecided', reason: messageOf(error) };
         throw error;
       }
     },
