@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { UtxoNetwork } from '../../src/chains/utxo/chain.ts';
 import { createRpc, type NodeSettings } from '../../src/chains/utxo/rpc.ts';
 import { until } from '../support/until.ts';
@@ -144,5 +146,40 @@ export async function startNode(kind: Kind, minerAddresses: readonly [string, st
       await endOf(child);
       rmSync(directory, { recursive: true, force: true });
     },
+  };
+}
+
+/**
+ * Stands in front of a node. It changes the amounts in blocks; of the method that is named it passes the request on, and closes
+ * the connection instead of answering.
+ */
+export async function startLiar(
+  { settings }: TestNode,
+  silentMethod?: string,
+): Promise<{ readonly settings: NodeSettings; stop(): Promise<void> }> {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await text(request);
+    const { method } = JSON.parse(body) as { method: string };
+    const { authorization = '' } = request.headers;
+    const real = await fetch(settings.url, { method: 'POST', headers: { authorization }, body });
+    const content = await real.text();
+    if (method === silentMethod) {
+      request.socket.destroy();
+      return;
+    }
+    // The sequence number of an input, the number of outputs, and the first byte of an amount.
+    const changed = method === 'getblock' ? content.replace(/(?<=ffffffff0[1-9])../, 'aa') : content;
+    response.writeHead(real.status).end(changed);
+  };
+  const server = createHttpServer((request, response) => void answer(request, response));
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  return {
+    settings: { ...settings, url: `http://127.0.0.1:${port}/` },
+    stop: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        server.closeAllConnections();
+      }),
   };
 }

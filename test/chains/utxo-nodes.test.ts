@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Assignment, Version } from '../../src/chains/driver.ts';
 import { createUtxoDriver } from '../../src/chains/utxo/create.ts';
-import { installedKinds, startNode, type TestNode } from './utxo-node.ts';
+import { installedKinds, startLiar, startNode, type TestNode } from './utxo-node.ts';
 import {
   CONFIRMATIONS,
   createWallet,
@@ -138,6 +138,42 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       const other = kind.network === 'LITECOIN' ? 'BITCOIN' : 'LITECOIN';
       const chain = createUtxoDriver({ ...settings, network: other });
       await expect(chain.head(signal())).rejects.toThrow(`the node is not on ${other} (regtest)`);
+    });
+
+    it('that return another content than the hash of a block covers are not believed', async () => {
+      await second.mine(1);
+      const liar = await startLiar(second);
+      try {
+        const { height } = await wallet.driver.head(signal());
+        const alone = createWallet(kind.network, [{ ...second, settings: liar.settings }]);
+        await expect(alone.driver.block(height, () => true, signal())).rejects.toThrow(
+          'does not match its header',
+        );
+        const both = createWallet(kind.network, [{ ...second, settings: liar.settings }, second]);
+        const block = await both.driver.block(height, () => true, signal());
+        expect(block).toEqual(await wallet.driver.block(height, () => true, signal()));
+      } finally {
+        await liar.stop();
+      }
+    });
+
+    it('that accept a transaction without answering have it nevertheless, and it is paid once', async () => {
+      await wallet.scan();
+      const silent = await startLiar(second, 'sendrawtransaction');
+      try {
+        const next = await wallet.plan(wallet.payments([4_000_000n], 4));
+        const nextVersion = (await wallet.version(next))!;
+        const cut = createWallet(kind.network, [{ ...second, settings: silent.settings }]);
+        await expect(cut.broadcast(nextVersion)).rejects.toThrow();
+        await wallet.broadcast(nextVersion);
+        await second.mine(1);
+        expect(await wallet.observe(next, [nextVersion])).toMatchObject({
+          kind: 'mined',
+          txHash: nextVersion.hash,
+        });
+      } finally {
+        await silent.stop();
+      }
     });
   },
 );
