@@ -1,15 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { UtxoNetwork } from '../../src/chains/utxo/chain.ts';
 import { createRpc, type NodeSettings } from '../../src/chains/utxo/rpc.ts';
 import { until } from '../support/until.ts';
+import { isInstalled, type UtxoProgram } from '../support/utxo-programs.ts';
 
-/** Real nodes, each with a chain of its own. Debian has litecoind; the others are used where they are installed. */
+/** Real nodes, each with a chain of its own. */
 
 type Start = {
   readonly directory: string;
@@ -20,7 +21,7 @@ type Start = {
 };
 
 export type Kind = {
-  readonly program: string;
+  readonly program: UtxoProgram;
   readonly network: UtxoNetwork;
   readonly replaces: boolean;
   /** Whether `gettxout` leaves out what the mempool spends. */
@@ -74,9 +75,6 @@ const KINDS: readonly Kind[] = [
   { program: 'btcd', network: 'BITCOIN', replaces: true, tellsSpends: false, forgets: true, ...go },
   { program: 'bchd', network: 'BITCOIN_CASH', replaces: false, tellsSpends: true, forgets: true, ...go },
 ];
-
-const isInstalled = (program: string): boolean =>
-  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 
 export const installedKinds = KINDS.filter(({ program }) => isInstalled(program));
 
