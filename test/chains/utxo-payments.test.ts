@@ -10,6 +10,8 @@ import {
   createWallet,
   fund,
   minerAddressesOf,
+  settingsOf,
+  signal,
   strangerOf,
   type TestWallet,
 } from './utxo-wallet.ts';
@@ -188,6 +190,20 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
         await node.mine(1);
         await wallet.scan();
       }
+    });
+
+    it('waits while nodes ask for more than the bound, and says how much', async () => {
+      const { fees } = settingsOf(kind.network, [node]);
+      const modest = createWallet(kind.network, [node], { fees: { ...fees, maxRate: 1_500n } });
+      const plan = await modest.driver.plan(wallet.lane(), wallet.payments([1_000_000n], 950), signal());
+      expect(plan).toEqual({
+        kind: 'wait',
+        code: 'fee-too-high',
+        reason: 'nodes ask for 2000 units per 1,000 vbytes, the bound is 1500',
+      });
+      // What has its coins already is sent at the bound, and is mined when fees have fallen.
+      const assignment = await wallet.plan(wallet.payments([1_000_000n], 951));
+      expect((await modest.version(assignment))!.feeRate).toBe(1_500n);
     });
   },
 );
