@@ -149,11 +149,12 @@ export async function startNode(kind: Kind, minerAddresses: readonly [string, st
 
 /**
  * Stands in front of a node. It changes the amounts in blocks; of the method that is named it passes the request on, and closes
- * the connection instead of answering.
+ * the connection instead of answering. It has its own estimates of fees, in JSON.
  */
 export async function startLiar(
   { settings }: TestNode,
   silentMethod?: string,
+  estimates: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly settings: NodeSettings; stop(): Promise<void> }> {
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request);
@@ -167,7 +168,8 @@ export async function startLiar(
     }
     // The sequence number of an input, the number of outputs, and the first byte of an amount.
     const changed = method === 'getblock' ? content.replace(/(?<=ffffffff0[1-9])../, 'aa') : content;
-    response.writeHead(real.status).end(changed);
+    if (method in estimates) response.end(`{"result":${estimates[method]},"error":null,"id":1}`);
+    else response.writeHead(real.status).end(changed);
   };
   const server = createHttpServer((request, response) => void answer(request, response));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

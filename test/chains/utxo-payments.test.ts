@@ -4,7 +4,7 @@ import { chainOf } from '../../src/chains/utxo/chain.ts';
 import { dustLimit } from '../../src/chains/utxo/fees.ts';
 import { scriptOf } from '../../src/chains/utxo/script.ts';
 import { transactionFrom } from '../../src/chains/utxo/transaction.ts';
-import { installedKinds, startNode, type TestNode } from './utxo-node.ts';
+import { installedKinds, startLiar, startNode, type TestNode } from './utxo-node.ts';
 import {
   CONFIRMATIONS,
   createWallet,
@@ -204,6 +204,21 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       // What has its coins already is sent at the bound, and is mined when fees have fallen.
       const assignment = await wallet.plan(wallet.payments([1_000_000n], 951));
       expect((await modest.version(assignment))!.feeRate).toBe(1_500n);
+    });
+
+    it('pays what the node estimates', async () => {
+      const estimates = wallet.chain.hasSegwit
+        ? { estimatesmartfee: '{"feerate":0.00007890,"blocks":3}' }
+        : { estimatefee: '7.89e-05' };
+      const proxy = await startLiar(node, undefined, estimates);
+      try {
+        const assignment = await wallet.plan(wallet.payments([1_000_000n], 960));
+        const guided = createWallet(kind.network, [{ ...node, settings: proxy.settings }]);
+        expect((await guided.version(assignment))!.feeRate).toBeGreaterThanOrEqual(7_890n);
+        expect((await guided.version(assignment))!.feeRate).toBeLessThan(7_900n);
+      } finally {
+        await proxy.stop();
+      }
     });
   },
 );

@@ -34,7 +34,7 @@ export async function estimateRate(
 ): Promise<bigint> {
   const { decimals } = CRYPTO_NETWORK_RECORDS[chain.network].native;
   // Bitcoin Cash has no market for fees: its nodes estimate without a target, or not at all.
-  const answer = chain.hasReplacement
+  const answer = chain.hasSegwit
     ? ((await asked(nodes, view, 'estimatesmartfee', [fees.targetBlocks], signal)) as { feerate?: unknown })
         ?.feerate
     : await asked(nodes, view, 'estimatefee', [], signal);
