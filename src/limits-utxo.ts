@@ -31,6 +31,9 @@ export const UTXO_LIMITS = {
   searchesMax: 2_000,
   /** Coinbases that are kept until they mature; a longer gap is read again from the node. */
   coinbasesMax: 120,
+  /** Transactions of a block that are read, or whose addresses are compared, in one turn: about two milliseconds each. */
+  readSlice: 25,
+  compareSlice: 8,
   /** Derived keys that are kept: a derivation takes a millisecond, an entry 500 bytes. */
   keysMax: 10_000,
   /** Addresses of each branch of the account whose coins `ferry rails check` adds up. */

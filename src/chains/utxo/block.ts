@@ -1,3 +1,5 @@
+import { SLICES } from '../../kernel/slices.ts';
+import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import { createReader, hash160, sha256Twice, shownHash } from './bytes.ts';
 import type { Chain } from './chain.ts';
 import { addressOf, walletScript } from './script.ts';
@@ -25,15 +27,18 @@ function merkleRoot(hashes: readonly Buffer[]): Buffer {
   return level[0]!;
 }
 
-/** Throws if the bytes are not the block with that hash. */
-export function readBlock(hex: string, hash: string): RawBlock {
+/** Throws if the bytes are not the block with that hash. In slices: a full block takes hundreds of milliseconds. */
+export async function readBlock(hex: string, hash: string): Promise<RawBlock> {
   const bytes = Buffer.from(hex, 'hex');
   const header = bytes.subarray(0, HEADER_BYTES);
   if (shownHash(sha256Twice(header)) !== hash)
     throw new Error(`the node returned another block than ${hash}`);
   const from = createReader(bytes.subarray(HEADER_BYTES));
   const transactions: ReadTransaction[] = [];
-  for (let left = from.count(); left > 0; left -= 1) transactions.push(readTransaction(from));
+  for (let left = from.count(); left > 0; left -= 1) {
+    transactions.push(readTransaction(from));
+    if (left % UTXO_LIMITS.readSlice === 0) await SLICES.next();
+  }
   const hashes = transactions.map((one) => Buffer.from(one.hash, 'hex').reverse());
   // Equal neighbours have the same root as one of them alone, so a block with them could be a forged list (CVE-2012-2459).
   const isForged = hashes.some((one, index) => index > 0 && one.equals(hashes[index - 1]!));

@@ -77,7 +77,7 @@ async function identify(chain: Chain, rpc: Rpc, height: number, signal: AbortSig
 async function blockFrom(rpc: Rpc, hash: string, signal: AbortSignal): Promise<RawBlock> {
   const { result } = await rpc.call('getblock', [hash, 0], signal);
   try {
-    return readBlock(String(result), hash);
+    return await readBlock(String(result), hash);
   } catch (error) {
     throw new NodeUnavailable(messageOf(error), { cause: error });
   }

@@ -1,3 +1,4 @@
+import { SLICES } from '../../kernel/slices.ts';
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { Block, Received } from '../driver.ts';
 import { spentFrom } from './block.ts';
@@ -24,6 +25,14 @@ export function createScan(chain: Chain, nodes: Nodes) {
     });
   }
 
+  function spentIn({ inputs }: ReadTransaction, isOurs: (address: string) => boolean): string[] {
+    const ours = inputs.filter((input) => {
+      const address = spentFrom(chain, input);
+      return address !== undefined && isOurs(address);
+    });
+    return ours.map(outpoint);
+  }
+
   async function coinbaseAt(view: View, height: number, signal: AbortSignal): Promise<ReadTransaction> {
     const hash = await nodes.agreedHash(view, height, signal);
     const known = coinbases.get(hash);
@@ -44,19 +53,20 @@ export function createScan(chain: Chain, nodes: Nodes) {
     // A coinbase can be spent, and counts, only at the block that makes it mature. The first block's never can.
     const mature = height - UTXO_LIMITS.coinbaseMaturity + 1;
     const matured = mature > 0 ? [await coinbaseAt(view, mature, signal)] : [];
-    const spent = others.flatMap(({ inputs }) =>
-      inputs.filter((input) => {
-        const address = spentFrom(chain, input);
-        return address !== undefined && isOurs(address);
-      }),
-    );
+    const received: Received[] = matured.flatMap((one) => receivedIn(one, isOurs));
+    const spent: string[] = [];
+    for (const [index, transaction] of others.entries()) {
+      received.push(...receivedIn(transaction, isOurs));
+      spent.push(...spentIn(transaction, isOurs));
+      if (index % UTXO_LIMITS.compareSlice === 0) await SLICES.next();
+    }
     return {
       height,
       hash,
       parentHash,
       timeMs,
-      received: [...matured, ...others].flatMap((one) => receivedIn(one, isOurs)),
-      spent: spent.map(outpoint),
+      received,
+      spent,
     };
   };
 }
