@@ -135,7 +135,7 @@ const anySpending = (network: UtxoNetwork) => {
   const script = chain.hasSegwit ? anySegwitScript : anyCashScript;
   return fc.tuple(
     fc.array(fc.bigInt({ min: 1_000_000n, max: 2n ** 50n }), { minLength: 1, maxLength: 5 }),
-    fc.array(fc.record({ script, units: fc.bigInt({ min: 546n, max: 100_000n }) }), {
+    fc.array(fc.record({ script, units: fc.bigInt({ min: 1_000n, max: 100_000n }) }), {
       minLength: 1,
       maxLength: 8,
     }),
