@@ -144,6 +144,7 @@ describe('time', () => {
     'http-rail/check.ts': { times: 1, why: 'signs requests of tools that have no database' },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
+    'chains/utxo/check.ts': { times: 1, why: 'compared with the clock of a blockchain node, for operators' },
   };
 
   it('is measured with a monotonic clock or the clock of the database, not with the wall clock of a node', () => {

@@ -168,6 +168,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
+      returned: () => Promise.reject(new Error('chains return nothing')),
       callsRails: true,
       log: log as never,
       timing: { callTimeoutMs: PATIENCE_MS, offsetNs: () => offsetNs },
@@ -184,6 +185,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     rails: createRails([first.rail]),
     transfers,
     deposit: () => Promise.reject(new Error('not here')),
+    returned: () => Promise.reject(new Error('not here')),
     callsRails: false,
     log: { error: () => undefined, warn: () => undefined } as never,
   });
