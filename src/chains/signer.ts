@@ -41,10 +41,9 @@ export type RefusalCode =
 
 /** The signer must not sign this. Repeating the request does not help. */
 export class SignerRefusal extends Error {
-  constructor(
-    readonly code: RefusalCode,
-    message: string,
-  ) {
+  readonly code: RefusalCode;
+  constructor(code: RefusalCode, message: string) {
     super(message);
+    this.code = code;
   }
 }

@@ -1,0 +1,128 @@
+import { LIMITS } from '../../limits.ts';
+import type { Assignment, Draft } from '../driver.ts';
+import type { Library } from './library.ts';
+import { associatedAccount, type Transfer } from './message.ts';
+import type { Nodes } from './nodes.ts';
+import { readAccount } from './reads.ts';
+import type { SolanaSettings, SolanaToken } from './settings.ts';
+import { type Mint, readMint } from './tokens.ts';
+
+/** What the parts of the driver share. */
+export type Chain = {
+  readonly settings: SolanaSettings;
+  readonly library: Library;
+  readonly nodes: Nodes;
+  readonly mints: Mints;
+  readonly used: UsedNonces;
+};
+
+export type Mints = { get(mint: string, signal: AbortSignal): Promise<Mint> };
+
+/** The program, decimals and extensions of a mint never change, so each is read once. */
+export function createMints(nodes: Nodes): Mints {
+  const known = new Map<string, Mint>();
+  return {
+    async get(address, signal) {
+      const cached = known.get(address);
+      if (cached !== undefined) return cached;
+      const { value } = await nodes.any((node) => readAccount(node, address, 'finalized', signal), signal);
+      const mint = value && readMint(value.owner, value.data);
+      if (mint === undefined) throw new Error(`${address} is not the mint of a token`);
+      known.set(address, mint);
+      return mint;
+    },
+  };
+}
+
+/**
+ * Slots that the chain was seen to have used. A node that is behind still shows the value of a used nonce; an assignment with it
+ * could never be executed. The keeper refuses the same slot twice, so this only saves it the attempt.
+ */
+export type UsedNonces = { add(slot: string): void; has(slot: string): boolean };
+
+export function createUsedNonces(): UsedNonces {
+  const slots = new Set<string>();
+  return {
+    add(slot) {
+      slots.add(slot);
+      if (slots.size > LIMITS.solanaUsedNoncesMax) slots.delete(slots.values().next().value!);
+    },
+    has: (slot) => slots.has(slot),
+  };
+}
+
+/** What a driver needs again for every version, in `details` of the assignment. */
+export type PaymentDetails = {
+  /** Finalized slot at which the nonce had the value of the assignment: what has used it comes later. */
+  readonly seenAt: number;
+  readonly computeUnits: number;
+  /** Rent for the accounts that it creates, in lamports. */
+  readonly rentUnits: bigint;
+  /** Places of payments that create the recipient's token account. */
+  readonly creates: ReadonlySet<number>;
+  /** Places of payments whose address is a token account itself. */
+  readonly direct: ReadonlySet<number>;
+};
+
+const placesText = (places: ReadonlySet<number>): string => [...places].join(',');
+
+export const textPlaces = (text: string | undefined): ReadonlySet<number> =>
+  new Set((text ?? '').split(',').filter(Boolean).map(Number));
+
+export const writeDetails = (details: PaymentDetails): Draft['details'] => ({
+  seenAt: String(details.seenAt),
+  computeUnits: String(details.computeUnits),
+  rentUnits: String(details.rentUnits),
+  creates: placesText(details.creates),
+  direct: placesText(details.direct),
+});
+
+export const readDetails = (details: Draft['details']): PaymentDetails => ({
+  seenAt: Number(details['seenAt'] ?? 0),
+  computeUnits: Number(details['computeUnits'] ?? LIMITS.solanaComputeUnitsMax),
+  rentUnits: BigInt(details['rentUnits'] ?? 0),
+  creates: textPlaces(details['creates']),
+  direct: textPlaces(details['direct']),
+});
+
+export const findToken = ({ tokens }: SolanaSettings, asset: string): SolanaToken | undefined =>
+  tokens.find((token) => token.asset === asset);
+
+/** The code of the asset with that mint; of an unknown one, the mint. */
+export const assetOf = ({ tokens }: Pick<SolanaSettings, 'tokens'>, mint: string): string =>
+  tokens.find((token) => token.mint === mint)?.asset ?? mint;
+
+type Paying = Pick<Assignment, 'purpose' | 'lane' | 'payments' | 'details'>;
+
+/** Who pays, for each payment: the lane, or in a sweep the deposit addresses that the details name. */
+export function sourcesOf({ purpose, lane, payments, details }: Paying): readonly string[] {
+  if (purpose !== 'SWEEP') return payments.map(() => lane);
+  const sources = (details['sources'] ?? '').split(',');
+  if (sources.length !== payments.length) throw new Error('the sweep does not name an address for each payment');
+  return sources;
+}
+
+export async function transfersOf(
+  chain: Chain,
+  assignment: Paying,
+  { creates, direct }: Pick<PaymentDetails, 'creates' | 'direct'>,
+  signal: AbortSignal,
+): Promise<Transfer[]> {
+  const { settings, library, mints } = chain;
+  const sources = sourcesOf(assignment);
+  return Promise.all(
+    assignment.payments.map(async ({ key, asset, units, address }, place): Promise<Transfer> => {
+      const source = sources[place]!;
+      const memo = assignment.purpose === 'SWEEP' ? undefined : key;
+      const plain = { memo, source, destination: address, units };
+      if (asset === settings.native) return plain;
+      const configured = findToken(settings, asset);
+      if (configured === undefined) throw new Error(`${asset} is not configured on ${settings.network}`);
+      const { program, decimals } = await mints.get(configured.mint, signal);
+      const token = { mint: configured.mint, program, decimals, creates: creates.has(place) };
+      const from = await associatedAccount(library, source, token);
+      const to = direct.has(place) ? address : await associatedAccount(library, address, token);
+      return { ...plain, token: { ...token, from, to } };
+    }),
+  );
+}
