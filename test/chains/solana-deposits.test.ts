@@ -87,14 +87,16 @@ describe('deposits on Solana', () => {
 
     const found = received(await scan(start, [one.address, two.address]));
     const plain = { output: null };
-    expect(found.toSorted(byPlace)).toEqual([
-      { ...plain, txHash: coin, address: one.address, asset: 'SOL', units: 3_000_000n },
-      { ...plain, txHash: twice, address: two.address, asset: 'SOL', units: 3_000_000n },
-      { ...plain, txHash: both, address: one.address, asset: 'SOL', units: 7n },
-      { ...plain, txHash: both, address: two.address, asset: 'SOL', units: 8n },
-      { ...plain, txHash: token, address: one.address, asset: 'USDC', units: 500n },
-      { ...plain, txHash: other, address: two.address, asset: unknown.address, units: 900n },
-    ].toSorted(byPlace));
+    expect(found.toSorted(byPlace)).toEqual(
+      [
+        { ...plain, txHash: coin, address: one.address, asset: 'SOL', units: 3_000_000n },
+        { ...plain, txHash: twice, address: two.address, asset: 'SOL', units: 3_000_000n },
+        { ...plain, txHash: both, address: one.address, asset: 'SOL', units: 7n },
+        { ...plain, txHash: both, address: two.address, asset: 'SOL', units: 8n },
+        { ...plain, txHash: token, address: one.address, asset: 'USDC', units: 500n },
+        { ...plain, txHash: other, address: two.address, asset: unknown.address, units: 900n },
+      ].toSorted(byPlace),
+    );
     expect(found.map(({ txHash }) => txHash)).not.toContain(failed);
     const again = received(await scan(start, [one.address, two.address]));
     expect(again).toEqual(found);
@@ -164,7 +166,9 @@ describe('deposits on Solana', () => {
       const newest = await chain.call<number>('getSlot', { commitment: 'finalized' });
       return newest > height + 1;
     });
-    await expect(driver.block(height, () => true, signal())).rejects.toThrow('does not have the block of slot');
+    await expect(driver.block(height, () => true, signal())).rejects.toThrow(
+      'does not have the block of slot',
+    );
   });
 
   it('are swept to the lane, which pays the fee for addresses without coins', async () => {
@@ -182,6 +186,8 @@ describe('deposits on Solana', () => {
     expect(await lamportsOf(chain, one.address)).toBe(0n);
     const { feeUnits } = end as { feeUnits: bigint };
     expect(await lamportsOf(chain, lane.address)).toBe(before + 3_000_000n - feeUnits);
-    expect(await driver.sweep(laneState(lane.address), [one.address], signal())).toMatchObject({ kind: 'wait' });
+    expect(await driver.sweep(laneState(lane.address), [one.address], signal())).toMatchObject({
+      kind: 'wait',
+    });
   });
 });

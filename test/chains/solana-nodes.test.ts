@@ -40,7 +40,9 @@ afterAll(() => chain.stop());
 
 const nodes = () => [chain.relay, other].map(({ url }) => ({ url, headers: {} }));
 
-async function sent(driver: SolanaDriver): Promise<{ assignment: Assignment; version: Version; address: string }> {
+async function sent(
+  driver: SolanaDriver,
+): Promise<{ assignment: Assignment; version: Version; address: string }> {
   const { address } = await chain.wallet();
   const draft = await draftOf(driver, laneState(lane.address), [outgoing(address, 'SOL', 1_000_000n)]);
   const assignment = assigned(lane.address, draft);
@@ -99,7 +101,9 @@ describe('several nodes of Solana', () => {
   });
 
   it('are used only if they are on the configured cluster', async () => {
-    const driver = await createSolanaDriver(chain.settings({ genesisHash: '11111111111111111111111111111112' }));
+    const driver = await createSolanaDriver(
+      chain.settings({ genesisHash: '11111111111111111111111111111112' }),
+    );
     await expect(driver.head(signal())).rejects.toThrow('is on another cluster');
     const [first] = await driver.check(signal());
     expect(first).toMatchObject({ isFault: true });
@@ -110,7 +114,9 @@ describe('several nodes of Solana', () => {
     const driver = await createSolanaDriver(chain.settings());
     chain.relay.setDown(true);
     await expect(driver.head(signal())).rejects.toThrow('0 of 1 nodes');
-    await expect(driver.head(AbortSignal.abort(new Error('the caller has stopped')))).rejects.toThrow('has stopped');
+    await expect(driver.head(AbortSignal.abort(new Error('the caller has stopped')))).rejects.toThrow(
+      'has stopped',
+    );
   });
 
   it('get few calls for a payment', async () => {

@@ -133,9 +133,7 @@ describe('several payments on Solana', () => {
   it('share a transaction as far as it fits, each with its own memo', async () => {
     const lane = await readyLane(chain, driver);
     const wallets = await Promise.all(Array.from({ length: 14 }, () => chain.wallet()));
-    const waiting = wallets.map(({ address }, index) =>
-      outgoing(address, 'SOL', 1_000_000n + BigInt(index)),
-    );
+    const waiting = wallets.map(({ address }, index) => outgoing(address, 'SOL', 1_000_000n + BigInt(index)));
     const draft = await draftOf(driver, laneState(lane.address), waiting);
     expect(draft.payments.length).toBeGreaterThan(7);
     expect(draft.payments).toEqual(waiting.slice(0, draft.payments.length));
@@ -208,8 +206,17 @@ describe('several payments on Solana', () => {
     const plan = await driver.plan(laneState(lane.address), [poor], signal());
     expect(plan).toMatchObject({ kind: 'wait', code: 'low-funds' });
     expect((await draftOf(driver, laneState(lane.address), [poor, good])).payments).toEqual([good]);
-    const open = [assigned(lane.address, await draftOf(driver, laneState(lane.address), [outgoing(address, 'SOL', 9_900_000_000n)]))];
-    const later = await driver.plan(laneState(lane.address, open), [outgoing(address, 'SOL', 900_000_000n)], signal());
+    const open = [
+      assigned(
+        lane.address,
+        await draftOf(driver, laneState(lane.address), [outgoing(address, 'SOL', 9_900_000_000n)]),
+      ),
+    ];
+    const later = await driver.plan(
+      laneState(lane.address, open),
+      [outgoing(address, 'SOL', 900_000_000n)],
+      signal(),
+    );
     expect(later).toMatchObject({ kind: 'wait', code: 'low-funds' });
   });
 });

@@ -50,7 +50,9 @@ afterAll(() => chain.stop());
 /** Makes the market for compute units dearer. */
 const pricesOf = (price: number) =>
   chain.relay.behave(({ method }) =>
-    method === 'getRecentPrioritizationFees' ? { result: [{ slot: 1, prioritizationFee: price }] } : undefined,
+    method === 'getRecentPrioritizationFees'
+      ? { result: [{ slot: 1, prioritizationFee: price }] }
+      : undefined,
   );
 
 const used: Assignment[] = [];
@@ -83,7 +85,10 @@ describe('versions of a Solana transaction', () => {
     const { address } = await chain.wallet();
     const assignment = await planned(address);
     const version = await signed(chain, driver, (await driver.build(assignment, [], signal()))!, [lane]);
-    await Promise.all([driver.broadcast(version, signal()), driver.broadcast(version, signal()).catch(() => {})]);
+    await Promise.all([
+      driver.broadcast(version, signal()),
+      driver.broadcast(version, signal()).catch(() => {}),
+    ]);
     expect(await untilEnd(driver, assignment, [version])).toMatchObject({ kind: 'final', succeeded: true });
     await driver.broadcast(version, signal()).catch(() => {});
     expect(await driver.observe(assignment, [version], signal())).toMatchObject({ kind: 'final' });
@@ -238,7 +243,9 @@ describe('nonce accounts', () => {
     const held = await lamportsOf(chain, owner.address);
     const second = await carryOut(chain, driver, owner, draft);
     expect(second.end).toMatchObject({ kind: 'final', succeeded: false });
-    expect(held - (await lamportsOf(chain, owner.address))).toBe((second.end as { feeUnits: bigint }).feeUnits);
+    expect(held - (await lamportsOf(chain, owner.address))).toBe(
+      (second.end as { feeUnits: bigint }).feeUnits,
+    );
   });
 
   it('are not created again while the transaction that creates them can still be executed', async () => {
@@ -248,7 +255,11 @@ describe('nonce accounts', () => {
     const first = await signed(chain, driver, (await driver.build(assignment, [], signal()))!, [owner]);
     expect(await driver.build(assignment, [first], signal())).toBeUndefined();
     expect(await driver.observe(assignment, [first], signal())).toEqual({ kind: 'unseen' });
-    const plan = await driver.plan(laneState(owner.address, [assignment]), [outgoing(owner.address, 'SOL', 1n)], signal());
+    const plan = await driver.plan(
+      laneState(owner.address, [assignment]),
+      [outgoing(owner.address, 'SOL', 1n)],
+      signal(),
+    );
     expect(plan).toMatchObject({ kind: 'wait', code: 'busy' });
     // The blockhash of the first version expires.
     let next = await driver.build(assignment, [first], signal());
@@ -271,7 +282,7 @@ describe('nonce accounts', () => {
       system.getTransferSolInstruction({ source: stranger, destination, amount: 2_000_000n }),
     ]);
     const draft = await draftOf(driver, laneState(owner.address), [outgoing(owner.address, 'SOL', 1n)]);
-    expect(draft.details['nonces']).toBe('1,2,3,4');
+    expect(draft.details.nonces).toBe('1,2,3,4');
     expect((await carryOut(chain, driver, owner, draft)).end).toMatchObject({ succeeded: true });
   });
 
@@ -302,10 +313,13 @@ describe('payments that were made', () => {
     const stranger = await chain.wallet(1_000_000_000n);
     const { kit, memo, system } = chain.library;
     await send(chain, stranger, [
-      memo.getAddMemoInstruction({ memo: claimed }, { programAddress: kit.address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr') }),
+      memo.getAddMemoInstruction(
+        { memo: claimed },
+        { programAddress: kit.address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr') },
+      ),
       system.getTransferSolInstruction({ source: stranger, destination: lane.address, amount: 1n }),
     ]);
-    const wanted = { keys: new Set([paidKey.key, claimed]), sinceSlot: Number(assignment.details['seenAt']) };
+    const wanted = { keys: new Set([paidKey.key, claimed]), sinceSlot: Number(assignment.details.seenAt) };
     const { paid } = await driver.paidBy(lane.address, wanted, signal());
     expect([...paid]).toEqual([[paidKey.key, version.hash]]);
   });

@@ -28,7 +28,9 @@ export async function send(
   instructions: readonly Instruction[],
   signers: readonly KeyPairSigner[] = [],
 ): Promise<string> {
-  const { value } = await call<{ value: { blockhash: string } }>('getLatestBlockhash', { commitment: 'finalized' });
+  const { value } = await call<{ value: { blockhash: string } }>('getLatestBlockhash', {
+    commitment: 'finalized',
+  });
   const lifetime = { blockhash: kit.blockhash(value.blockhash), lastValidBlockHeight: 0n };
   const message = kit.appendTransactionMessageInstructions(
     instructions,
@@ -48,11 +50,17 @@ export async function send(
 
 export async function statusOf(call: TestChain['call'], signature: string): Promise<string | undefined> {
   type Statuses = { value: readonly ({ confirmationStatus: string } | null)[] };
-  const { value } = await call<Statuses>('getSignatureStatuses', [signature], { searchTransactionHistory: true });
+  const { value } = await call<Statuses>('getSignatureStatuses', [signature], {
+    searchTransactionHistory: true,
+  });
   return value[0]?.confirmationStatus;
 }
 
-export type TestMint = { readonly address: string; readonly program: string; readonly authority: KeyPairSigner };
+export type TestMint = {
+  readonly address: string;
+  readonly program: string;
+  readonly authority: KeyPairSigner;
+};
 
 /** Data of the instruction that gives a mint of Token-2022 a fee on transfers: authorities absent, basis points, maximum. */
 function transferFee(points: number): Uint8Array {
@@ -66,7 +74,11 @@ function transferFee(points: number): Uint8Array {
 const MINT_WITH_FEE_BYTES = 278;
 
 /** A mint of 6 decimals; with a fee on transfers in basis points if Token-2022 is to have an extension. */
-export async function createMint(chain: TestChain, program: 'token' | 'token-2022', feePoints = 0): Promise<TestMint> {
+export async function createMint(
+  chain: TestChain,
+  program: 'token' | 'token-2022',
+  feePoints = 0,
+): Promise<TestMint> {
   const { kit, system, token } = chain.library;
   const [authority, mint] = await Promise.all([chain.wallet(10_000_000_000n), chain.wallet()]);
   const programAddress = kit.address(program === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM);
@@ -79,7 +91,11 @@ export async function createMint(chain: TestChain, program: 'token' | 'token-202
     space,
     programAddress,
   });
-  const fee = { programAddress, accounts: [{ address: mint.address, role: 1 }], data: transferFee(feePoints) };
+  const fee = {
+    programAddress,
+    accounts: [{ address: mint.address, role: 1 }],
+    data: transferFee(feePoints),
+  };
   const initialization = token.getInitializeMint2Instruction(
     { mint: mint.address, decimals: 6, mintAuthority: authority.address },
     { programAddress },
@@ -89,9 +105,17 @@ export async function createMint(chain: TestChain, program: 'token' | 'token-202
 }
 
 /** Creates tokens in the associated account of the owner. */
-export async function mintTo(chain: TestChain, mint: TestMint, owner: string, units: bigint): Promise<string> {
+export async function mintTo(
+  chain: TestChain,
+  mint: TestMint,
+  owner: string,
+  units: bigint,
+): Promise<string> {
   const { kit, token } = chain.library;
-  const account = await associatedAccount(chain.library, owner, { mint: mint.address, program: mint.program });
+  const account = await associatedAccount(chain.library, owner, {
+    mint: mint.address,
+    program: mint.program,
+  });
   const [address, programAddress] = [kit.address(mint.address), kit.address(mint.program)];
   return send(chain, mint.authority, [
     token.getCreateAssociatedTokenIdempotentInstruction({
@@ -108,8 +132,15 @@ export async function mintTo(chain: TestChain, mint: TestMint, owner: string, un
   ]);
 }
 
-export async function tokenUnits(chain: TestChain, mint: TestMint, owner: string): Promise<bigint | undefined> {
-  const account = await associatedAccount(chain.library, owner, { mint: mint.address, program: mint.program });
+export async function tokenUnits(
+  chain: TestChain,
+  mint: TestMint,
+  owner: string,
+): Promise<bigint | undefined> {
+  const account = await associatedAccount(chain.library, owner, {
+    mint: mint.address,
+    program: mint.program,
+  });
   const found = await chain
     .call<{ value: { amount: string } }>('getTokenAccountBalance', account)
     .catch(() => undefined);
@@ -150,9 +181,13 @@ export async function signed(
 ): Promise<Version> {
   const message = Buffer.from(unsigned.bytes, 'hex');
   const { accounts, signatures: needed } = readMessage(message);
-  const inOrder = accounts.slice(0, needed).map((account) => keys.find(({ address }) => address === account)!);
+  const inOrder = accounts
+    .slice(0, needed)
+    .map((account) => keys.find(({ address }) => address === account)!);
   const signatures = await Promise.all(
-    inOrder.map(async ({ keyPair }) => Buffer.from(await kit.signBytes(keyPair.privateKey, message)).toString('hex')),
+    inOrder.map(async ({ keyPair }) =>
+      Buffer.from(await kit.signBytes(keyPair.privateKey, message)).toString('hex'),
+    ),
   );
   const { feeUnitsMax, feeRate } = unsigned;
   return { ...driver.complete(unsigned, signatures), feeUnitsMax, feeRate, number, signedAtMs: 0 };
@@ -190,14 +225,22 @@ export async function carryOut(
   return { assignment, version, end: await untilEnd(driver, assignment, [version]) };
 }
 
-export async function draftOf(driver: Driver, state: LaneState, waiting: readonly Outgoing[]): Promise<Draft> {
+export async function draftOf(
+  driver: Driver,
+  state: LaneState,
+  waiting: readonly Outgoing[],
+): Promise<Draft> {
   const plan = await driver.plan(state, waiting, signal());
   if (plan.kind === 'wait') throw new Error(`${plan.code}: ${plan.reason}`);
   return plan.draft;
 }
 
 /** A funded lane whose nonce accounts exist. */
-export async function readyLane(chain: TestChain, driver: Driver, lamports = 10_000_000_000n): Promise<KeyPairSigner> {
+export async function readyLane(
+  chain: TestChain,
+  driver: Driver,
+  lamports = 10_000_000_000n,
+): Promise<KeyPairSigner> {
   const lane = await chain.wallet(lamports);
   const draft = await draftOf(driver, laneState(lane.address), [outgoing(lane.address, 'SOL', 1n)]);
   const { end } = await carryOut(chain, driver, lane, draft);

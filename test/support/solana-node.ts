@@ -69,15 +69,24 @@ export async function startRelay(target: string): Promise<Relay> {
   let isDown = false;
   const server = createServer((request, response) => {
     void (async () => {
-      if (isDown) return void request.socket.destroy();
+      if (isDown) {
+        request.socket.destroy();
+        return;
+      }
       const body = await bodyOf(request);
       const call = JSON.parse(body) as Call;
       calls.set(call.method, (calls.get(call.method) ?? 0) + 1);
-      const upstream = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+      const upstream = await fetch(target, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      });
       const answer = repair(call, (await upstream.json()) as Answer, skipped);
       const { result, error } = behaviour?.(call, answer) ?? answer;
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...(error ? { error } : { result: result ?? null }) }));
+      response.end(
+        JSON.stringify({ jsonrpc: '2.0', id: 1, ...(error ? { error } : { result: result ?? null }) }),
+      );
     })().catch(() => request.socket.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -123,7 +132,11 @@ export async function startSolana(): Promise<TestChain> {
   const relays = [relay];
   async function call<Result>(method: string, ...params: unknown[]): Promise<Result> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
-    const response = await fetch(net.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const response = await fetch(net.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     const { result, error } = (await response.json()) as Answer;
     if (error !== undefined) throw new Error(`${method}: ${error.message}`);
     return result as Result;

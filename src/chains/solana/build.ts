@@ -3,7 +3,14 @@ import { LIMITS } from '../../limits.ts';
 import type { Assignment, Unsigned, Version } from '../driver.ts';
 import { type Chain, readDetails, textPlaces, transfersOf } from './chain.ts';
 import { LAMPORTS_PER_SIGNATURE, marketPrice, nextPrice, priorityLamports } from './fees.ts';
-import { type Content, compileMessage, type Lifetime, nonceAddress, nonceCreation, transferInstructions } from './message.ts';
+import {
+  type Content,
+  compileMessage,
+  type Lifetime,
+  nonceAddress,
+  nonceCreation,
+  transferInstructions,
+} from './message.ts';
 import { readPrices } from './reads.ts';
 import { parseSlot } from './slot.ts';
 import { messageOf, readMessage } from './wire.ts';
@@ -23,9 +30,15 @@ async function priceFor(
   return nextPrice(marketPrice(recent, settings.priority), lastPrice, settings.priority);
 }
 
-function unsigned(chain: Chain, content: Content, instructions: readonly Instruction[], rentUnits: bigint): Unsigned {
+function unsigned(
+  chain: Chain,
+  content: Content,
+  instructions: readonly Instruction[],
+  rentUnits: bigint,
+): Unsigned {
   const message = compileMessage(chain.library, content, instructions);
-  const fee = LAMPORTS_PER_SIGNATURE * BigInt(message[0]!) + priorityLamports(content.computeUnits, content.price);
+  const fee =
+    LAMPORTS_PER_SIGNATURE * BigInt(message[0]!) + priorityLamports(content.computeBudget, content.price);
   return {
     bytes: Buffer.from(message).toString('hex'),
     feeUnitsMax: fee + rentUnits,
@@ -54,13 +67,14 @@ async function buildUpkeep(
   }
   const blockhash = await nodes.any(async (node) => {
     const params = [{ commitment: 'finalized' }];
-    return (await node.call<{ value: { blockhash: string } }>('getLatestBlockhash', params, signal)).value.blockhash;
+    return (await node.call<{ value: { blockhash: string } }>('getLatestBlockhash', params, signal)).value
+      .blockhash;
   }, signal);
   const price = (await priceFor(chain, [lane], undefined, signal))!;
-  const { computeUnits, rentUnits } = readDetails(details);
-  const each = BigInt(details['rentUnitsEach']!);
-  const creations = [...textPlaces(details['nonces'])].map((index) => nonceCreation(library, lane, index, each));
-  const content: Content = { lane, lifetime: { kind: 'blockhash', blockhash }, computeUnits, price };
+  const { computeBudget, rentUnits } = readDetails(details);
+  const each = BigInt(details.rentUnitsEach!);
+  const creations = [...textPlaces(details.nonces)].map((index) => nonceCreation(library, lane, index, each));
+  const content: Content = { lane, lifetime: { kind: 'blockhash', blockhash }, computeBudget, price };
   return unsigned(chain, content, (await Promise.all(creations)).flat(), rentUnits);
 }
 
@@ -84,11 +98,11 @@ export async function build(
   const { index, value } = parseSlot(slot);
   const account = await nonceAddress(chain.library, lane, index);
   const lifetime: Lifetime = { kind: 'nonce', account, value };
-  const computeUnits = isCancellation ? LIMITS.solanaComputeUnitsBase : details.computeUnits;
+  const computeBudget = isCancellation ? LIMITS.solanaComputeUnitsBase : details.computeBudget;
   const instructions = transfers.flatMap((one) => transferInstructions(chain.library, lane, one));
   return unsigned(
     chain,
-    { lane, lifetime, computeUnits, price },
+    { lane, lifetime, computeBudget, price },
     instructions,
     isCancellation ? 0n : details.rentUnits,
   );

@@ -55,7 +55,7 @@ export function createUsedNonces(): UsedNonces {
 export type PaymentDetails = {
   /** Finalized slot at which the nonce had the value of the assignment: what has used it comes later. */
   readonly seenAt: number;
-  readonly computeUnits: number;
+  readonly computeBudget: number;
   /** Rent for the accounts that it creates, in lamports. */
   readonly rentUnits: bigint;
   /** Places of payments that create the recipient's token account. */
@@ -71,18 +71,18 @@ export const textPlaces = (text: string | undefined): ReadonlySet<number> =>
 
 export const writeDetails = (details: PaymentDetails): Draft['details'] => ({
   seenAt: String(details.seenAt),
-  computeUnits: String(details.computeUnits),
+  computeBudget: String(details.computeBudget),
   rentUnits: String(details.rentUnits),
   creates: placesText(details.creates),
   direct: placesText(details.direct),
 });
 
 export const readDetails = (details: Draft['details']): PaymentDetails => ({
-  seenAt: Number(details['seenAt'] ?? 0),
-  computeUnits: Number(details['computeUnits'] ?? LIMITS.solanaComputeUnitsMax),
-  rentUnits: BigInt(details['rentUnits'] ?? 0),
-  creates: textPlaces(details['creates']),
-  direct: textPlaces(details['direct']),
+  seenAt: Number(details.seenAt ?? 0),
+  computeBudget: Number(details.computeBudget ?? LIMITS.solanaComputeUnitsMax),
+  rentUnits: BigInt(details.rentUnits ?? 0),
+  creates: textPlaces(details.creates),
+  direct: textPlaces(details.direct),
 });
 
 export const findToken = ({ tokens }: SolanaSettings, asset: string): SolanaToken | undefined =>
@@ -97,8 +97,9 @@ type Paying = Pick<Assignment, 'purpose' | 'lane' | 'payments' | 'details'>;
 /** Who pays, for each payment: the lane, or in a sweep the deposit addresses that the details name. */
 export function sourcesOf({ purpose, lane, payments, details }: Paying): readonly string[] {
   if (purpose !== 'SWEEP') return payments.map(() => lane);
-  const sources = (details['sources'] ?? '').split(',');
-  if (sources.length !== payments.length) throw new Error('the sweep does not name an address for each payment');
+  const sources = (details.sources ?? '').split(',');
+  if (sources.length !== payments.length)
+    throw new Error('the sweep does not name an address for each payment');
   return sources;
 }
 

@@ -45,7 +45,13 @@ function behind(states: readonly NodeState[]): RailFinding[] {
   return states.flatMap(({ node, height }) =>
     height === undefined || newest - height <= LIMITS.solanaBehindSlotsMax
       ? []
-      : [{ what: `node ${node.name}`, found: `is ${newest - height} slots behind the others`, isFault: true as const }],
+      : [
+          {
+            what: `node ${node.name}`,
+            found: `is ${newest - height} slots behind the others`,
+            isFault: true as const,
+          },
+        ],
   );
 }
 
@@ -55,7 +61,8 @@ function checkTokens({ settings, mints }: Chain, signal: AbortSignal): Promise<R
       const what = `token ${asset}`;
       try {
         const found = await mints.get(mint, signal);
-        const other = found.decimals !== decimals && `has ${found.decimals} decimals, configured are ${decimals}`;
+        const other =
+          found.decimals !== decimals && `has ${found.decimals} decimals, configured are ${decimals}`;
         const fault = other || (found.fault !== undefined && `cannot be paid: ${found.fault}`);
         if (fault) return { what, found: fault, isFault: true };
         const fee = found.takesFee ? '; recipients get less, since it takes a fee on transfers' : '';
@@ -69,11 +76,15 @@ function checkTokens({ settings, mints }: Chain, signal: AbortSignal): Promise<R
 
 async function checkLanes({ settings, nodes }: Chain, signal: AbortSignal): Promise<RailFinding[]> {
   try {
-    const { value } = await nodes.any((node) => readAccounts(node, settings.lanes, 'finalized', signal), signal);
+    const { value } = await nodes.any(
+      (node) => readAccounts(node, settings.lanes, 'finalized', signal),
+      signal,
+    );
     return settings.lanes.map((lane, place) => {
       const lamports = value[place]?.lamports ?? 0n;
       const what = `wallet ${lane}`;
-      if (settings.lowMark === undefined || lamports >= settings.lowMark) return { what, found: `${lamports} lamports` };
+      if (settings.lowMark === undefined || lamports >= settings.lowMark)
+        return { what, found: `${lamports} lamports` };
       return { what, found: `${lamports} lamports, the low mark is ${settings.lowMark}`, isFault: true };
     });
   } catch (error) {
@@ -88,7 +99,13 @@ export async function check(chain: Chain, signal: AbortSignal): Promise<readonly
   const few: RailFinding[] =
     usable >= nodesAgreeing
       ? []
-      : [{ what: 'nodes', found: `${usable} can be used, ${nodesAgreeing} must agree on an outcome`, isFault: true }];
+      : [
+          {
+            what: 'nodes',
+            found: `${usable} can be used, ${nodesAgreeing} must agree on an outcome`,
+            isFault: true,
+          },
+        ];
   return [
     ...states.flatMap(({ findings }) => findings),
     ...behind(states),

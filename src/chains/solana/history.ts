@@ -63,10 +63,20 @@ export function paidBy(
 }
 
 /** A cancellation for each nonce of the lane that no open assignment uses. */
-export function cancellations(chain: Chain, state: LaneState, signal: AbortSignal): Promise<readonly Draft[]> {
+export function cancellations(
+  chain: Chain,
+  state: LaneState,
+  signal: AbortSignal,
+): Promise<readonly Draft[]> {
   return chain.nodes.any(async (node) => {
     const { slot, value } = await readPool(chain, node, state, signal);
-    const details = { seenAt: slot, computeUnits: 0, rentUnits: 0n, creates: new Set<number>(), direct: new Set<number>() };
+    const details = {
+      seenAt: slot,
+      computeBudget: 0,
+      rentUnits: 0n,
+      creates: new Set<number>(),
+      direct: new Set<number>(),
+    };
     return value.free.map(
       (nonce): Draft => ({
         purpose: 'CANCELLATION',

@@ -2,8 +2,8 @@ import type { Static } from 'typebox';
 import { parseAmount } from '../../kernel/amount.ts';
 import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
-import { type CryptoNetwork, CRYPTO_NETWORK_RECORDS } from '../../networks/crypto.ts';
-import type { RailFinding, RailKind, ReadContext, SecretReference } from '../../rails/kind.ts';
+import { CRYPTO_NETWORK_RECORDS, type CryptoNetwork } from '../../networks/crypto.ts';
+import type { RailFinding, RailKind, ReadContext } from '../../rails/kind.ts';
 import { createSolanaDriver } from './driver.ts';
 import type { SolanaNode, SolanaSettings, SolanaToken } from './settings.ts';
 
@@ -26,7 +26,11 @@ const Secret = Type.Union([
 const countOf = (max: number) =>
   Type.Integer({ minimum: 1, maximum: max, expected: `an integer from 1 to ${max}` });
 
-const Price = Type.Integer({ minimum: 0, maximum: 1_000_000_000, expected: 'an integer from 0 to 1000000000' });
+const Price = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000_000,
+  expected: 'an integer from 0 to 1000000000',
+});
 const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
 
 export const SOLANA_SCHEMA = Type.Object(
@@ -35,16 +39,24 @@ export const SOLANA_SCHEMA = Type.Object(
       Type.Object(
         {
           /** A secret if the provider's key is part of it. */
-          url: Type.Union([Type.String({ minLength: 1 }), Secret], { expected: 'a URL, or where to read it' }),
+          url: Type.Union([Type.String({ minLength: 1 }), Secret], {
+            expected: 'a URL, or where to read it',
+          }),
           /** The value of the header `Authorization`. */
           authorization: Type.Optional(Secret),
         },
         closed,
       ),
-      { minItems: 1, maxItems: LIMITS.solanaNodesMax, expected: `a list of 1 to ${LIMITS.solanaNodesMax} nodes` },
+      {
+        minItems: 1,
+        maxItems: LIMITS.solanaNodesMax,
+        expected: `a list of 1 to ${LIMITS.solanaNodesMax} nodes`,
+      },
     ),
     /** A public cluster, or the genesis hash of another one. */
-    cluster: Type.Optional(Type.String({ minLength: 1, expected: 'the name or the genesis hash of a cluster' })),
+    cluster: Type.Optional(
+      Type.String({ minLength: 1, expected: 'the name or the genesis hash of a cluster' }),
+    ),
     nodes_agreeing: Type.Optional(countOf(LIMITS.solanaNodesMax)),
     lanes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { expected: 'a list of addresses' })),
     nonce_accounts: Type.Optional(countOf(LIMITS.solanaNonceAccountsMax)),
@@ -72,12 +84,15 @@ const DEFAULTS = {
 
 function readNode(node: Entry['nodes'][number], path: string, { secret }: ReadContext): SolanaNode {
   const { url: given, authorization } = node;
-  const url = typeof given === 'string' ? given : secret(given as SecretReference, `${path}.url`);
+  const url = typeof given === 'string' ? given : secret(given, `${path}.url`);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new Error(`${path}.url must be an address with http or https`);
   }
   if (authorization === undefined) return { url, headers: {} };
-  return { url, headers: { authorization: secret(authorization as SecretReference, `${path}.authorization`) } };
+  return {
+    url,
+    headers: { authorization: secret(authorization, `${path}.authorization`) },
+  };
 }
 
 function readGenesis(cluster: string, { path, networks, rail }: ReadContext): string {
@@ -118,7 +133,8 @@ export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
   const lanes = entry.lanes ?? [];
   for (const [index, lane] of lanes.entries()) {
     const fault = record.addresses.fault(lane);
-    if (fault !== undefined) throw new Error(`${path}.lanes[${index}] is not an address on ${rail}: ${fault}`);
+    if (fault !== undefined)
+      throw new Error(`${path}.lanes[${index}] is not an address on ${rail}: ${fault}`);
   }
   const priceMin = BigInt(entry.priority_price_min ?? DEFAULTS.priceMin);
   const priceMax = BigInt(entry.priority_price_max ?? DEFAULTS.priceMax);
@@ -146,7 +162,10 @@ export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
   };
 }
 
-export async function checkSolana(settings: SolanaSettings, signal: AbortSignal): Promise<readonly RailFinding[]> {
+export async function checkSolana(
+  settings: SolanaSettings,
+  signal: AbortSignal,
+): Promise<readonly RailFinding[]> {
   const driver = await createSolanaDriver(settings);
   return driver.check(signal);
 }

@@ -36,7 +36,7 @@ export type Content = {
   /** Pays the fee, and is the authority of the nonce. */
   readonly lane: string;
   readonly lifetime: Lifetime;
-  readonly computeUnits: number;
+  readonly computeBudget: number;
   readonly price: bigint;
 };
 
@@ -67,7 +67,12 @@ export async function associatedAccount(
   return found;
 }
 
-function tokenInstructions(library: Library, lane: string, transfer: Transfer, of: TokenTransfer): Instruction[] {
+function tokenInstructions(
+  library: Library,
+  lane: string,
+  transfer: Transfer,
+  of: TokenTransfer,
+): Instruction[] {
   const { kit, token } = library;
   const [mint, tokenProgram] = [kit.address(of.mint), kit.address(of.program)];
   const creation = token.getCreateAssociatedTokenIdempotentInstruction({
@@ -137,14 +142,14 @@ export async function nonceCreation(
 
 export function compileMessage(
   { kit }: Library,
-  { lane, lifetime, computeUnits, price }: Content,
+  { lane, lifetime, computeBudget, price }: Content,
   instructions: readonly Instruction[],
 ): Uint8Array {
   const payer = kit.address(lane);
   const empty = kit.setTransactionMessageFeePayer(payer, kit.createTransactionMessage({ version: 'legacy' }));
   const limited = kit.setTransactionMessageComputeUnitPrice(
     price,
-    kit.setTransactionMessageComputeUnitLimit(computeUnits, empty),
+    kit.setTransactionMessageComputeUnitLimit(computeBudget, empty),
   );
   const whole = kit.appendTransactionMessageInstructions(instructions, limited);
   // A transaction lives as long as a recent block, or as long as its nonce; the advance of a nonce becomes its first instruction.

@@ -42,7 +42,9 @@ async function verify(health: Health, genesisHash: string, signal: AbortSignal):
   if (health.isVerified) return;
   const found = await health.node.call<string>('getGenesisHash', [], signal);
   if (found !== genesisHash) {
-    throw new Error(`${health.node.name} is on another cluster: its genesis hash is ${found}, not ${genesisHash}`);
+    throw new Error(
+      `${health.node.name} is on another cluster: its genesis hash is ${found}, not ${genesisHash}`,
+    );
   }
   health.isVerified = true;
 }

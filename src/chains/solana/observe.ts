@@ -6,7 +6,14 @@ import { reasonOf } from './nodes.ts';
 import { readAccount } from './reads.ts';
 import type { Node } from './rpc.ts';
 import { parseSlot, readNonceAccount } from './slot.ts';
-import { failureReason, networkCost, readSignatures, readStatuses, readTransaction, usesNonce } from './transactions.ts';
+import {
+  failureReason,
+  networkCost,
+  readSignatures,
+  readStatuses,
+  readTransaction,
+  usesNonce,
+} from './transactions.ts';
 
 /**
  * What the chain says about an assignment. Ends are decided only by state at finality, and by as many nodes as must agree:
@@ -22,11 +29,19 @@ const undecided = (reason: string): Observation => ({ kind: 'undecided', reason 
 type End = Extract<Observation, { kind: 'final' | 'superseded' }>;
 
 /** The version as one node shows it; throws if the node does not show it as finalized. */
-async function readEnd(chain: Chain, node: Node, assignment: Assignment, hash: string, signal: AbortSignal): Promise<End> {
+async function readEnd(
+  chain: Chain,
+  node: Node,
+  assignment: Assignment,
+  hash: string,
+  signal: AbortSignal,
+): Promise<End> {
   const [status] = await readStatuses(node, [hash], signal);
-  if (status?.confirmationStatus !== 'finalized') throw new Error(`${node.name} does not show ${hash} as finalized`);
+  if (status?.confirmationStatus !== 'finalized')
+    throw new Error(`${node.name} does not show ${hash} as finalized`);
   const transaction = await readTransaction(node, hash, signal);
-  if (transaction === null || transaction.meta === null) throw new Error(`${node.name} does not have ${hash}`);
+  if (transaction === null || transaction.meta === null)
+    throw new Error(`${node.name} does not have ${hash}`);
   const { err } = transaction.meta;
   return {
     kind: 'final',
@@ -43,7 +58,11 @@ const sameEnd = (a: End, b: End): boolean => {
 };
 
 /** Undecided until as many nodes as must agree show the same end. */
-async function agree(chain: Chain, read: (node: Node) => Promise<End>, signal: AbortSignal): Promise<Observation> {
+async function agree(
+  chain: Chain,
+  read: (node: Node) => Promise<End>,
+  signal: AbortSignal,
+): Promise<Observation> {
   let ends: readonly End[];
   try {
     ends = await chain.nodes.several(read, signal);
@@ -51,7 +70,8 @@ async function agree(chain: Chain, read: (node: Node) => Promise<End>, signal: A
     return undecided(reasonOf(error));
   }
   const [first] = ends;
-  if (!ends.every((end) => sameEnd(end, first!))) return undecided('The nodes disagree about the transaction.');
+  if (!ends.every((end) => sameEnd(end, first!)))
+    return undecided('The nodes disagree about the transaction.');
   return first!;
 }
 
@@ -79,7 +99,8 @@ async function readUser(
   const later = found.filter(({ slot }) => slot > seenAt).toReversed();
   for (const { signature } of later.slice(0, LIMITS.solanaNonceCandidatesMax)) {
     const transaction = await readTransaction(node, signature, signal);
-    if (transaction !== null && usesNonce(transaction, account, value)) return { kind: 'superseded', by: signature };
+    if (transaction !== null && usesNonce(transaction, account, value))
+      return { kind: 'superseded', by: signature };
   }
   throw new Error(`${node.name} does not show what has used the nonce account ${account}`);
 }
@@ -92,7 +113,10 @@ async function observeNonce(
 ): Promise<Observation> {
   const { index, value } = parseSlot(assignment.slot!);
   const account = await nonceAddress(chain.library, assignment.lane, index);
-  const { value: state } = await chain.nodes.any((node) => readAccount(node, account, 'finalized', signal), signal);
+  const { value: state } = await chain.nodes.any(
+    (node) => readAccount(node, account, 'finalized', signal),
+    signal,
+  );
   const hasMoved = state === undefined || readNonceAccount(state.data)?.value !== value;
   if (!hasMoved) return { kind: 'unseen' };
   return agree(chain, (node) => readUser(chain, node, assignment, versions, signal), signal);
@@ -105,9 +129,12 @@ async function observeUpkeep(
   versions: readonly Version[],
   signal: AbortSignal,
 ): Promise<Observation> {
-  const [index] = textPlaces(assignment.details['nonces']);
+  const [index] = textPlaces(assignment.details.nonces);
   const account = await nonceAddress(chain.library, assignment.lane, index!);
-  const { value: state } = await chain.nodes.any((node) => readAccount(node, account, 'finalized', signal), signal);
+  const { value: state } = await chain.nodes.any(
+    (node) => readAccount(node, account, 'finalized', signal),
+    signal,
+  );
   if (state === undefined) return { kind: 'unseen' };
   const hashes = new Set(versions.map(({ hash }) => hash));
   return agree(
@@ -116,7 +143,8 @@ async function observeUpkeep(
       const { found } = await readSignatures(node, account, 0, signal);
       const ours = found.find(({ signature }) => hashes.has(signature));
       if (ours !== undefined) return readEnd(chain, node, assignment, ours.signature, signal);
-      if (found.length === 0) throw new Error(`${node.name} does not have the history of the nonce account ${account}`);
+      if (found.length === 0)
+        throw new Error(`${node.name} does not have the history of the nonce account ${account}`);
       return { kind: 'superseded', by: found.at(-1)!.signature };
     },
     signal,

@@ -53,7 +53,7 @@ async function readFunds(chain: Chain, node: Node, state: LaneState, signal: Abo
       .filter((payment) => payment.asset === asset)
       .reduce((total, { units }) => total + units, 0n);
   const fees = state.open.reduce(
-    (total, { payments, details }) => total + feeOf(chain, payments.length) + BigInt(details['rentUnits'] ?? 0),
+    (total, { payments, details }) => total + feeOf(chain, payments.length) + BigInt(details.rentUnits ?? 0),
     0n,
   );
   const kept = await readRent(node, EMPTY_ACCOUNT_BYTES, signal);
@@ -69,7 +69,12 @@ async function readFunds(chain: Chain, node: Node, state: LaneState, signal: Abo
   };
 }
 
-type Priced = { readonly payment: Outgoing; readonly creates: boolean; readonly direct: boolean; readonly rentUnits: bigint };
+type Priced = {
+  readonly payment: Outgoing;
+  readonly creates: boolean;
+  readonly direct: boolean;
+  readonly rentUnits: bigint;
+};
 
 /**
  * How each payment reaches its recipient. The associated account is created only if it is missing now: a recipient who closes it
@@ -89,7 +94,11 @@ export async function pricePayments(
       if (token === undefined) return { payment, mint: undefined, associated: payment.address };
       const mint = await mints.get(token.mint, signal);
       const { program } = mint;
-      return { payment, mint, associated: await associatedAccount(library, payment.address, { mint: token.mint, program }) };
+      return {
+        payment,
+        mint,
+        associated: await associatedAccount(library, payment.address, { mint: token.mint, program }),
+      };
     }),
   );
   const addresses = parts.flatMap(({ payment, associated }) => [payment.address, associated]);
@@ -106,7 +115,12 @@ export async function pricePayments(
   );
 }
 
-const withoutRent = (payment: Outgoing): Priced => ({ payment, creates: false, direct: false, rentUnits: 0n });
+const withoutRent = (payment: Outgoing): Priced => ({
+  payment,
+  creates: false,
+  direct: false,
+  rentUnits: 0n,
+});
 
 /** The oldest payments that the wallet can pay. A payment of one asset does not wait for another asset. */
 export function affordable(chain: Chain, funds: Funds, priced: readonly Priced[]): Priced[] {
@@ -164,30 +178,30 @@ async function planPayments(
   const content: Content = {
     lane,
     lifetime: { kind: 'nonce', account: await nonceAddress(chain.library, lane, index), value },
-    computeUnits: LIMITS.solanaComputeUnitsMax,
+    computeBudget: LIMITS.solanaComputeUnitsMax,
     price: chain.settings.priority.priceMax,
   };
-  const detailsOf = (some: readonly Priced[], computeUnits: number): PaymentDetails => ({
+  const detailsOf = (some: readonly Priced[], computeBudget: number): PaymentDetails => ({
     seenAt,
-    computeUnits,
+    computeBudget,
     rentUnits: some.reduce((total, { rentUnits }) => total + rentUnits, 0n),
     creates: placesWhere(some, ({ creates }) => creates),
     direct: placesWhere(some, ({ direct }) => direct),
   });
-  const draft = (some: readonly Priced[], computeUnits: number): Draft => ({
+  const draft = (some: readonly Priced[], computeBudget: number): Draft => ({
     purpose: 'PAYMENTS',
     slot: formatSlot({ index, value }),
     coins: [],
     payments: some.map(({ payment }) => payment),
-    details: writeDetails(detailsOf(some, computeUnits)),
+    details: writeDetails(detailsOf(some, computeBudget)),
   });
 
   const transfers = await transfersOf(chain, { lane, ...draft(chosen, 0) }, detailsOf(chosen, 0), signal);
   const { count, message } = fitting(chain, content, transfers);
   const together = await simulate(node, message, signal);
   const max = LIMITS.solanaComputeUnitsMax;
-  if (together.isGood && together.computeUnits !== undefined) {
-    return draft(chosen.slice(0, count), computeLimit(together.computeUnits, max));
+  if (together.isGood && together.computeBudget !== undefined) {
+    return draft(chosen.slice(0, count), computeLimit(together.computeBudget, max));
   }
   return draft(chosen.slice(0, 1), LIMITS.solanaComputeUnitsPerPayment);
 }
@@ -205,7 +219,7 @@ async function planUpkeep(node: Node, missing: readonly number[], signal: AbortS
       nonces: indexes.join(','),
       rentUnitsEach: String(rentUnits),
       rentUnits: String(rentUnits * BigInt(indexes.length)),
-      computeUnits: String(LIMITS.solanaComputeUnitsBase * indexes.length),
+      computeBudget: String(LIMITS.solanaComputeUnitsBase * indexes.length),
     },
   };
 }
@@ -224,14 +238,19 @@ async function planOn(
     if (isCreating(state)) return wait('busy', 'Nonce accounts are being created.');
     if (pool.missing.length === 0) return wait('busy', 'Every nonce account of the lane is in use.');
     const draft = await planUpkeep(node, pool.missing, signal);
-    const cost = BigInt(draft.details['rentUnits']!) + feeOf(chain, 0);
+    const cost = BigInt(draft.details.rentUnits!) + feeOf(chain, 0);
     if (funds.native < cost) return wait('low-funds', `The lane needs ${cost} lamports for nonce accounts.`);
     return { kind: 'assign', draft };
   }
   const max = Math.min(chain.settings.batchPaymentsMax, LIMITS.solanaPaymentsMax);
   // Payments that lack funds must not keep later ones of other assets out of the transaction.
   const payable = affordable(chain, funds, waiting.map(withoutRent)).slice(0, max);
-  const priced = await pricePayments(chain, node, payable.map(({ payment }) => payment), signal);
+  const priced = await pricePayments(
+    chain,
+    node,
+    payable.map(({ payment }) => payment),
+    signal,
+  );
   const chosen = affordable(chain, funds, priced);
   if (chosen.length === 0) {
     const { asset, units } = waiting[0]!;

@@ -18,7 +18,8 @@ export type NoncePool = {
 };
 
 /** Whether an open assignment creates nonce accounts. */
-export const isCreating = (state: LaneState): boolean => state.open.some(({ purpose }) => purpose === 'UPKEEP');
+export const isCreating = (state: LaneState): boolean =>
+  state.open.some(({ purpose }) => purpose === 'UPKEEP');
 
 export async function readPool(
   chain: Chain,
@@ -46,6 +47,7 @@ export async function readPool(
     const nonce = readNonceAccount(account.data);
     if (nonce?.authority === state.lane) usable.push({ index, value: nonce.value });
   }
-  const isFree = (one: (typeof usable)[number]): boolean => !taken.has(one.index) && !used.has(formatSlot(one));
+  const isFree = (one: (typeof usable)[number]): boolean =>
+    !taken.has(one.index) && !used.has(formatSlot(one));
   return { slot, value: { free: usable.filter(isFree), missing } };
 }

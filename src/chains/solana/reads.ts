@@ -89,7 +89,7 @@ export async function readPrices(
 export const readSlot = (node: Node, commitment: Commitment, signal: AbortSignal): Promise<number> =>
   node.call<number>('getSlot', [{ commitment }], signal);
 
-export type Simulation = { readonly isGood: boolean; readonly computeUnits: number | undefined };
+export type Simulation = { readonly isGood: boolean; readonly computeBudget: number | undefined };
 
 /** Runs the message against the present state, without signatures. */
 export async function simulate(node: Node, message: Uint8Array, signal: AbortSignal): Promise<Simulation> {
@@ -99,5 +99,5 @@ export async function simulate(node: Node, message: Uint8Array, signal: AbortSig
     [unsigned.toString('base64'), { sigVerify: false, encoding: 'base64', commitment: 'confirmed' }],
     signal,
   );
-  return { isGood: value.err === null, computeUnits: value.unitsConsumed };
+  return { isGood: value.err === null, computeBudget: value.unitsConsumed };
 }

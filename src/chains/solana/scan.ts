@@ -150,7 +150,8 @@ export async function confirm(
   signal: AbortSignal,
 ): Promise<void> {
   const addresses = new Set(received.map(({ address }) => address));
-  const keyOf = ({ txHash, address, asset, units }: Received): string => [txHash, address, asset, units].join(' ');
+  const keyOf = ({ txHash, address, asset, units }: Received): string =>
+    [txHash, address, asset, units].join(' ');
   await nodes.several(async (node) => {
     const raw = await readBlock(node, height, 'accounts', signal);
     const found = (raw?.transactions ?? []).flatMap((one) =>

@@ -17,7 +17,12 @@ import { readTokenAccount } from './tokens.ts';
 
 type Held = { readonly source: string; readonly asset: string; readonly units: bigint };
 
-async function readHeld(chain: Chain, node: Node, sources: readonly string[], signal: AbortSignal): Promise<Held[]> {
+async function readHeld(
+  chain: Chain,
+  node: Node,
+  sources: readonly string[],
+  signal: AbortSignal,
+): Promise<Held[]> {
   const { settings, library, mints } = chain;
   const places = await Promise.all(
     sources.flatMap((source) => [
@@ -28,7 +33,12 @@ async function readHeld(chain: Chain, node: Node, sources: readonly string[], si
       }),
     ]),
   );
-  const { value } = await readAccounts(node, places.map(({ account }) => account), 'finalized', signal);
+  const { value } = await readAccounts(
+    node,
+    places.map(({ account }) => account),
+    'finalized',
+    signal,
+  );
   return places.flatMap(({ source, asset }, index): Held[] => {
     const account = value[index];
     if (account === undefined) return [];
@@ -52,7 +62,12 @@ async function sweepOn(
   if (nonce === undefined) return wait('busy', 'Every nonce account of the lane is in use.');
   const held = (await readHeld(chain, node, sources, signal)).slice(0, LIMITS.solanaPaymentsMax);
   if (held.length === 0) return wait('busy', 'The addresses hold nothing to sweep.');
-  const payments = held.map(({ source, asset, units }) => ({ key: `${source} ${asset}`, asset, units, address: lane }));
+  const payments = held.map(({ source, asset, units }) => ({
+    key: `${source} ${asset}`,
+    asset,
+    units,
+    address: lane,
+  }));
   // The lane's own token accounts are created by the first payment that needs them.
   const priced = await pricePayments(chain, node, payments, signal);
   const creates = new Set<number>();
@@ -61,10 +76,10 @@ async function sweepOn(
     if (isMissing && !seen.has(payment.asset)) creates.add(place);
     seen.add(payment.asset);
   }
-  const draftOf = (count: number, computeUnits: number): Draft => {
+  const draftOf = (count: number, computeBudget: number): Draft => {
     const places = [...creates].filter((place) => place < count);
     const rentUnits = places.reduce((total, place) => total + priced[place]!.rentUnits, 0n);
-    const details = { seenAt, computeUnits, rentUnits, creates: new Set(places), direct: new Set<number>() };
+    const details = { seenAt, computeBudget, rentUnits, creates: new Set(places), direct: new Set<number>() };
     const named = held.slice(0, count).map(({ source }) => source);
     return {
       purpose: 'SWEEP',
@@ -76,16 +91,20 @@ async function sweepOn(
   };
   const content: Content = {
     lane,
-    lifetime: { kind: 'nonce', account: await nonceAddress(chain.library, lane, nonce.index), value: nonce.value },
-    computeUnits: LIMITS.solanaComputeUnitsMax,
+    lifetime: {
+      kind: 'nonce',
+      account: await nonceAddress(chain.library, lane, nonce.index),
+      value: nonce.value,
+    },
+    computeBudget: LIMITS.solanaComputeUnitsMax,
     price: chain.settings.priority.priceMax,
   };
   const whole = { lane, ...draftOf(held.length, 0) };
   const transfers = await transfersOf(chain, whole, { creates, direct: new Set() }, signal);
   const { count, message } = fitting(chain, content, transfers);
-  const { isGood, computeUnits } = await simulate(node, message, signal);
-  if (!isGood || computeUnits === undefined) throw new Error('the simulation of the sweep fails');
-  return { kind: 'assign', draft: draftOf(count, computeLimit(computeUnits, LIMITS.solanaComputeUnitsMax)) };
+  const { isGood, computeBudget } = await simulate(node, message, signal);
+  if (!isGood || computeBudget === undefined) throw new Error('the simulation of the sweep fails');
+  return { kind: 'assign', draft: draftOf(count, computeLimit(computeBudget, LIMITS.solanaComputeUnitsMax)) };
 }
 
 export const sweep = (

@@ -47,11 +47,19 @@ export async function readStatuses(
 ): Promise<readonly (SignatureStatus | null)[]> {
   if (hashes.length === 0) return [];
   const params = [hashes, { searchTransactionHistory: true }];
-  const { value } = await node.call<{ value: readonly (SignatureStatus | null)[] }>('getSignatureStatuses', params, signal);
+  const { value } = await node.call<{ value: readonly (SignatureStatus | null)[] }>(
+    'getSignatureStatuses',
+    params,
+    signal,
+  );
   return value;
 }
 
-export const readTransaction = (node: Node, hash: string, signal: AbortSignal): Promise<RawTransaction | null> =>
+export const readTransaction = (
+  node: Node,
+  hash: string,
+  signal: AbortSignal,
+): Promise<RawTransaction | null> =>
   node.call<RawTransaction | null>(
     'getTransaction',
     [
@@ -133,8 +141,8 @@ const REASONS: Readonly<Record<string, string>> = {
   'Custom:1': 'the wallet did not have enough of the asset',
   'Custom:3': 'the address belongs to another token',
   'Custom:17': 'the token account of the recipient is frozen',
-  'InvalidAccountData': 'the address cannot receive this asset',
-  'IncorrectProgramId': 'the address cannot receive this asset',
+  InvalidAccountData: 'the address cannot receive this asset',
+  IncorrectProgramId: 'the address cannot receive this asset',
 };
 
 /** For customers: why the network has executed a transaction without effect. */

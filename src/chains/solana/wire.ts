@@ -72,7 +72,8 @@ export function readMessage(bytes: Uint8Array): Message {
     data: take(cursor, takeLength(cursor)),
   }));
   if (cursor.at !== bytes.length) throw new Error('the Solana message has bytes after its end');
-  if (signatures === 0 || signatures > accounts.length) throw new Error('the Solana message has no fee payer');
+  if (signatures === 0 || signatures > accounts.length)
+    throw new Error('the Solana message has no fee payer');
   const isWritable = (index: number): boolean =>
     index < signatures ? index < signatures - readonlySigned : index < accounts.length - readonlyUnsigned;
   return { accounts, signatures, isWritable, lifetime, instructions };
