@@ -4,6 +4,8 @@ export const SOLANA_LIMITS = {
   solanaTransactionBytesMax: 1_232,
   /** Time for one call of a node. A block of the main network takes about a second. */
   solanaCallMs: 15_000,
+  /** A node that has not answered for this long when the caller gives up is asked last, too. */
+  solanaSlowMs: 2_000,
   /** Bytes of one answer of a node: several times the largest block, so that a broken node cannot fill the memory. */
   solanaAnswerBytesMax: 128 * 1_024 * 1_024,
   /** How long a node that failed is asked last, doubled with each further failure. */
@@ -39,7 +41,9 @@ export const SOLANA_LIMITS = {
   solanaComputeUnitsPerPayment: 80_000,
   /** Compute units of a transaction without payments. */
   solanaComputeUnitsBase: 10_000,
-  /** Blocks that a node may be behind the others before `ferry rails check` reports it. */
+  /** Slots that a node may be behind the newest that was seen before nothing is planned on it: half a minute. */
+  solanaPlanBehindSlotsMax: 75,
+  /** Slots that a node may be behind the others before `ferry rails check` reports it. */
   solanaBehindSlotsMax: 150,
   /** How far the time of the newest block may be from the clock of this machine: finality takes 13 seconds. */
   solanaClockSkewMaxMs: 60_000,

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSolana, SOLANA_KIND } from '../../src/chains/solana/kind.ts';
 import { shapeFault } from '../../src/config/validate.ts';
@@ -80,6 +82,17 @@ describe('the configuration of a Solana rail', () => {
     [{ nodes: nodes(1), wallet: 'x' }, 'rails.SOLANA.wallet'],
   ])('has a schema that names the entry in %j', (entry, place) => {
     expect(shapeFault(SOLANA_KIND.schema, entry, 'rails.SOLANA')).toContain(place);
+  });
+
+  it('is read without loading the libraries, which only one file loads', () => {
+    const folder = join(import.meta.dirname, '../../src/chains/solana');
+    const loading = readdirSync(folder)
+      .filter((name) => !name.endsWith('.test.ts'))
+      .filter((name) => {
+        const text = readFileSync(join(folder, name), 'utf8');
+        return /^import (?!type )[^;]*'@solana|import\('@solana/m.test(text);
+      });
+    expect(loading).toEqual(['library.ts']);
   });
 
   it('serves Solana only', () => {

@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment, Version } from '../../src/chains/driver.ts';
 import { createSolanaDriver, type SolanaDriver } from '../../src/chains/solana/driver.ts';
 import { checkSolana } from '../../src/chains/solana/kind.ts';
+import { LIMITS } from '../../src/limits.ts';
 import {
   assigned,
   createMint,
@@ -117,6 +121,36 @@ describe('several nodes of Solana', () => {
     await expect(driver.head(AbortSignal.abort(new Error('the caller has stopped')))).rejects.toThrow(
       'has stopped',
     );
+  });
+
+  it('that hang are asked last after a caller has given up, and those far behind are not planned on', async () => {
+    const hanging = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+    const driver = await createSolanaDriver(
+      chain.settings({
+        nodes: [
+          { url, headers: {} },
+          { url: chain.relay.url, headers: {} },
+        ],
+      }),
+    );
+    await expect(driver.head(AbortSignal.timeout(LIMITS.solanaSlowMs + 200))).rejects.toThrow();
+    expect((await driver.head(signal())).height).toBeGreaterThan(0);
+    hanging.closeAllConnections();
+    hanging.close();
+
+    const two = await createSolanaDriver(chain.settings({ nodes: nodes() }));
+    const waiting = [outgoing((await chain.wallet()).address, 'SOL', 1_000_000n)];
+    await draftOf(two, laneState(lane.address), waiting);
+    chain.relay.behave(({ method }, answer) => {
+      if (method !== 'getMultipleAccounts') return undefined;
+      const { value } = answer.result as { value: unknown };
+      return { result: { context: { slot: 1 }, value } };
+    });
+    expect(Number((await draftOf(two, laneState(lane.address), waiting)).details.seenAt)).toBeGreaterThan(1);
+    other.setDown(true);
+    await expect(two.plan(laneState(lane.address), waiting, signal())).rejects.toThrow('slots behind');
   });
 
   it('get few calls for a payment', async () => {

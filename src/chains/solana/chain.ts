@@ -14,6 +14,7 @@ export type Chain = {
   readonly nodes: Nodes;
   readonly mints: Mints;
   readonly used: UsedNonces;
+  readonly newest: Newest;
 };
 
 export type Mints = { get(mint: string, signal: AbortSignal): Promise<Mint> };
@@ -48,6 +49,21 @@ export function createUsedNonces(): UsedNonces {
       if (slots.size > LIMITS.solanaUsedNoncesMax) slots.delete(slots.values().next().value!);
     },
     has: (slot) => slots.has(slot),
+  };
+}
+
+/** The newest final slot that any node has shown. */
+export type Newest = { check(nodeName: string, slot: number): void };
+
+/** A plan on a node that is far behind would use nonces that are gone. */
+export function createNewest(): Newest {
+  let newest = 0;
+  return {
+    check(nodeName, slot) {
+      newest = Math.max(newest, slot);
+      const behind = newest - slot;
+      if (behind > LIMITS.solanaPlanBehindSlotsMax) throw new Error(`${nodeName} is ${behind} slots behind`);
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { LIMITS } from '../../limits.ts';
 import type { RailFinding } from '../../rails/kind.ts';
 import type { BlockId, Draft, Driver, LaneState, Outgoing, Plan, Received, Version } from '../driver.ts';
 import { build } from './build.ts';
-import { type Chain, createMints, createUsedNonces } from './chain.ts';
+import { type Chain, createMints, createNewest, createUsedNonces } from './chain.ts';
 import { check } from './check.ts';
 import { LAMPORTS_PER_SIGNATURE, marketPrice, priorityLamports } from './fees.ts';
 import { cancellations, type PaidOnChain, paidBy } from './history.ts';
@@ -15,6 +15,7 @@ import { readPrices } from './reads.ts';
 import { block, confirm, head } from './scan.ts';
 import type { SolanaSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
+import { readStatuses } from './transactions.ts';
 import { complete } from './wire.ts';
 
 /**
@@ -51,12 +52,16 @@ export type SolanaDriver = Driver & {
 };
 
 /** To all nodes, since a leader may be reached by one of them only. Nodes do not judge it first: a payment that fails must land. */
-function broadcast({ nodes }: Chain, { bytes }: Version, signal: AbortSignal): Promise<void> {
+async function broadcast({ nodes }: Chain, { bytes, hash }: Version, signal: AbortSignal): Promise<void> {
   const wire = Buffer.from(bytes, 'hex').toString('base64');
-  return nodes.all(
-    (node) => node.call('sendTransaction', [wire, { encoding: 'base64', skipPreflight: true }], signal),
-    signal,
-  );
+  const params = [wire, { encoding: 'base64', skipPreflight: true }];
+  try {
+    await nodes.all((node) => node.call('sendTransaction', params, signal), signal);
+  } catch (error) {
+    // Some nodes refuse a transaction that is executed already.
+    const [status] = await nodes.any((node) => readStatuses(node, [hash], signal), signal);
+    if (status == null) throw error;
+  }
 }
 
 async function quote({ nodes, settings }: Chain, signal: AbortSignal): Promise<bigint> {
@@ -73,7 +78,14 @@ async function rentOf(chain: Chain, payment: Outgoing, signal: AbortSignal): Pro
 async function openChain(settings: SolanaSettings): Promise<Chain> {
   const library = await loadLibrary();
   const nodes = connectNodes(settings);
-  return { settings, library, nodes, mints: createMints(nodes), used: createUsedNonces() };
+  return {
+    settings,
+    library,
+    nodes,
+    mints: createMints(nodes),
+    used: createUsedNonces(),
+    newest: createNewest(),
+  };
 }
 
 export async function createSolanaDriver(settings: SolanaSettings): Promise<SolanaDriver> {

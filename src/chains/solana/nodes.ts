@@ -63,6 +63,7 @@ export function connectNodes({
     work: (node: Node) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
+    const startedMs = performance.now();
     try {
       await verify(health, genesisHash, signal);
       const result = await work(health.node);
@@ -70,8 +71,9 @@ export function connectNodes({
       health.lastUntilMs = 0;
       return result;
     } catch (error) {
-      // A caller that gave up says nothing about the node.
-      if (!signal.aborted) note(health, error);
+      // A caller that gave up says nothing about the node, unless the node had time enough.
+      const hadTime = performance.now() - startedMs >= LIMITS.solanaSlowMs;
+      if (!signal.aborted || hadTime) note(health, error);
       throw error;
     }
   }

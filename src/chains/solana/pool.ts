@@ -27,11 +27,12 @@ export async function readPool(
   state: LaneState,
   signal: AbortSignal,
 ): Promise<AsOf<NoncePool>> {
-  const { library, settings, used } = chain;
+  const { library, settings, used, newest } = chain;
   const count = settings.nonceAccounts + LIMITS.solanaNonceAccountsSkippedMax;
   const indexes = Array.from({ length: count }, (_, index) => index);
   const addresses = await Promise.all(indexes.map((index) => nonceAddress(library, state.lane, index)));
   const { slot, value: accounts } = await readAccounts(node, addresses, 'finalized', signal);
+  newest.check(node.name, slot);
   const taken = new Set(state.open.flatMap((one) => (one.slot === null ? [] : parseSlot(one.slot).index)));
 
   const usable: { index: number; value: string }[] = [];
