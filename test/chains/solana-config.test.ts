@@ -24,7 +24,7 @@ const context = (assets = ASSETS): ReadContext => ({
 
 const nodes = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ url: `https://node${index}.example` }));
-const read = (entry: object) => readSolana({ nodes: nodes(1), ...entry } as never, context());
+const read = (entry: object) => readSolana({ nodes: nodes(1), ...entry }, context());
 
 describe('the configuration of a Solana rail', () => {
   it('needs only nodes: the rest has values for the main network', () => {
