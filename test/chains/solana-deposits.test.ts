@@ -1,7 +1,8 @@
 import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Block, Received } from '../../src/chains/driver.ts';
-import { createSolanaDriver, type SolanaDriver } from '../../src/chains/solana/driver.ts';
+import type { SolanaDriver } from '../../src/chains/solana/driver.ts';
+import { createSolanaDriver } from '../../src/chains/solana/kind.ts';
 import {
   carryOut,
   createMint,

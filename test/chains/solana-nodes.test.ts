@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment, Version } from '../../src/chains/driver.ts';
-import { createSolanaDriver, type SolanaDriver } from '../../src/chains/solana/driver.ts';
-import { checkSolana } from '../../src/chains/solana/kind.ts';
+import type { SolanaDriver } from '../../src/chains/solana/driver.ts';
+import { checkSolana, createSolanaDriver } from '../../src/chains/solana/kind.ts';
 import { LIMITS } from '../../src/limits.ts';
 import {
   assigned,
@@ -177,6 +177,10 @@ describe('the check of a Solana rail', () => {
       lanes: [lane.address],
       lowMark: 10n ** 15n,
     });
+    // A token that is configured wrongly does not keep payments of others back.
+    const payment = outgoing((await chain.wallet()).address, 'SOL', 1_000_000n);
+    const draft = await draftOf(await createSolanaDriver(settings), laneState(lane.address), [payment]);
+    expect(draft.payments).toEqual([payment]);
     other.setDown(true);
     const findings = await checkSolana(settings, signal());
     const found = (what: string) => findings.find((finding) => finding.what === what)!;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Assignment } from '../../src/chains/driver.ts';
-import { createSolanaDriver, type SolanaDriver } from '../../src/chains/solana/driver.ts';
+import type { SolanaDriver } from '../../src/chains/solana/driver.ts';
+import { createSolanaDriver } from '../../src/chains/solana/kind.ts';
 import { parseSlot } from '../../src/chains/solana/slot.ts';
 import {
   assigned,

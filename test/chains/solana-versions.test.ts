@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment, Draft, Version } from '../../src/chains/driver.ts';
-import { createSolanaDriver, type SolanaDriver } from '../../src/chains/solana/driver.ts';
+import type { SolanaDriver } from '../../src/chains/solana/driver.ts';
+import { createSolanaDriver } from '../../src/chains/solana/kind.ts';
 import { nonceAddress } from '../../src/chains/solana/message.ts';
 import { parseSlot } from '../../src/chains/solana/slot.ts';
 import {

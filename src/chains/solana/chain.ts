@@ -17,22 +17,45 @@ export type Chain = {
   readonly newest: Newest;
 };
 
-export type Mints = { get(mint: string, signal: AbortSignal): Promise<Mint> };
+export type Mints = {
+  /** Undefined if there is no mint at the address: other assets must not wait for one that is configured wrongly. */
+  find(address: string, signal: AbortSignal): Promise<Mint | undefined>;
+  get(address: string, signal: AbortSignal): Promise<Mint>;
+};
 
 /** The program, decimals and extensions of a mint never change, so each is read once. */
 export function createMints(nodes: Nodes): Mints {
   const known = new Map<string, Mint>();
+  async function find(address: string, signal: AbortSignal): Promise<Mint | undefined> {
+    const cached = known.get(address);
+    if (cached !== undefined) return cached;
+    const { value } = await nodes.any((node) => readAccount(node, address, 'finalized', signal), signal);
+    const mint = value && readMint(value.owner, value.data);
+    if (mint !== undefined) known.set(address, mint);
+    return mint;
+  }
   return {
+    find,
     async get(address, signal) {
-      const cached = known.get(address);
-      if (cached !== undefined) return cached;
-      const { value } = await nodes.any((node) => readAccount(node, address, 'finalized', signal), signal);
-      const mint = value && readMint(value.owner, value.data);
+      const mint = await find(address, signal);
       if (mint === undefined) throw new Error(`${address} is not the mint of a token`);
-      known.set(address, mint);
       return mint;
     },
   };
+}
+
+/** The associated accounts of an owner for all configured tokens that exist. */
+export async function tokenAccountsOf(
+  { settings, library, mints }: Pick<Chain, 'settings' | 'library' | 'mints'>,
+  owner: string,
+  signal: AbortSignal,
+): Promise<{ readonly asset: string; readonly account: string }[]> {
+  const found = settings.tokens.map(async ({ asset, mint }) => {
+    const program = (await mints.find(mint, signal))?.program;
+    if (program === undefined) return [];
+    return [{ asset, account: await associatedAccount(library, owner, { mint, program }) }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 /**

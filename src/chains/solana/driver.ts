@@ -88,7 +88,7 @@ async function openChain(settings: SolanaSettings): Promise<Chain> {
   };
 }
 
-export async function createSolanaDriver(settings: SolanaSettings): Promise<SolanaDriver> {
+export async function openSolana(settings: SolanaSettings): Promise<SolanaDriver> {
   const chain = await openChain(settings);
   return {
     network: settings.network,

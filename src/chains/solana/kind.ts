@@ -4,7 +4,7 @@ import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
 import { CRYPTO_NETWORK_RECORDS, type CryptoNetwork } from '../../networks/crypto.ts';
 import type { RailFinding, RailKind, ReadContext } from '../../rails/kind.ts';
-import { createSolanaDriver } from './driver.ts';
+import type { SolanaDriver } from './driver.ts';
 import type { SolanaNode, SolanaSettings, SolanaToken } from './settings.ts';
 
 /** `"kind": "solana"` in the configuration file. */
@@ -160,6 +160,12 @@ export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
     lowMark,
     highMark,
   };
+}
+
+/** The driver is loaded only for a rail that is configured. */
+export async function createSolanaDriver(settings: SolanaSettings): Promise<SolanaDriver> {
+  const { openSolana } = await import('./driver.ts');
+  return openSolana(settings);
 }
 
 export async function checkSolana(

@@ -1,7 +1,14 @@
 import type { Instruction } from '@solana/kit';
 import { LIMITS } from '../../limits.ts';
 import type { Draft, LaneState, Outgoing, Plan, WaitCode } from '../driver.ts';
-import { type Chain, findToken, type PaymentDetails, transfersOf, writeDetails } from './chain.ts';
+import {
+  type Chain,
+  findToken,
+  type PaymentDetails,
+  tokenAccountsOf,
+  transfersOf,
+  writeDetails,
+} from './chain.ts';
 import { computeLimit, LAMPORTS_PER_SIGNATURE, priorityLamports } from './fees.ts';
 import {
   associatedAccount,
@@ -38,13 +45,10 @@ export const feeOf = ({ settings }: Chain, payments: number): bigint =>
 
 /** What the lane can spend: what is there at finality, less what open assignments spend. */
 async function readFunds(chain: Chain, node: Node, state: LaneState, signal: AbortSignal): Promise<Funds> {
-  const { settings, library, mints } = chain;
-  const accounts = await Promise.all(
-    settings.tokens.map(async ({ mint }) =>
-      associatedAccount(library, state.lane, { mint, program: (await mints.get(mint, signal)).program }),
-    ),
-  );
-  const { value } = await readAccounts(node, [state.lane, ...accounts], 'finalized', signal);
+  const { settings } = chain;
+  const tokens = await tokenAccountsOf(chain, state.lane, signal);
+  const addresses = [state.lane, ...tokens.map(({ account }) => account)];
+  const { value } = await readAccounts(node, addresses, 'finalized', signal);
   const [wallet, ...tokenAccounts] = value;
   const open = state.open.filter(({ purpose }) => purpose !== 'SWEEP');
   const spent = (asset: string): bigint =>
@@ -60,7 +64,7 @@ async function readFunds(chain: Chain, node: Node, state: LaneState, signal: Abo
   return {
     native: (wallet?.lamports ?? 0n) - spent(settings.native) - fees - kept,
     tokens: new Map(
-      settings.tokens.map(({ asset }, place) => {
+      tokens.map(({ asset }, place) => {
         const account = tokenAccounts[place];
         const held = (account && readTokenAccount(account.owner, account.data)?.units) ?? 0n;
         return [asset, held - spent(asset)];

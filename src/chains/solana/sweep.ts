@@ -1,8 +1,8 @@
 import { LIMITS } from '../../limits.ts';
 import type { Draft, LaneState, Plan } from '../driver.ts';
-import { type Chain, transfersOf, writeDetails } from './chain.ts';
+import { type Chain, tokenAccountsOf, transfersOf, writeDetails } from './chain.ts';
 import { computeLimit, LAMPORTS_PER_SIGNATURE } from './fees.ts';
-import { associatedAccount, type Content, nonceAddress } from './message.ts';
+import { type Content, nonceAddress } from './message.ts';
 import { fitting, pricePayments, wait } from './plan.ts';
 import { readPool } from './pool.ts';
 import { readAccounts, simulate } from './reads.ts';
@@ -23,16 +23,12 @@ async function readHeld(
   sources: readonly string[],
   signal: AbortSignal,
 ): Promise<Held[]> {
-  const { settings, library, mints } = chain;
-  const places = await Promise.all(
-    sources.flatMap((source) => [
-      Promise.resolve({ source, asset: settings.native, account: source }),
-      ...settings.tokens.map(async ({ asset, mint }) => {
-        const { program } = await mints.get(mint, signal);
-        return { source, asset, account: await associatedAccount(library, source, { mint, program }) };
-      }),
-    ]),
-  );
+  const { settings } = chain;
+  const all = sources.map(async (source) => [
+    { source, asset: settings.native, account: source },
+    ...(await tokenAccountsOf(chain, source, signal)).map((one) => ({ source, ...one })),
+  ]);
+  const places = (await Promise.all(all)).flat();
   const { value } = await readAccounts(
     node,
     places.map(({ account }) => account),
