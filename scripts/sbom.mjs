@@ -51,7 +51,10 @@ const dependencies = installed.map((path) => {
     peerDependencies: peers = {},
   } = packages[path];
   const found = Object.keys({ ...required, ...optional, ...peers }).map((one) => find(path, one));
-  return { ref: refOf(path), dependsOn: found.filter((one) => one !== undefined).map(refOf) };
+  return {
+    ref: refOf(path),
+    dependsOn: [...new Set(found)].filter((one) => installed.includes(one)).map(refOf),
+  };
 });
 
 const bom = {

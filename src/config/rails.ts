@@ -18,7 +18,7 @@ export type RailContext = {
 };
 
 /** Never shows what it read. */
-function readSecret(env: RailContext['env'], reference: SecretReference, path: string): string {
+export function readSecret(env: RailContext['env'], reference: SecretReference, path: string): string {
   if ('env' in reference) {
     const value = env[reference.env];
     if (value === undefined || value === '')

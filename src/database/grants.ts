@@ -186,6 +186,10 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   expected_postings: {},
   record_faults: {},
   settlement_grown: {},
+  signer_assignments: {},
+  signer_coins: {},
+  signer_payments: {},
+  signer_signed: {},
 };
 
 /** As an identifier in a statement. */

@@ -12,6 +12,7 @@ import {
 } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded/server.ts';
 import { DatabaseUnavailable } from './failure.ts';
+import { PLANNER } from './pool.ts';
 
 export class OpenError extends Error {}
 
@@ -48,6 +49,13 @@ const JOIN_ATTEMPTS_MAX = 5;
 export const connectToPrepare = (address: DatabaseAddress, connectionsMax: number): Database =>
   connectDatabase(address, connectionsMax, {
     admission: { ...ANY_CONNECTION, applicationName: 'ferry-admin' },
+  });
+
+/** Connections of the signer, which only ever reads. It has no tables that a migration could change beneath it. */
+export const connectToSign = (address: DatabaseAddress, connectionsMax: number): Database =>
+  connectDatabase(address, connectionsMax, {
+    planner: `${PLANNER} -c default_transaction_read_only=on`,
+    admission: { ...ANY_CONNECTION, applicationName: 'ferry-signer' },
   });
 
 /** Another process may create it first. */
@@ -123,7 +131,7 @@ async function own(users: Database, first: Connection, dataDir: string): Promise
 }
 
 /** For a host with several addresses, the error has no message of its own, but one error per address. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const reason = (error as Error).cause ?? error;
   const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
   return reasons.map(({ message }) => message).join(', ');

@@ -142,6 +142,10 @@ describe('time', () => {
       why: 'ids are unique and increasing within a process whatever the wall clock shows',
     },
     'http-rail/check.ts': { times: 1, why: 'signs requests of tools that have no database' },
+    'cli/signer.ts': {
+      times: 1,
+      why: 'limits of the signer must not depend on a clock that the service can change',
+    },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
     'chains/utxo/check.ts': { times: 1, why: 'compared with the clock of a blockchain node, for operators' },
