@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isMinable, marketFees, replacementFees } from './fees.ts';
+import { isMinable, marketFees, max, replacementFees } from './fees.ts';
 
 const GWEI = 10n ** 9n;
 const bounds = { maxFeeMax: 200n * GWEI, tipMin: GWEI / 10n, tipMax: 5n * GWEI };
@@ -21,7 +21,7 @@ describe('fees of EIP-1559', () => {
     const fee = fc.bigInt({ min: 1n, max: 300n * GWEI });
     fc.assert(
       fc.property(fee, fee, fee, fee, (maxFee, tip, base, suggested) => {
-        const last = { maxFee: maxFee > tip ? maxFee : tip, tip };
+        const last = { maxFee: max(maxFee, tip), tip };
         const next = replacementFees(last, marketFees(base, suggested, bounds), bounds);
         if (next === undefined) return;
         expect(next.maxFee * 8n).toBeGreaterThanOrEqual(last.maxFee * 9n);
