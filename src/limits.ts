@@ -3,8 +3,8 @@ import { BOOK_LIMITS } from './limits-books.ts';
 import { CHAIN_LIMITS } from './limits-chains.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
-import { SOLANA_LIMITS } from './limits-solana.ts';
 import { SIGNER_LIMITS } from './limits-signer.ts';
+import { SOLANA_LIMITS } from './limits-solana.ts';
 
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {

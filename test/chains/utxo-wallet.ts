@@ -171,7 +171,7 @@ export function createWallet(
   ): Promise<Version | undefined> {
     const unsigned = await driver.build(assignment, before, signal());
     if (unsigned === undefined) return undefined;
-    const signed: Signed = driver.complete(unsigned, sign(chain, unsigned));
+    const signed: Signed = await driver.complete(unsigned, sign(chain, unsigned), assignment.lane);
     const { feeUnitsMax, feeRate } = unsigned;
     return { ...signed, feeUnitsMax, feeRate, number: before.length + 1, signedAtMs: Date.now() - ageMs };
   }

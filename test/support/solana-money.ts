@@ -190,7 +190,8 @@ export async function signed(
     ),
   );
   const { feeUnitsMax, feeRate } = unsigned;
-  return { ...driver.complete(unsigned, signatures), feeUnitsMax, feeRate, number, signedAtMs: 0 };
+  const signed = await driver.complete(unsigned, signatures, '');
+  return { ...signed, feeUnitsMax, feeRate, number, signedAtMs: 0 };
 }
 
 export const isEnd = ({ kind }: Observation): boolean => kind === 'final' || kind === 'superseded';
