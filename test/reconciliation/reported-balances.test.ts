@@ -194,18 +194,13 @@ describe('a statement of a busy day', () => {
     const entry = (at: number): string =>
       `<Ntry><Amt Ccy="USD">1.00</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-01-15</Dt></BookgDt><AcctSvcrRef>r${at}</AcctSvcrRef></Ntry>`;
     const content = `<Document><BkToCstmrStmt><Stmt><Id>big</Id><Acct><Ccy>USD</Ccy></Acct>${Array.from({ length: LINES }, (_, at) => entry(at)).join('')}</Stmt></BkToCstmrStmt></Document>`;
-    let ended = false;
     const importing = books.operator
       .call('POST', PATH, { account: 'clearing:bank_network_2', format: 'CAMT053', content })
-      .finally(() => {
-        ended = true;
-      });
+      .then((answer) => [answer]);
     let answers = 0;
-    while (!ended) {
-      await fetch(`${service.url}/health/live`);
-      answers += 1;
-    }
-    const { status, body } = await importing;
+    const live = (): Promise<unknown> => fetch(`${service.url}/health/live`).then(() => undefined);
+    while ((await Promise.race([importing, live()])) === undefined) answers += 1;
+    const [{ status, body }] = (await importing) as [Answer];
     expect({ status, lines: body.line_count }).toEqual({ status: 200, lines: LINES });
     expect(answers).toBeGreaterThan(5);
   });
