@@ -12,6 +12,7 @@ import {
   tokenFrom,
 } from '../support/process.ts';
 import { rounds } from '../support/rounds.ts';
+import { unlockAsSandbox } from '../support/vault.ts';
 
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
@@ -45,7 +46,7 @@ it('loses and doubles nothing when it is killed in the middle of a load, again a
   const ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
   const database = databaseOf(dataDir);
   const found = await foundRefIds(database);
-  const report = await auditEverything(database, assets);
+  const report = await auditEverything(await unlockAsSandbox(database), assets);
   await database.close();
   await ferry.end('SIGTERM');
 
