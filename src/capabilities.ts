@@ -81,6 +81,7 @@ export function createCapabilities(
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
+    returned: ({ arrived }) => deposits.arrivals.arrive(arrived),
     rentLamportsPerDayMax,
     callsRails: config.workers,
     called: metrics.railCalled,

@@ -2,6 +2,8 @@ import { BANK_LIMITS } from '../limits-banks.ts';
 
 /** The memo of a deposit: 12 letters and digits, in texts that people and banks have written around it. */
 const LENGTH = 12;
+/** Memos have no letters that are easily confused with others. */
+const MEMO = /^[0-9A-HJKMNP-TV-Z]{12}$/;
 
 /**
  * Everything in the texts that could be a memo: any twelve letters and digits in a row, whatever stands between them, because
@@ -14,7 +16,10 @@ export function memoCandidates(texts: readonly string[]): string[] {
       .slice(0, BANK_LIMITS.remittanceTextMax)
       .toUpperCase()
       .replaceAll(/[^0-9A-Z]/g, '');
-    for (let at = 0; at + LENGTH <= plain.length; at += 1) candidates.add(plain.slice(at, at + LENGTH));
+    for (let at = 0; at + LENGTH <= plain.length; at += 1) {
+      const candidate = plain.slice(at, at + LENGTH);
+      if (MEMO.test(candidate)) candidates.add(candidate);
+    }
   }
   return [...candidates];
 }

@@ -91,13 +91,20 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // Rails.
   rail_payments: {
     insert: true,
-    update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'updated_at_ns'],
+    update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
   },
   rail_notices: { insert: true, delete: true },
   chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
   chain_coins: { insert: true, update: ['height', 'assignment_id'], delete: true },
+  bank_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
+  bank_files: { insert: true, update: ['state', 'staged_as', 'detail', 'uploaded_at_ns', 'updated_at_ns'] },
+  bank_file_payments: { insert: true, update: ['outcome'] },
+  bank_received: INSERT,
+  bank_entries: { insert: true, update: ['statement_id'] },
+  bank_statements: INSERT,
+  bank_findings: INSERT,
 
   // Reconciliation.
   reconciled_accounts: { insert: true, update: ['copied_ns'] },

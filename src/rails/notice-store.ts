@@ -16,20 +16,37 @@ export type Report = { readonly sourceKey: string; readonly notice: WithoutId<No
 
 const place = (id: string): string => `rail_notices.notice:${id}`;
 
+/** Units are strings in JSON, whose numbers would lose digits. */
+const plainArrival = (arrived: ArrivedDeposit) => ({
+  ...arrived,
+  amountUnits: arrived.amountUnits.toString(),
+});
+type PlainArrival = ReturnType<typeof plainArrival>;
+const readArrival = (plain: PlainArrival): ArrivedDeposit =>
+  ({ ...plain, amountUnits: BigInt(plain.amountUnits) }) as ArrivedDeposit;
+
+type PlainNotice =
+  | Extract<Notice, { about: 'payment' }>
+  | { readonly about: 'deposit'; readonly deposit: PlainArrival }
+  | { readonly about: 'return'; readonly key: string; readonly arrived: PlainArrival };
+
+function plainNotice(notice: WithoutId<Notice>): object {
+  if (notice.about === 'payment') return notice;
+  return notice.about === 'deposit'
+    ? { ...notice, deposit: plainArrival(notice.deposit) }
+    : { ...notice, arrived: plainArrival(notice.arrived) };
+}
+
 function sealNotice(vault: Vault, id: string, notice: WithoutId<Notice>): string {
-  // Units are strings in JSON, whose numbers would lose digits.
-  const plain =
-    notice.about === 'deposit'
-      ? { ...notice, deposit: { ...notice.deposit, amountUnits: notice.deposit.amountUnits.toString() } }
-      : notice;
-  return sealJson(vault, plain, place(id))!;
+  return sealJson(vault, plainNotice(notice), place(id))!;
 }
 
 function openNotice(vault: Vault, id: string, sealed: string): Notice {
-  const notice = openJson<Notice>(vault, sealed as never, place(id));
+  const notice = openJson<PlainNotice>(vault, sealed as never, place(id));
   if (notice.about === 'payment') return { ...notice, id };
-  const { amountUnits, ...others } = notice.deposit;
-  return { id, about: 'deposit', deposit: { ...others, amountUnits: BigInt(amountUnits) } as ArrivedDeposit };
+  return notice.about === 'deposit'
+    ? { id, about: 'deposit', deposit: readArrival(notice.deposit) }
+    : { id, about: 'return', key: notice.key, arrived: readArrival(notice.arrived) };
 }
 
 export async function appendReports(

@@ -1,3 +1,5 @@
+import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -59,7 +61,9 @@ export async function findProgress(
   rail: RailName,
   key: string,
 ): Promise<PaymentProgress | undefined> {
-  const [row] = await database.query<Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>>(
+  const [row] = await database.query<
+    Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>
+  >(
     `select state, detail, tx_hash as "txHash", tx_index as "txIndex", confirmations, required
      from rail_payments where key = $1 and rail = $2`,
     [key, rail],
@@ -100,4 +104,88 @@ export function createQueue(parts: {
     ask: async (key: string): Promise<PaymentState> =>
       stateOf(await findProgress(database, name, key), nextAskMs),
   };
+}
+
+/** Payments that the rail has accepted and nothing has taken yet, oldest first. */
+export async function waitingPayments(
+  database: Queryable,
+  rail: RailName,
+  max: number,
+): Promise<readonly Payment[]> {
+  const rows = await database.query<{ key: string; payment: string }>(
+    `select key, payment from rail_payments
+     where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2`,
+    [rail, max],
+  );
+  return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
+}
+
+/** Something else has taken one of the payments: nothing is committed. */
+export class PaymentsTaken extends Error {}
+
+/** In the transaction that commits what is done with them. Fails if one of them was taken before. */
+export async function takePayments(tx: Queryable, keys: readonly string[], now: Instant): Promise<void> {
+  const taken = await tx.query(
+    `update rail_payments set taken = true, updated_at_ns = $2
+     where key = any ($1::uuid[]) and state = 'ACCEPTED' and not taken returning key`,
+    [plainArray(keys), now],
+  );
+  if (taken.length < keys.length)
+    throw new PaymentsTaken(`of ${keys.length} payments, only ${taken.length} were waiting`);
+}
+
+/** How a payment ended, or would have: if it had ended before, it stays as it was. */
+export type PaymentEnd = {
+  readonly key: string;
+  readonly state: 'COMPLETED' | 'FAILED';
+  readonly detail: string;
+};
+
+/** Ends those that have not ended. Each key at most once. */
+export async function endOpenPayments(
+  tx: Queryable,
+  ends: readonly PaymentEnd[],
+  now: Instant,
+): Promise<void> {
+  await tx.query(
+    `update rail_payments p set state = e.state, detail = e.detail, updated_at_ns = $4
+     from unnest($1::uuid[], $2::text[], $3::text[]) as e (key, state, detail)
+     where p.key = e.key and p.state = 'ACCEPTED'`,
+    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text' }), now],
+  );
+}
+
+/** Whether payments wait, and since when the first of them does. */
+export async function waitingSince(
+  database: Queryable,
+  rail: RailName,
+  countMax: number,
+): Promise<{ readonly count: number; readonly sinceNs: Instant | null }> {
+  const [row] = await database.query<{ count: bigint; sinceNs: Instant | null }>(
+    `select count(*) as count, min(accepted_at_ns) as "sinceNs" from (
+       select accepted_at_ns from rail_payments
+       where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2) as waiting`,
+    [rail, countMax],
+  );
+  return { count: Number(row!.count), sinceNs: row!.sinceNs };
+}
+
+export type KnownPayment = {
+  readonly key: string;
+  readonly units: bigint;
+  readonly state: State;
+};
+
+/** Those of the keys that are payments of the rail. */
+export async function knownPayments(
+  tx: Queryable,
+  rail: RailName,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, KnownPayment>> {
+  if (keys.length === 0) return new Map();
+  const rows = await tx.query<KnownPayment>(
+    'select key, units, state from rail_payments where rail = $1 and key = any ($2::uuid[])',
+    [rail, plainArray(keys)],
+  );
+  return new Map(rows.map((row) => [row.key, row]));
 }

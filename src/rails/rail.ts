@@ -114,7 +114,10 @@ export type ArrivedDeposit =
       readonly amountUnits: bigint;
     };
 
-/** A report of a rail without being asked, delivered at least once: about a payment (not one request for it), or a deposit. */
+/**
+ * A report of a rail without being asked, delivered at least once: about a payment (not one request for it), a deposit, or money
+ * that came back after a payment was completed.
+ */
 export type Notice = { readonly id: string } & (
   | {
       readonly about: 'payment';
@@ -123,6 +126,7 @@ export type Notice = { readonly id: string } & (
       readonly state: Extract<PaymentState, { kind: 'completed' | 'failed' }>;
     }
   | { readonly about: 'deposit'; readonly deposit: ArrivedDeposit }
+  | { readonly about: 'return'; readonly key: string; readonly arrived: ArrivedDeposit }
 );
 
 /** A bank statement, the inbox of a webhook, or a feed. Notices are collected again until they are acknowledged. */

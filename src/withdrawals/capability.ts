@@ -9,7 +9,7 @@ import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { withdrawalBacklogs } from './backlog-store.ts';
-import { createNoticeWorker, type NoticeWorker } from './notices.ts';
+import { createNoticeWorker, type NoticeWorker, type ReturnNotice } from './notices.ts';
 import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
 import { type CreationTables, operatorRoutes, withdrawalRoutes } from './routes.ts';
@@ -30,6 +30,8 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly rentLamportsPerDayMax: bigint;
   /** Credits a deposit that a rail reports. */
   readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
+  /** Books what a rail reports as returned after its withdrawal was COMPLETED. */
+  readonly returned: (notice: ReturnNotice) => Promise<unknown>;
   /** Whether this node calls rails and processes their notices; otherwise other nodes do. */
   readonly callsRails: boolean;
   /** `error`: an operator has to investigate. `warn`: it is retried. */
@@ -82,6 +84,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     ...common,
     transferById: transfers.byId,
     deposit: dependencies.deposit,
+    returned: dependencies.returned,
     failed: (error) => log.warn({ err: error }, 'could not collect or process notices of a rail'),
     ...(nowMs && { now: nowMs }),
   });

@@ -16,6 +16,8 @@ export type NoticeDependencies = {
   readonly transferById: (id: string) => Promise<Transfer | undefined>;
   /** Rails report deposits through the same notices. */
   readonly deposit: (arrived: ArrivedDeposit) => Promise<unknown>;
+  /** … and money that came back. */
+  readonly returned: (notice: ReturnNotice) => Promise<unknown>;
   readonly trouble: (what: string, facts: object) => void;
   readonly failed: (error: unknown) => void;
   readonly now?: () => number;
@@ -24,6 +26,7 @@ export type NoticeDependencies = {
 const BACK_OFF = { firstMs: LIMITS.railBackoffFirstMs, maxMs: LIMITS.railBackoffMaxMs };
 
 type PaymentNotice = Extract<Notice, { about: 'payment' }>;
+export type ReturnNotice = Pick<Extract<Notice, { about: 'return' }>, 'key' | 'arrived'>;
 
 export type NoticeWorker = Worker & {
   /** Processes the notices that rails have now. Returns how many there were. */
@@ -96,7 +99,8 @@ async function take(
 ): Promise<void> {
   try {
     if (notice.about === 'payment') await takePayment(parts, notice);
-    else await parts.deposit(notice.deposit);
+    else if (notice.about === 'deposit') await parts.deposit(notice.deposit);
+    else await parts.returned(notice);
     await source.acknowledge([notice.id]);
     failing.delete(notice.id);
   } catch (error) {

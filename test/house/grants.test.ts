@@ -50,6 +50,9 @@ describe('the rights of the role that serves', () => {
     expect(insertOnly.sort()).toEqual([
       'assets',
       'audit_checkpoints',
+      'bank_findings',
+      'bank_received',
+      'bank_statements',
       'deposit_addresses',
       'entries',
       'event_marks',

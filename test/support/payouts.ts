@@ -115,6 +115,7 @@ export async function createWorld() {
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
+      returned: ({ arrived }) => deposits.arrivals.arrive(arrived),
       callsRails: true,
       log: {
         error: (_facts: object, what?: string) => void troubles.push(what!),
