@@ -23,6 +23,7 @@ import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
+import { SANDBOX_BANK_COMMANDS } from './sandbox-bank.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
 import { VERIFY_COMMAND } from './verify.ts';
 
@@ -149,6 +150,7 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   VERIFY_COMMAND,
   ...RAIL_COMMANDS,
+  ...SANDBOX_BANK_COMMANDS,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,

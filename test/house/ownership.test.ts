@@ -141,6 +141,7 @@ describe('time', () => {
       times: 1,
       why: 'ids are unique and increasing within a process whatever the wall clock shows',
     },
+    'cli/sandbox-bank.ts': { times: 1, why: 'the sandbox bank has a clock of its own' },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
   };
