@@ -75,6 +75,7 @@ create table bank_entries (
   created_at_ns   bigint not null,
   primary key (rail, account, reference, direction)
 );
+create index bank_entries_of_statements on bank_entries (rail, account, statement_id);
 create index bank_entries_of_payments on bank_entries (key) where effect = 'PAYMENT';
 
 create table bank_statements (
@@ -86,9 +87,11 @@ create table bank_statements (
   opening_units   numeric(38, 0) not null,
   closing_units   numeric(38, 0) not null,
   closing_date    text not null,
+  reconciled      boolean not null default false,   -- its lines are beside the ledger
   created_at_ns   bigint not null,
   primary key (rail, account, statement_id)
 );
+create index bank_statements_unreconciled on bank_statements (rail, created_at_ns) where not reconciled;
 
 -- What an operator has to look at: what the bank says and Ferry cannot explain.
 create table bank_findings (

@@ -195,6 +195,45 @@ export async function insertStatement(
   );
 }
 
+type StatementName = Pick<StatementRow, 'account' | 'statementId'>;
+
+/** The oldest statement whose lines are not beside the ledger yet. */
+export async function nextUnreconciled(
+  database: Queryable,
+  rail: RailName,
+): Promise<StatementName | undefined> {
+  const [row] = await database.query<StatementName>(
+    `select account, statement_id as "statementId" from bank_statements
+     where rail = $1 and not reconciled order by created_at_ns, statement_id limit 1`,
+    [rail],
+  );
+  return row;
+}
+
+/** The entries that this statement was the first one to have. */
+export function linesOfStatement(
+  database: Queryable,
+  rail: RailName,
+  { account, statementId }: StatementName,
+): Promise<(EntryRow & { readonly key: string | null })[]> {
+  return database.query(
+    `select account, reference, direction, units, booked_on as "bookedOn", key from bank_entries
+     where rail = $1 and account = $2 and statement_id = $3 order by reference, direction`,
+    [rail, account, statementId],
+  );
+}
+
+export async function markReconciled(
+  tx: Queryable,
+  rail: RailName,
+  { account, statementId }: StatementName,
+): Promise<void> {
+  await tx.query(
+    'update bank_statements set reconciled = true where rail = $1 and account = $2 and statement_id = $3',
+    [rail, account, statementId],
+  );
+}
+
 export type Finding = {
   /** The same finding again has the same key. */
   readonly sourceKey: string;
@@ -227,6 +266,27 @@ export async function insertFindings(
 }
 
 export type FindingLine = Finding & { readonly createdAtNs: Instant };
+
+export type AsideLine = { readonly name: string; readonly error: string; readonly receivedAtNs: Instant };
+
+export function listAside(database: Database, rail: string, max: number): Promise<AsideLine[]> {
+  return database.query<AsideLine>(
+    `select name, error, received_at_ns as "receivedAtNs" from bank_received
+     where rail = $1 and error is not null order by received_at_ns limit $2`,
+    [rail, max],
+  );
+}
+
+export function listStatements(
+  database: Database,
+  rail: string,
+  max: number,
+): Promise<(StatementRow & { readonly asset: string })[]> {
+  return database.query(
+    `select ${STATEMENT}, asset from bank_statements where rail = $1 order by closing_date desc, created_at_ns desc limit $2`,
+    [rail, max],
+  );
+}
 
 export function listFindings(database: Database, rail: string, max: number): Promise<FindingLine[]> {
   return database.query<FindingLine>(

@@ -43,12 +43,15 @@ export function sftpTransport(settings: SftpSettings): Transport {
   return {
     name: `sftp://${user}@${host}:${port}`,
     async connect() {
-      const client = new Client('ferry');
       let found: string | undefined;
       let failure: Error | undefined;
-      // Errors of an idle connection are found by the next call.
-      client.on('error', (error) => {
-        failure ??= error;
+      // Errors of an idle connection are found by the next call. Without these the library writes to the console.
+      const client = new Client('ferry', {
+        error: (error) => {
+          failure ??= error;
+        },
+        end: () => undefined,
+        close: () => undefined,
       });
       const connected = client.connect({
         host,

@@ -2,7 +2,7 @@
 declare module 'ssh2-sftp-client' {
   type Listed = { type: string; name: string; size: number; modifyTime: number };
   export default class Client {
-    constructor(name?: string);
+    constructor(name: string, callbacks: { error(error: Error): void; end(): void; close(): void });
     connect(options: {
       host: string;
       port: number;
@@ -19,6 +19,5 @@ declare module 'ssh2-sftp-client' {
     exists(path: string): Promise<false | string>;
     delete(path: string, ignoreMissing?: boolean): Promise<unknown>;
     end(): Promise<unknown>;
-    on(event: string, listener: (error: Error) => void): void;
   }
 }

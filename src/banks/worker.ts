@@ -7,6 +7,7 @@ import { endLease, fenced, holdLease, LeaseLost } from './lease-store.ts';
 import type { BankParts } from './parts.ts';
 import { insertFindings } from './received-store.ts';
 import { type Listing, receiveFiles } from './receiving.ts';
+import { reconcileStatements } from './reconciling.ts';
 import { makeFile, sendFiles } from './sending.ts';
 
 export type BankWorker = Worker & {
@@ -64,6 +65,7 @@ export function createBankWorker(parts: BankParts): BankWorker {
     // Also after a failure: a bank that is down is not asked again at once.
     nextPollMs = performance.now() + settings.pollMs;
     await exchange();
+    await reconcileStatements(parts);
     return true;
   }
 

@@ -103,7 +103,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   bank_file_payments: { insert: true, update: ['outcome'] },
   bank_received: INSERT,
   bank_entries: { insert: true, update: ['statement_id'] },
-  bank_statements: INSERT,
+  bank_statements: { insert: true, update: ['reconciled'] },
   bank_findings: INSERT,
 
   // Reconciliation.

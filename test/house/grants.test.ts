@@ -52,7 +52,6 @@ describe('the rights of the role that serves', () => {
       'audit_checkpoints',
       'bank_findings',
       'bank_received',
-      'bank_statements',
       'deposit_addresses',
       'entries',
       'event_marks',
