@@ -1,3 +1,4 @@
+import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
@@ -108,6 +109,23 @@ export async function findFile(tx: Queryable, rail: RailName, id: string): Promi
     [rail, id],
   );
   return row;
+}
+
+export async function findFileByName(
+  tx: Queryable,
+  name: string,
+): Promise<(KnownFile & { readonly rail: RailName }) | undefined> {
+  const [row] = await tx.query<KnownFile & { rail: RailName }>(
+    'select id, rail, name, state from bank_files where name = $1 for update',
+    [name],
+  );
+  return row;
+}
+
+/** For commands, which have no clock of their own. */
+export async function clockOf(tx: Queryable): Promise<Instant> {
+  const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
+  return row!.now;
 }
 
 export async function keysOfFile(tx: Queryable, id: string): Promise<string[]> {

@@ -7,6 +7,7 @@ import { withMigratable } from '../database/open.ts';
 import { servingRole } from '../database/serving-role.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
+import { BANK_COMMANDS } from './bank.ts';
 import { BOOK_COMMANDS } from './books.ts';
 import {
   CommandError,
@@ -150,6 +151,7 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   VERIFY_COMMAND,
   ...RAIL_COMMANDS,
+  ...BANK_COMMANDS,
   ...SANDBOX_BANK_COMMANDS,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,

@@ -103,7 +103,8 @@ describe('a line that breaks', () => {
             if (isBroken) return call(...given);
             isBroken = true;
             if (how === 'after') await call(...given);
-            if (how === 'middle') await session.write(given[0]!, (given[1] as unknown as Buffer).subarray(0, 100));
+            if (how === 'middle')
+              await session.write(given[0]!, (given[1] as unknown as Buffer).subarray(0, 100));
             throw new Error('the line is broken');
           },
         } as Session;
