@@ -43,7 +43,7 @@ export function creditTransferOf(payment: Payment, currency: string): CreditTran
     key,
     units: amountUnits,
     creditor: {
-      name: nameOf(ownerName(destination.owner as FiatAccountOwner), 'The name of the owner of the account'),
+      name: nameOf(ownerName(destination.owner), 'The name of the owner of the account'),
       address: addressOf(wire.fiat_account_owner_address, 'the owner of the account'),
     },
     creditorAccount: wire.account_number,

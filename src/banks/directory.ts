@@ -14,8 +14,8 @@ export function directoryTransport(root: string): Transport {
     const names = found.filter((one) => one.isFile()).map(({ name }) => name);
     const files = names.slice(0, BANK_LIMITS.listedFilesMax).map(async (name) => {
       // A file can be gone since it was listed.
-      const found = await stat(at(`${directory}/${name}`)).catch(() => undefined);
-      return found === undefined ? [] : [{ name, bytes: found.size, modifiedMs: found.mtimeMs }];
+      const one = await stat(at(`${directory}/${name}`)).catch(() => undefined);
+      return one === undefined ? [] : [{ name, bytes: one.size, modifiedMs: one.mtimeMs }];
     });
     return (await Promise.all(files)).flat();
   }

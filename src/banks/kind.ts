@@ -153,7 +153,8 @@ function readDebtor(entry: Entry, path: string): BankSettings['debtor'] {
       chargeBearer: entry.charge_bearer ?? 'SHAR',
     };
   } catch (error) {
-    if (error instanceof Unpayable) throw new Error(`${path}.account cannot be used: ${error.message}`);
+    if (error instanceof Unpayable)
+      throw new Error(`${path}.account cannot be used: ${error.message}`, { cause: error });
     throw error;
   }
 }

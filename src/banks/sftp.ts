@@ -72,10 +72,10 @@ export function sftpTransport(settings: SftpSettings): Transport {
         if (found !== undefined && found !== hostKey)
           throw new Error(
             `the host key of ${host}:${port} is ${found}, and not the configured ${hostKey}: nothing was sent`,
+            { cause: error },
           );
-        throw new Error(
-          `cannot connect to ${host}:${port} as ${user}: ${(failure ?? (error as Error)).message}`,
-        );
+        const { message } = failure ?? (error as Error);
+        throw new Error(`cannot connect to ${host}:${port} as ${user}: ${message}`, { cause: error });
       }
       return sessionOn(client);
     },

@@ -27,11 +27,7 @@ export type Driver = {
    * The bytes to sign, with a fee for now. For a later version, a fee that nodes accept as its replacement; undefined if the
    * last version is good enough, or the bound on fees is reached.
    */
-  build(
-    assignment: Assignment,
-    versions: readonly Version[],
-    signal: AbortSignal,
-  ): Promise<Unsigned | undefined>;
+  build(assignment: Assignment, versions: readonly Version[], signal: AbortSignal): Promise<Unsigned | undefined>;
 
   /** Joins the signatures with the bytes. Pure. */
   complete(unsigned: Unsigned, signatures: readonly string[]): Signed;
@@ -83,13 +79,7 @@ export type Plan =
   /** Nothing can be sent now. Operators see the reason. */
   | { readonly kind: 'wait'; readonly reason: string; readonly code: WaitCode };
 
-export type WaitCode =
-  | 'busy'
-  | 'low-funds'
-  | 'fee-too-high'
-  | 'node-behind'
-  | 'nodes-disagree'
-  | 'foreign-slot';
+export type WaitCode = 'busy' | 'low-funds' | 'fee-too-high' | 'node-behind' | 'nodes-disagree' | 'foreign-slot';
 
 export type Purpose =
   | 'PAYMENTS'
@@ -113,11 +103,7 @@ export type Draft = {
   readonly details: Readonly<Record<string, string>>;
 };
 
-export type Assignment = Draft & {
-  readonly id: string;
-  readonly lane: string;
-  readonly assignedAtMs: number;
-};
+export type Assignment = Draft & { readonly id: string; readonly lane: string; readonly assignedAtMs: number };
 
 /** An output that one of our keys can spend. */
 export type Coin = {
@@ -147,8 +133,7 @@ export type Signed = {
   readonly bytes: string;
 };
 
-export type Version = Signed &
-  Omit<Unsigned, 'bytes'> & { readonly number: number; readonly signedAtMs: number };
+export type Version = Signed & Omit<Unsigned, 'bytes'> & { readonly number: number; readonly signedAtMs: number };
 
 export type Observation =
   /** In no block. */

@@ -40,9 +40,7 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       const { config, progress } = invocation;
       if (config.rails.length === 0)
-        throw new CommandError(
-          'No rails are configured: FERRY_CONFIG must name a file with an entry "rails".',
-        );
+        throw new CommandError('No rails are configured: FERRY_CONFIG must name a file with an entry "rails".');
       progress(`Connecting to ${config.rails.map(({ name }) => name).join(', ')} …`);
       const checked = await Promise.all(config.rails.map(checkRail));
       const faults = checked.flatMap(({ findings }) => findings).filter(({ isFault }) => isFault === true);

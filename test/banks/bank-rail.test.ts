@@ -23,9 +23,9 @@ describe('payments in files', () => {
       ['0.01', 'PAID', 'Ada Lovelace'],
     ]);
     const notices = await world.collect();
-    expect(notices.map((one) => one.about === 'payment' && [one.key, one.state.kind]).sort()).toEqual(
-      keys.map((key) => [key, 'completed']).sort(),
-    );
+    expect(
+      notices.map((one) => (one.about === 'payment' ? `${one.key} ${one.state.kind}` : one.about)).sort(),
+    ).toEqual(keys.map((key) => `${key} completed`).sort());
     expect(await world.filesOf()).toMatchObject([{ state: 'ACKNOWLEDGED', payments: 2 }]);
     expect(world.directories.list('outgoing')).toEqual([]);
     expect(world.directories.list('incoming')).toEqual([]);
