@@ -1,9 +1,11 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/sequencer.ts';
+import { testsWithoutNodes } from './test/support/utxo-programs.ts';
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...testsWithoutNodes()],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/patient-limits.ts'],
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most

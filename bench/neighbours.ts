@@ -13,22 +13,19 @@ import { LIMITS } from '../src/limits.ts';
 import { sandboxOf } from '../test/support/process.ts';
 import { formatTable } from './figures.ts';
 import { type Attack, type Counts, REF_LENGTH } from './http/attack.ts';
-import { type Load, type Measurement, startLoad } from './http/measure.ts';
+import type { Load, Measurement } from './http/measure.ts';
 import { balancesPlan, transferPlan } from './http/plans.ts';
+import { runOnStage } from './http/run.ts';
 import {
   COUNTERPARTY_IDS,
   FERRY,
-  openStage,
   PROFILE_IDS,
-  prepareFerry,
   type Service,
   type Stage,
   startService,
-  stopServices,
   untilAudited,
 } from './http/stage.ts';
 import { judge, type Target } from './http/targets.ts';
-import { cleanUpWhenInterrupted, describeMachine, machineLine } from './machine.ts';
 
 const HOSTILE = [0, 8, 64, 200];
 const VICTIM = { connections: 8, ratePerSecond: 40, warmUpMs: 2_000, mayRefuse: true };
@@ -214,25 +211,10 @@ async function measure(stage: Stage, loads: Loads): Promise<boolean> {
   return judge(targetsOf(steps));
 }
 
-async function main(): Promise<boolean> {
-  const stage = await openStage({});
-  const loads = { transfers: startLoad(stage.server.pid), balances: startLoad(stage.server.pid) };
-  const cleanUp = async (): Promise<void> => {
+await runOnStage(
+  2,
+  (stage, [transfers, balances]) => measure(stage, { transfers: transfers!, balances: balances! }),
+  () => {
     for (const child of running) child.kill();
-    for (const load of Object.values(loads)) load.stop();
-    await stopServices();
-    await stage.cleanUp();
-  };
-  cleanUpWhenInterrupted(cleanUp);
-  try {
-    await prepareFerry(stage);
-    console.log(
-      machineLine(await stage.using(FERRY, (database) => describeMachine(stage.directory, database))),
-    );
-    return await measure(stage, loads);
-  } finally {
-    await cleanUp();
-  }
-}
-
-process.exitCode = (await main()) ? 0 : 1;
+  },
+);

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:overload`: what the service does when three times as many transfers arrive as it can execute, from 2,000
- * connections, for a minute (`-- --seconds 20` for another time). Prints each figure beside its target, and exits with 1 if
- * one is missed.
+ * connections, for a minute (`-- --times 2 --seconds 20` for others). Prints each figure beside its target, and exits with 1
+ * if one is missed.
  *
  * - The peak is the rate of connections that always wait for an answer. The sustainable rate is the highest share of it at
  *   which transfers that arrive whatever the service does are all accepted, with a p99 of at most 250 ms.
@@ -14,25 +14,15 @@ import { residentMb } from './cpu.ts';
 import { integer } from './figures.ts';
 import { checkFerry } from './http/check.ts';
 import type { LoadJob } from './http/job.ts';
-import { type Load, type Measurement, startLoad } from './http/measure.ts';
+import type { Load, Measurement } from './http/measure.ts';
 import { transferPlan } from './http/plans.ts';
-import {
-  FERRY,
-  openStage,
-  PROFILE_IDS,
-  prepareFerry,
-  type Service,
-  type Stage,
-  startService,
-  stopServices,
-  untilAudited,
-} from './http/stage.ts';
+import { runOnStage } from './http/run.ts';
+import { FERRY, PROFILE_IDS, type Service, type Stage, startService, untilAudited } from './http/stage.ts';
 import { judge, type Target } from './http/targets.ts';
-import { cleanUpWhenInterrupted, describeMachine, machineLine, watchOthers } from './machine.ts';
+import { watchOthers } from './machine.ts';
 
 const CONNECTIONS = 2_000;
 const CONNECTIONS_AT_PEAK = 256;
-const TIMES_SUSTAINABLE = 3;
 const SHARES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
 const SUSTAINABLE_P99_MS = 250;
 const STEP = { warmUpMs: 2_000, measureMs: 5_000 };
@@ -41,7 +31,9 @@ const NORMAL_MS = 5_000;
 const REST_MS = 10_000;
 const PROBE_MS = 500;
 
-const { values: options } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, times: { type: 'string', default: '3' } },
+});
 
 type Run = (job: Omit<LoadJob, 'host' | 'port' | 'plan'>) => Promise<Measurement>;
 
@@ -141,7 +133,7 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   await sleep(REST_MS);
   const restMb = residentMb(service.pid);
 
-  const ratePerSecond = TIMES_SUSTAINABLE * sustainable;
+  const ratePerSecond = Math.round(Number(options.times) * sustainable);
   console.log(
     `sustainable: ${integer(sustainable)} a second; now ${integer(ratePerSecond)}, ${CONNECTIONS} connections`,
   );
@@ -180,24 +172,4 @@ async function measure(stage: Stage, load: Load): Promise<boolean> {
   return judge(targetsOf({ peak, overload, restMb, afterMb, slowestProbeMs, before, after }));
 }
 
-async function main(): Promise<boolean> {
-  const stage = await openStage({});
-  const load = startLoad(stage.server.pid);
-  const cleanUp = async (): Promise<void> => {
-    load.stop();
-    await stopServices();
-    await stage.cleanUp();
-  };
-  cleanUpWhenInterrupted(cleanUp);
-  try {
-    await prepareFerry(stage);
-    console.log(
-      machineLine(await stage.using(FERRY, (database) => describeMachine(stage.directory, database))),
-    );
-    return await measure(stage, load);
-  } finally {
-    await cleanUp();
-  }
-}
-
-process.exitCode = (await main()) ? 0 : 1;
+await runOnStage(1, (stage, [load]) => measure(stage, load!));

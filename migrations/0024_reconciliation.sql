@@ -41,7 +41,6 @@ create table reconciliation_items (
   account        text not null,
   asset          text not null,
   units          numeric(38, 0) not null check (units <> 0),  -- positive: value came in, as the bank sees it
-  refs           text[] not null, -- normalized references
   reference      text not null,   -- as people know it
   created_at_ns  bigint not null, -- when it was booked
   cause_id       uuid,            -- of the entries of the ledger
@@ -53,5 +52,14 @@ create table reconciliation_items (
 create unique index reconciliation_items_of_the_ledger on reconciliation_items (account, asset, cause_id, created_at_ns)
   where side = 'LEDGER';
 create index reconciliation_open_items on reconciliation_items (account, side, created_at_ns, id) where match_id is null;
-create index reconciliation_open_references on reconciliation_items using gin (refs) where match_id is null;
 create index reconciliation_items_of_matches on reconciliation_items (match_id) where match_id is not null;
+
+-- The normalized references of items: two items with one in common, and with equal amounts, belong together.
+create table reconciliation_references (
+  account  text not null,
+  asset    text not null,
+  ref      text not null,
+  units    numeric(38, 0) not null,
+  item_id  uuid not null references reconciliation_items,
+  primary key (account, asset, ref, units, item_id)
+);

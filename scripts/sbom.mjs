@@ -45,9 +45,16 @@ const components = installed
   });
 
 const dependencies = installed.map((path) => {
-  const { dependencies: required = {}, optionalDependencies: optional = {} } = packages[path];
-  const found = Object.keys({ ...required, ...optional }).map((one) => find(path, one));
-  return { ref: refOf(path), dependsOn: found.filter((one) => one !== undefined).map(refOf) };
+  const {
+    dependencies: required = {},
+    optionalDependencies: optional = {},
+    peerDependencies: peers = {},
+  } = packages[path];
+  const found = Object.keys({ ...required, ...optional, ...peers }).map((one) => find(path, one));
+  return {
+    ref: refOf(path),
+    dependsOn: [...new Set(found)].filter((one) => installed.includes(one)).map(refOf),
+  };
 });
 
 const bom = {

@@ -58,6 +58,23 @@ function connected(opened: readonly RailAdapter[], simulated: Rails | undefined)
   );
 }
 
+/** Simulates the rails that are not configured. */
+function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
+  return createSimulation(node, node.config.sandboxSpeed, new Set(opened.map(({ rail }) => rail.name)));
+}
+
+/** What an opened rail adds to the service. Its workers run only where workers run. */
+function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
+  const { rail, notices: _, workers = [], ...adds } = adapter;
+  return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
+}
+
+/** Operations that only simulate do not exist in production. */
+const withoutSimulation = (one: Capability): Capability => ({
+  ...one,
+  routes: (one.routes ?? []).filter(({ sandboxOnly }) => sandboxOnly !== true),
+});
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -65,14 +82,11 @@ export function createCapabilities(
   { ownRails, opened }: { readonly ownRails?: Rails | undefined; readonly opened: readonly RailAdapter[] },
 ): Capability[] {
   const { config, metrics } = node;
-  const isSandbox = config.mode === 'sandbox';
-  const { prices, rentLamportsPerDayMax } = config;
+  const { prices, rentLamportsPerDayMax, mode } = config;
+  const isSandbox = mode === 'sandbox';
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
-  const simulated = isSandbox
-    ? createSimulation(node, config.sandboxSpeed, new Set(opened.map(({ rail }) => rail.name)))
-    : undefined;
+  const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
-
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
@@ -81,7 +95,7 @@ export function createCapabilities(
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
-    returned: ({ arrived }) => deposits.arrivals.arrive(arrived),
+    returned: (notice) => journal.returned(notice),
     rentLamportsPerDayMax,
     callsRails: config.workers,
     called: metrics.railCalled,
@@ -101,7 +115,7 @@ export function createCapabilities(
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
-    ...opened.map(({ rail, notices, ...adds }) => ({ ...adds, name: `${rail.name} rail` })),
+    ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)
     capabilities.push(
@@ -120,9 +134,5 @@ export function createCapabilities(
     batchesOf: transfers.batchesOf,
     example: TRANSFER_EVENT_EXAMPLE,
   });
-  // Operations that only simulate do not exist in production.
-  return [...capabilities, events, webhooks].map((one) => ({
-    ...one,
-    routes: (one.routes ?? []).filter(({ sandboxOnly }) => isSandbox || sandboxOnly !== true),
-  }));
+  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
 }

@@ -13,12 +13,18 @@ export const BOOK_LIMITS = {
   statementsMax: 4,
   /** Balances, or entries of one account, that a trial balance reads in one statement: 100 ms at most. */
   trialBalanceRowsMax: 10_000,
-  /** Of a statement that is imported, in a request of at most 256 KiB: nesting, elements and lines. A camt.053 needs 12 levels. */
+  /** A statement that is imported: a day of 10,000 payments as camt.053. It is parsed in slices, and kept in memory meanwhile. */
+  statementBytesMax: 4 * 1024 * 1024,
+  /** Its nesting, elements and lines. A camt.053 needs 12 levels, and 20 elements for a line. */
   statementDepthMax: 24,
-  statementElementsMax: 50_000,
-  statementLinesMax: 5_000,
+  statementElementsMax: 200_000,
+  statementLinesMax: 10_000,
+  /** Tags of a document that are read in one turn of the event loop: a millisecond. */
+  xmlTagsPerSlice: 500,
   /** Pairs of equal reference and amount that one round of matching considers. */
   reconciliationPairsMax: 50_000,
+  /** References that are looked up in one statement. */
+  reconciliationReferencesAtOnce: 1_000,
   /** Entries of the ledger that become items at once, and how often a node looks for new ones. */
   reconciliationEntriesMax: 1_000,
   reconciliationIntervalMs: 10_000,

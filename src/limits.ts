@@ -1,7 +1,10 @@
 import { AUDIT_LIMITS } from './limits-audit.ts';
 import { BOOK_LIMITS } from './limits-books.ts';
+import { CHAIN_LIMITS } from './limits-chains.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
+import { SIGNER_LIMITS } from './limits-signer.ts';
+import { SOLANA_LIMITS } from './limits-solana.ts';
 
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
@@ -9,6 +12,9 @@ export const LIMITS = {
   ...HTTP_LIMITS,
   ...EVENT_LIMITS,
   ...BOOK_LIMITS,
+  ...CHAIN_LIMITS,
+  ...SOLANA_LIMITS,
+  ...SIGNER_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */

@@ -13,6 +13,7 @@ import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createHttpServer } from './http/server.ts';
+import { signedExtension } from './http/signed-routes.ts';
 import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
@@ -106,6 +107,8 @@ function workersOf({ clock, database, log }: Node, capabilities: readonly Capabi
   ];
 }
 
+const backlogsOf = (capabilities: readonly Capability[]) => capabilities.flatMap((one) => one.backlogs ?? []);
+
 const documentationOf = (
   config: Config,
   capabilities: readonly Capability[],
@@ -119,6 +122,10 @@ const documentationOf = (
     extraPaths,
     version: VERSION,
     publicUrl,
+    // Loaded when it is requested: few do.
+    documents: {
+      '/docs/adapter-openapi.json': async () => (await import('./http-rail/openapi.ts')).adapterOpenApi(),
+    },
   });
 
 export async function assemble(parts: Parts): Promise<Service> {
@@ -158,6 +165,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
+      signedExtension(capabilities),
       documentationOf(config, capabilities, auth, publicUrl),
     ],
     hasDocs: config.docs,
@@ -166,8 +174,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     refusal: () => database.refusal(),
   });
   server.attach(app);
-  const backlogs = capabilities.flatMap((one) => one.backlogs ?? []);
-  registerBacklogs(metrics.registry, backlogs, (error) =>
+  registerBacklogs(metrics.registry, backlogsOf(capabilities), (error) =>
     log.warn({ err: error }, 'could not read a backlog'),
   );
 

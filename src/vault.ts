@@ -40,6 +40,13 @@ async function orConfigError<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+/** For a command that only reads, on a standby as well: what an older release left is not sealed. */
+export async function unlockToRead(config: KeyConfig, database: Database): Promise<void> {
+  checkSecretKey(config);
+  const local = await localKeys(config, database);
+  database.unlock(await orConfigError(openVault(database, wrappingKeys(local))));
+}
+
 /** Opens the vault of the database, and unlocks the database with it. */
 export async function vaultOf(config: KeyConfig, database: Database, own?: WrappingKeys): Promise<Vault> {
   checkSecretKey(config, own);

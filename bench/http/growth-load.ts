@@ -26,12 +26,14 @@ const TRANSFERS = `
   create temp table loading as
   select number, (number - $1::bigint) / ${TRANSFERS_IN_GROUP} as group_number,
          2 * ((number - $1::bigint) % ${TRANSFERS_IN_GROUP}) as line,
-         uuidv7() as group_id, uuidv7() as debit_id, uuidv7() as credit_id,
+         overlay(own.id placing '0' from 36)::uuid as group_id, overlay(own.id placing '1' from 36)::uuid as debit_id,
+         overlay(own.id placing '2' from 36)::uuid as credit_id,
          source.profile_id as from_id, source.available - (1 - step % 2) as from_after,
          target.profile_id as to_id, target.available + (1 - step % 2) as to_after,
          start.at_ns + number - $1::bigint + 1 as at_ns, 'load-' || lpad(number::text, 13, '0') as ref_id
   from (select number, number / ${PAIRS} as step, 2 * (number % ${PAIRS}) + 1 as odd
         from generate_series($1::bigint, $2::bigint - 1) as number) as numbered
+  cross join lateral (select uuidv7()::text as id where number is not null) as own
   join balances source on source.asset = 'USD' and source.profile_id = lpad((odd + step % 2)::text, 32, '0')::uuid
   join balances target on target.asset = 'USD' and target.profile_id = lpad((odd + 1 - step % 2)::text, 32, '0')::uuid
   cross join (select greatest(max(moved_at_ns), (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000) as at_ns

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answered, type Connection, openConnection } from './connection.ts';
+import { createFifo, type Fifo } from './fifo.ts';
 import type { LoadJob, LoadMessage, LoadResult, Refused } from './job.ts';
 import { type Stretch, slowShare, steadyTimes, type Timeline, watchPace } from './pace.ts';
 import { requestsOf } from './requests.ts';
@@ -43,7 +44,7 @@ function refusedOf(refused: Timeline, slow: readonly Stretch[]): Refused {
 }
 
 /** Sends what is due, every millisecond, whatever the service does; what finds no free connection waits, and its time runs. */
-function sendAtRate(idle: Connection[], waiting: number[], ratePerSecond: number): () => void {
+function sendAtRate(idle: Fifo<Connection>, waiting: Fifo<number>, ratePerSecond: number): () => void {
   const startedMs = performance.now();
   let sent = 0;
   const timer = setInterval(() => {
@@ -66,8 +67,8 @@ function run(job: LoadJob): Promise<LoadResult> {
     const dueTimes: number[] = [];
     const refused = { dueMs: [] as number[], tookMs: [] as number[] };
     const slowUntilNow = job.ratePerSecond === undefined ? undefined : watchPace();
-    const idle: Connection[] = [];
-    const waiting: number[] = [];
+    const idle = createFifo<Connection>();
+    const waiting = createFifo<number>();
     let phase: 'warming up' | 'measuring' | 'finishing' = 'warming up';
     let total = 0;
     let open = 0;
@@ -115,11 +116,12 @@ function run(job: LoadJob): Promise<LoadResult> {
       const openings = Array.from({ length: job.connections }, () =>
         openConnection(job, requests, answered, reject),
       );
-      idle.push(...(await Promise.all(openings)));
-      open = idle.length;
+      const opened = await Promise.all(openings);
+      open = opened.length;
+      for (const connection of opened) idle.push(connection);
       let stopSending = (): void => undefined;
       if (job.ratePerSecond !== undefined) stopSending = sendAtRate(idle, waiting, job.ratePerSecond);
-      else for (const connection of idle.splice(0)) connection.send(performance.now());
+      else for (const connection of idle.takeAll()) connection.send(performance.now());
       await sleep(job.warmUpMs);
       phase = 'measuring';
       fromMs = performance.now();
@@ -129,7 +131,7 @@ function run(job: LoadJob): Promise<LoadResult> {
       durationMs = performance.now() - fromMs;
       tell({ phase: 'measured' });
       stopSending();
-      for (const connection of idle.splice(0)) finish(connection);
+      for (const connection of idle.takeAll()) finish(connection);
     };
     measure().catch(reject);
   });

@@ -27,10 +27,14 @@ export type Driver = {
    * The bytes to sign, with a fee for now. For a later version, a fee that nodes accept as its replacement; undefined if the
    * last version is good enough, or the bound on fees is reached.
    */
-  build(assignment: Assignment, versions: readonly Version[], signal: AbortSignal): Promise<Unsigned | undefined>;
+  build(
+    assignment: Assignment,
+    versions: readonly Version[],
+    signal: AbortSignal,
+  ): Promise<Unsigned | undefined>;
 
-  /** Joins the signatures with the bytes. Pure. */
-  complete(unsigned: Unsigned, signatures: readonly string[]): Signed;
+  /** Joins the signatures with the bytes. Pure. Fails if they are not those of the lane. */
+  complete(unsigned: Unsigned, signatures: readonly string[], lane: string): Signed | Promise<Signed>;
 
   /** Resolves if the node has the transaction now or had it before. A rejection decides nothing. */
   broadcast(version: Version, signal: AbortSignal): Promise<void>;
@@ -43,6 +47,15 @@ export type Driver = {
 
   /** A block of the best chain, with everything in it that pays one of our addresses, or that was sent from one. */
   block(height: number, isOurs: (address: string) => boolean, signal: AbortSignal): Promise<Block>;
+
+  /**
+   * The last block that is final by the policy for confirmations. Throws ChainWait if nodes disagree about it. Absent: the head
+   * and the depth that the network's record names.
+   */
+  final?(signal: AbortSignal): Promise<BlockId>;
+
+  /** Before deposits of a final block are reported. Throws ChainWait unless enough nodes report the same. */
+  confirm?(block: BlockId, received: readonly Received[], signal: AbortSignal): Promise<void>;
 
   /** Everything that the addresses hold, by asset. */
   holdings(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, bigint>>;
@@ -79,7 +92,24 @@ export type Plan =
   /** Nothing can be sent now. Operators see the reason. */
   | { readonly kind: 'wait'; readonly reason: string; readonly code: WaitCode };
 
-export type WaitCode = 'busy' | 'low-funds' | 'fee-too-high' | 'node-behind' | 'nodes-disagree' | 'foreign-slot';
+export type WaitCode =
+  | 'busy'
+  | 'low-funds'
+  | 'fee-too-high'
+  | 'node-behind'
+  | 'nodes-disagree'
+  | 'foreign-slot'
+  /** No node answers. */
+  | 'unreachable';
+
+/** Thrown where only an operator or time can help, with what operators see. */
+export class ChainWait extends Error {
+  readonly code: WaitCode;
+  constructor(code: WaitCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 export type Purpose =
   | 'PAYMENTS'
@@ -103,7 +133,11 @@ export type Draft = {
   readonly details: Readonly<Record<string, string>>;
 };
 
-export type Assignment = Draft & { readonly id: string; readonly lane: string; readonly assignedAtMs: number };
+export type Assignment = Draft & {
+  readonly id: string;
+  readonly lane: string;
+  readonly assignedAtMs: number;
+};
 
 /** An output that one of our keys can spend. */
 export type Coin = {
@@ -133,7 +167,8 @@ export type Signed = {
   readonly bytes: string;
 };
 
-export type Version = Signed & Omit<Unsigned, 'bytes'> & { readonly number: number; readonly signedAtMs: number };
+export type Version = Signed &
+  Omit<Unsigned, 'bytes'> & { readonly number: number; readonly signedAtMs: number };
 
 export type Observation =
   /** In no block. */
@@ -171,3 +206,13 @@ export type Received = {
   readonly asset: string;
   readonly units: bigint;
 };
+
+/** What a driver throws is a reason to wait, whatever it is: its nodes did not answer as they should. */
+export async function reached<Value>(call: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  try {
+    return await call;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof ChainWait ? error : new ChainWait('unreachable', (error as Error).message);
+  }
+}

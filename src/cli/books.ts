@@ -32,6 +32,9 @@ function contentOf(file: string): string {
   }
 }
 
+const closing = ({ closing_difference: difference }: Record<string, unknown>): string =>
+  typeof difference === 'string' ? `; closing balance less that of the ledger: ${difference}` : '';
+
 /** Reading and reconciling the books of the running service. */
 export const BOOK_COMMANDS: readonly CommandLine[] = [
   {
@@ -89,9 +92,41 @@ export const BOOK_COMMANDS: readonly CommandLine[] = [
       show(
         invocation,
         answer,
-        `Imported statement ${String(answer.statement_id)} of ${String(answer.account)}: ${String(answer.line_count)} lines`,
+        `Imported statement ${String(answer.statement_id)} of ${String(answer.account)}: ${String(answer.line_count)} lines${closing(answer)}`,
       );
       return 0;
+    },
+  },
+  {
+    name: 'reconcile balance',
+    summary: 'compare the balance of a bank or chain with the ledger',
+    usage:
+      'reconcile balance <balance> --account <account> --asset <asset> --at <time> --reference <text> [--url <url>] [--json]',
+    details: `Exits with 1 if a part of the difference is not explained by what is on one side only.\n${CREDENTIALS_HELP}`,
+    options: {
+      account: { value: 'account', help: 'clearing:<rail> or treasury' },
+      asset: { value: 'asset', help: 'its asset, such as BTC' },
+      at: { value: 'time', help: 'when the balance was that, such as 2026-01-15T00:00:00Z' },
+      reference: { value: 'text', help: 'the statement, or the block' },
+      ...SERVICE_OPTIONS,
+    },
+    json: true,
+    async run(invocation) {
+      const [balance, extra] = invocation.positionals;
+      if (balance === undefined || extra !== undefined) throw new UsageError('Expected one balance.');
+      const body = {
+        account: text(invocation, 'account'),
+        asset: text(invocation, 'asset'),
+        at: text(invocation, 'at'),
+        reference: text(invocation, 'reference'),
+        balance,
+      };
+      const answer = await callService(invocation, 'POST', '/v2/operator/reconciliations/balances', body);
+      const [outside, ledger] = [String(answer.balance), String(answer.ledger_balance)];
+      const line = `${body.account}: ${outside} ${body.asset} outside, ${ledger} in the ledger`;
+      const rest = `difference ${String(answer.difference)}, unexplained ${String(answer.unexplained)}`;
+      show(invocation, answer, `${line}; ${rest}`);
+      return answer.unexplained === '0' ? 0 : 1;
     },
   },
 ];

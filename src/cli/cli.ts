@@ -6,6 +6,7 @@ import { EmbeddedError } from '../database/embedded/server.ts';
 import { MigrationError } from '../database/migrate.ts';
 import { OpenError } from '../database/reach.ts';
 import { WrongWrappingKey } from '../sealing/data-keys.ts';
+import { SignerError } from '../signer/failure.ts';
 import { VERSION } from '../version.ts';
 import { CommandError, type CommandLine, UsageError } from './command-line.ts';
 import { COMMANDS, variables } from './commands.ts';
@@ -128,6 +129,7 @@ async function run(words: readonly string[]): Promise<number> {
   }
   return found.command.run({
     config: readConfig(process.env),
+    env: process.env,
     options: values,
     positionals,
     json: (values as { json?: boolean }).json === true,
@@ -153,6 +155,7 @@ try {
     NotAdmitted,
     AdministrationError,
     WrongWrappingKey,
+    SignerError,
   ].some((kind) => error instanceof kind);
   const isForbidden = (error as { code?: unknown }).code === NO_RIGHTS;
   const message = expected

@@ -14,6 +14,8 @@ export class CommandError extends Error {}
 
 export type Invocation = {
   readonly config: Config;
+  /** The environment, for the values of variables that an option names. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly options: Readonly<Record<string, string | boolean | string[] | undefined>>;
   readonly positionals: readonly string[];
   readonly json: boolean;
@@ -49,11 +51,15 @@ export function prepareDataDir({ databaseUrl, dataDir }: Config): void {
 export async function withDatabase<T>(
   { config }: Invocation,
   work: (database: Database) => Promise<T>,
-  { mayMake = false, asOwner = false }: { mayMake?: boolean; asOwner?: boolean } = {},
+  {
+    mayMake = false,
+    asOwner = false,
+    mayBeStandby = false,
+  }: { mayMake?: boolean; asOwner?: boolean; mayBeStandby?: boolean } = {},
 ): Promise<T> {
   if (mayMake) prepareDataDir(config);
   else requireDatabase(config);
-  const opened = await openForTool(config, { mayMake, asOwner });
+  const opened = await openForTool(config, { mayMake, asOwner, mayBeStandby });
   try {
     return await work(opened.database);
   } finally {

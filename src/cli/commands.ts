@@ -25,6 +25,7 @@ import { PARTY_COMMANDS } from './parties.ts';
 import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { SANDBOX_BANK_COMMANDS } from './sandbox-bank.ts';
+import { SIGNER_COMMANDS } from './signer.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
 import { VERIFY_COMMAND } from './verify.ts';
 
@@ -84,12 +85,14 @@ async function migrateOrPlan(
   const { options } = invocation;
   const named = options['serve-role'] as string | undefined;
   if (named === '') throw new UsageError('--serve-role must be the name of a role.');
+  const signer = options['signer-role'] as string | undefined;
+  if (signer === '') throw new UsageError('--signer-role must be the name of a role.');
   const wanted = named ?? known.servingRole;
   if (options.plan === true) {
     showPlan(invocation, await pendingMigrations(database), wanted ?? (await servingRole(database)));
     return 0;
   }
-  const walling = { servingRole: wanted, renews: true };
+  const walling = { servingRole: wanted, signerRole: signer, renews: true };
   const applied = await migrate(database, undefined, invocation.progress, walling);
   showApplied(invocation, applied, await servingRole(database));
   return 0;
@@ -128,16 +131,17 @@ export const COMMANDS: readonly CommandLine[] = [
   {
     name: 'migrate',
     summary: 'apply pending migrations of the database schema',
-    usage: 'migrate [--serve-role <role>] [--plan] [--json]',
+    usage: 'migrate [--serve-role <role>] [--signer-role <role>] [--plan] [--json]',
     details: [
       'Nodes of the older release keep running during an online migration. For any other migration they stop using',
       'the database and answer 503 until nodes of the new release replace them. The connections of a node that does',
       `not stop within ${LIMITS.migrationGraceMs / 1_000} seconds are terminated. Each migration is one transaction.`,
       'With --serve-role, the nodes connect as another role than the one that migrates. It gets exactly the rights that',
-      'serving needs, now and at every later migration.',
+      'serving needs, now and at every later migration. With --signer-role, a third role reads what ferry signer needs.',
     ].join('\n'),
     options: {
       'serve-role': { value: 'role', help: 'the role that the nodes connect as; remembered' },
+      'signer-role': { value: 'role', help: 'the role that ferry signer connects as; remembered' },
       plan: { help: 'print the pending migrations without applying them' },
     },
     json: true,
@@ -153,6 +157,7 @@ export const COMMANDS: readonly CommandLine[] = [
   ...RAIL_COMMANDS,
   ...BANK_COMMANDS,
   ...SANDBOX_BANK_COMMANDS,
+  ...SIGNER_COMMANDS,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,

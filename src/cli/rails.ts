@@ -1,6 +1,20 @@
+import { listStops } from '../chains/lease-store.ts';
+import { resolve } from '../chains/resolve.ts';
+import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import type { ConfiguredRail, RailFinding } from '../rails/kind.ts';
-import { CommandError, type CommandLine, noArguments, show, table } from './command-line.ts';
+import {
+  CommandError,
+  type CommandLine,
+  type Invocation,
+  noArguments,
+  show,
+  table,
+  text,
+  UsageError,
+  withDatabase,
+} from './command-line.ts';
+import { RAILS_TEST } from './rails-test.ts';
 
 type Checked = { readonly rail: string; readonly kind: string; readonly findings: readonly RailFinding[] };
 
@@ -26,7 +40,35 @@ const linesOf = ({ rail, kind, findings }: Checked): string[][] =>
     found,
   ]);
 
+function slotOf({ options }: Invocation): bigint | undefined {
+  const slot = options['next-slot'];
+  if (slot === undefined) return undefined;
+  if (typeof slot !== 'string' || !/^[0-9]{1,18}$/.test(slot))
+    throw new UsageError('--next-slot must be a number, the next nonce of the lane.');
+  return BigInt(slot);
+}
+
+async function resume(invocation: Invocation): Promise<number> {
+  noArguments(invocation);
+  const { networks } = invocation.config;
+  const [network, task, nextSlot] = [
+    text(invocation, 'network'),
+    text(invocation, 'task'),
+    slotOf(invocation),
+  ];
+  if (!networks.isCryptoNetwork(network))
+    throw new UsageError(`--network must be one of ${networks.cryptoNetworks.join(', ')}.`);
+  const feeAsset = networks.crypto(network).native.asset;
+  return withDatabase(invocation, async (database) => {
+    const refusal = await resolve(database, { network, task, feeAsset, nextSlot });
+    if (refusal !== undefined) throw new CommandError(refusal);
+    show(invocation, { network, task, resumed: true }, `${network} ${task} goes on.`);
+    return 0;
+  });
+}
+
 export const RAIL_COMMANDS: readonly CommandLine[] = [
+  RAILS_TEST,
   {
     name: 'rails check',
     summary: 'connect to every configured rail, and report what is there',
@@ -40,12 +82,58 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       const { config, progress } = invocation;
       if (config.rails.length === 0)
-        throw new CommandError('No rails are configured: FERRY_CONFIG must name a file with an entry "rails".');
+        throw new CommandError(
+          'No rails are configured: FERRY_CONFIG must name a file with an entry "rails".',
+        );
       progress(`Connecting to ${config.rails.map(({ name }) => name).join(', ')} …`);
       const checked = await Promise.all(config.rails.map(checkRail));
       const faults = checked.flatMap(({ findings }) => findings).filter(({ isFault }) => isFault === true);
       show(invocation, { rails: checked, sound: faults.length === 0 }, table(checked.flatMap(linesOf)));
       return faults.length === 0 ? 0 : 1;
     },
+  },
+  {
+    name: 'rails stops',
+    summary: 'list lanes and scanners of chains that do not go on, and why',
+    usage: 'rails stops [--json]',
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      return withDatabase(invocation, async (database) => {
+        const stops = await listStops(database);
+        const rows = stops.map(({ network, task, code, reason, sinceNs, needsOperator }) => [
+          network,
+          task,
+          code,
+          formatInstant(sinceNs),
+          needsOperator ? 'waits for "ferry rails resume"' : 'goes on by itself',
+          reason,
+        ]);
+        const data = stops.map(({ sinceNs, needsOperator, ...stop }) => ({
+          ...stop,
+          since: formatInstant(sinceNs),
+          needs_operator: needsOperator,
+        }));
+        show(invocation, { stops: data }, rows.length === 0 ? 'Nothing is stopped.' : table(rows));
+        return 0;
+      });
+    },
+  },
+  {
+    name: 'rails resume',
+    summary: 'let a lane or scanner go on that waits for an operator',
+    usage: 'rails resume --network <network> --task <lane or scanner> [--next-slot <number>] [--json]',
+    details: [
+      'Only after you have found out what happened: a lane stops when a transaction that Ferry does not know has used its key.',
+      'After a restore from a backup, that transaction may be a payment which the restored database does not know: first end the',
+      'withdrawals that the chain has paid. --next-slot gives up the nonces before that one.',
+    ].join('\n'),
+    options: {
+      network: { value: 'network', help: 'such as ETHEREUM' },
+      task: { value: 'task', help: 'the address of the lane, or scanner' },
+      'next-slot': { value: 'number', help: 'the next nonce of the lane' },
+    },
+    json: true,
+    run: resume,
   },
 ];

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { type AuditReport, auditEverything } from '../ledger/audit.ts';
 import { auditIncrement, type IncrementalReport } from '../ledger/audit-increments.ts';
-import { vaultOf } from '../vault.ts';
+import { unlockToRead } from '../vault.ts';
 import {
   type CommandLine,
   counted,
@@ -26,7 +26,7 @@ async function verify(
   config: Config,
   database: Database,
 ): Promise<Verified> {
-  await vaultOf(config, database);
+  await unlockToRead(config, database);
   if (options.full === true) {
     progress('Reading every entry of the ledger …');
     return {
@@ -57,23 +57,27 @@ export const VERIFY_COMMAND: CommandLine = {
   json: true,
   async run(invocation) {
     noArguments(invocation);
-    return withDatabase(invocation, async (database) => {
-      const { report, coverage } = await verify(invocation, invocation.config, database);
-      const { violations, truncated, entryCount, accountCount } = report;
-      const summary = `${counted(entryCount, 'entry', 'entries')} across ${counted(accountCount, 'balance')}`;
-      const lines =
-        violations.length === 0
-          ? [`The ledger is sound: ${summary}, no violations.`]
-          : [
-              ...violations.map(({ rule, line }) => `${rule}: ${line}`),
-              `${truncated ? 'At least ' : ''}${counted(violations.length, 'violation')} in ${summary}.`,
-            ];
-      show(
-        invocation,
-        { violations, truncated, entries: Number(entryCount), accounts: Number(accountCount) },
-        [...lines, coverage].join('\n'),
-      );
-      return violations.length === 0 ? 0 : 1;
-    });
+    return withDatabase(
+      invocation,
+      async (database) => {
+        const { report, coverage } = await verify(invocation, invocation.config, database);
+        const { violations, truncated, entryCount, accountCount } = report;
+        const summary = `${counted(entryCount, 'entry', 'entries')} across ${counted(accountCount, 'balance')}`;
+        const lines =
+          violations.length === 0
+            ? [`The ledger is sound: ${summary}, no violations.`]
+            : [
+                ...violations.map(({ rule, line }) => `${rule}: ${line}`),
+                `${truncated ? 'At least ' : ''}${counted(violations.length, 'violation')} in ${summary}.`,
+              ];
+        show(
+          invocation,
+          { violations, truncated, entries: Number(entryCount), accounts: Number(accountCount) },
+          [...lines, coverage].join('\n'),
+        );
+        return violations.length === 0 ? 0 : 1;
+      },
+      { mayBeStandby: true },
+    );
   },
 };

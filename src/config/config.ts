@@ -58,6 +58,8 @@ export type Config = {
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
   readonly accessToken: string | undefined;
+  /** The file of `ferry signer`. The service does not read it. */
+  readonly signerConfig: string | undefined;
   /** The process was started by `npx` or `npm start`, and ends with it. */
   readonly startedByNpm: boolean;
 };
@@ -87,6 +89,7 @@ export const VARIABLES = {
     'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
   FERRY_ALLOW_INSECURE:
     'what production accepts without TLS: public_url, external_issuer, database (default none)',
+  FERRY_SIGNER_CONFIG: 'JSON file of ferry signer: keys, networks, limits',
   FERRY_CLIENT_ID: 'the client with which ferry journal calls the service',
   FERRY_CLIENT_SECRET: 'its secret',
   FERRY_ACCESS_TOKEN: 'an access token instead of both, such as one of an external issuer',
@@ -264,6 +267,14 @@ function isStartedByNpm({
   return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
 }
 
+/** What only commands use. */
+const readForCommands = (env: Environment) => ({
+  clientId: env.FERRY_CLIENT_ID || undefined,
+  clientSecret: env.FERRY_CLIENT_SECRET || undefined,
+  accessToken: env.FERRY_ACCESS_TOKEN || undefined,
+  signerConfig: env.FERRY_SIGNER_CONFIG || undefined,
+});
+
 export function readConfig(
   env: Environment,
   networks: Networks = NETWORKS,
@@ -291,8 +302,7 @@ export function readConfig(
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
-  const { externalIssuer } = file;
-  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer };
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer: file.externalIssuer };
   const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
@@ -317,11 +327,9 @@ export function readConfig(
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer,
+    externalIssuer: file.externalIssuer,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
-    clientId: env.FERRY_CLIENT_ID || undefined,
-    clientSecret: env.FERRY_CLIENT_SECRET || undefined,
-    accessToken: env.FERRY_ACCESS_TOKEN || undefined,
+    ...readForCommands(env),
     startedByNpm: isStartedByNpm(env),
   };
 }

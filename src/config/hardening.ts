@@ -1,19 +1,9 @@
+import { isLoopback, isPlainHttp } from '../kernel/plain-http.ts';
 import type { Config } from './config.ts';
 
 /** What FERRY_ALLOW_INSECURE can name: production then accepts that one without encryption. */
 export const INSECURE = ['public_url', 'external_issuer', 'database'] as const;
 export type Insecure = (typeof INSECURE)[number];
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function isPlainHttp(url: string | undefined): boolean {
-  // The name of an issuer need not be a URL.
-  if (url === undefined || !URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !isLoopback(hostname);
-}
 
 /** A unix socket or this machine. `host` as a parameter of the query is how a URL names a socket. */
 function isLocalDatabase(url: URL): boolean {

@@ -18,7 +18,7 @@ export type RailContext = {
 };
 
 /** Never shows what it read. */
-function readSecret(env: RailContext['env'], reference: SecretReference, path: string): string {
+export function readSecret(env: RailContext['env'], reference: SecretReference, path: string): string {
   if ('env' in reference) {
     const value = env[reference.env];
     if (value === undefined || value === '')
@@ -30,7 +30,7 @@ function readSecret(env: RailContext['env'], reference: SecretReference, path: s
     text = readFileSync(reference.file, 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new Error(`${path}.file names ${reference.file}, which cannot be read (${code})`);
+    throw new Error(`${path}.file names ${reference.file}, which cannot be read (${code})`, { cause: error });
   }
   if (text === '') throw new Error(`${path}.file names ${reference.file}, which is empty`);
   return text;

@@ -32,9 +32,13 @@ const TAKE_LOCK = `select pg_is_in_recovery() as standby,
 type Refusal = { readonly error: NotAdmitted; readonly concerns: 'server' | 'schema' };
 
 /** Why this connection must not be used. Undefined if it may be used: it holds the lock then. */
-async function judge(ask: Ask, migrations: readonly Migration[]): Promise<Refusal | undefined> {
+async function judge(
+  ask: Ask,
+  migrations: readonly Migration[],
+  mayBeStandby = false,
+): Promise<Refusal | undefined> {
   const [taken] = (await ask(TAKE_LOCK)) as { standby: boolean; locked: boolean }[];
-  if (taken!.standby) return { error: new NotAdmitted(STANDBY), concerns: 'server' };
+  if (taken!.standby && !mayBeStandby) return { error: new NotAdmitted(STANDBY), concerns: 'server' };
   if (!taken!.locked) return { error: new NotAdmitted(MIGRATING), concerns: 'schema' };
   // A separate statement, after the lock: only a snapshot taken now includes what the last migration committed.
   const refusal = schemaRefusal(await readApplied(ask), migrations);
@@ -44,11 +48,11 @@ async function judge(ask: Ask, migrations: readonly Migration[]): Promise<Refusa
 }
 
 /** For commands of the command line, which end when a connection is refused. */
-export function admitTool(migrations: readonly Migration[]): Admission {
+export function admitTool(migrations: readonly Migration[], mayBeStandby: boolean): Admission {
   return {
     applicationName: 'ferry-tool',
     async admit(ask) {
-      const refusal = await judge(ask, migrations);
+      const refusal = await judge(ask, migrations, mayBeStandby);
       if (refusal !== undefined) throw refusal.error;
     },
     refusal: () => undefined,

@@ -97,7 +97,6 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
-  chain_coins: { insert: true, update: ['height', 'assignment_id'], delete: true },
   bank_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
   bank_files: { insert: true, update: ['state', 'staged_as', 'detail', 'uploaded_at_ns', 'updated_at_ns'] },
   bank_file_payments: { insert: true, update: ['outcome'] },
@@ -105,10 +104,23 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   bank_entries: { insert: true, update: ['statement_id'] },
   bank_statements: { insert: true, update: ['reconciled'] },
   bank_findings: INSERT,
+  chain_coins: { insert: true, update: ['height', 'assignment_id', 'spent_height'], delete: true },
+  chain_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
+  chain_stops: { insert: true, update: ['code', 'reason', 'since_ns', 'needs_operator'], delete: true },
+  chain_accounts: { insert: true, update: ['next_number'] },
+  chain_addresses: INSERT,
+  chain_blocks: { insert: true, delete: true },
+  chain_deposits: {
+    insert: true,
+    update: ['output', 'address', 'asset', 'units', 'height', 'reported'],
+    delete: true,
+  },
 
   // Reconciliation.
   reconciled_accounts: { insert: true, update: ['copied_ns'] },
   reconciliation_statements: INSERT,
+  reconciliation_balances: INSERT,
+  reconciliation_references: INSERT,
   reconciliation_items: { insert: true, update: ['match_id'] },
   reconciliation_matches: { insert: true, update: ['removed_by', 'removed_because', 'removed_at_ns'] },
 
@@ -181,6 +193,10 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   expected_postings: {},
   record_faults: {},
   settlement_grown: {},
+  signer_assignments: {},
+  signer_coins: {},
+  signer_payments: {},
+  signer_signed: {},
 };
 
 /** As an identifier in a statement. */

@@ -12,6 +12,7 @@ import {
   readMigrations,
 } from './schema.ts';
 import { checkedServingRole, grantToServe, isGranted } from './serving-role.ts';
+import { checkedSignerRole, grantToSign } from './signer-role.ts';
 
 export { type Migration, MigrationError, readMigrations } from './schema.ts';
 
@@ -73,7 +74,9 @@ async function requireMigrated(
 export type MigrateOptions = {
   /** The role that serves, from now on; otherwise the one that was named before, if any. */
   readonly servingRole?: string | undefined;
-  /** The rights of the role that serves are granted again even if they should be there already. */
+  /** The role of the signer, likewise. */
+  readonly signerRole?: string | undefined;
+  /** The rights of both roles are granted again even if they should be there already. */
   readonly renews?: boolean;
 };
 
@@ -86,7 +89,7 @@ export async function migrate(
   database: Database,
   migrations: readonly Migration[] = readMigrations(),
   say: Progress = () => undefined,
-  { servingRole, renews = false }: MigrateOptions = {},
+  { servingRole, signerRole, renews = false }: MigrateOptions = {},
 ): Promise<string[]> {
   const connection = await database.reserve({ patient: true });
   try {
@@ -102,8 +105,12 @@ export async function migrate(
     const applied = await prepareRecord(connection);
     checkHistory(applied, migrations);
     const serving = await checkedServingRole(connection, servingRole);
+    const signing = await checkedSignerRole(connection, signerRole, serving);
     const pending = migrations.slice(applied.length);
-    const grant = (): Promise<void> => grantToServe(connection, serving);
+    const grant = async (): Promise<void> => {
+      await grantToServe(connection, serving);
+      await grantToSign(connection, signing);
+    };
     let isAlone = false;
     for (const [index, migration] of pending.entries()) {
       // No node runs on an empty database, and nodes that start now wait for the migration lock above.
@@ -115,7 +122,7 @@ export async function migrate(
     // An older release must not take away what a newer one has granted.
     const isNewest = pending.length === 0 && applied.length <= migrations.length;
     if (isNewest && (renews || !(await isGranted(connection, serving))))
-      await apply(migrator, 'granting rights to the serving role', [grant], say);
+      await apply(migrator, 'granting rights to the roles of the service and the signer', [grant], say);
     return pending.map((migration) => migration.name);
   } finally {
     // Closing the connection releases its locks and drops its settings.

@@ -104,12 +104,14 @@ function connectNode(reached: Reached, migrations: readonly Migration[], log: Lo
   };
 }
 
-async function reachForTool(where: Where, asOwner: boolean): Promise<Reached> {
+type ToolOptions = { readonly asOwner: boolean; readonly mayBeStandby: boolean };
+
+async function reachForTool(where: Where, { asOwner, mayBeStandby }: ToolOptions): Promise<Reached> {
   const { databaseUrl, migrateDatabaseUrl } = where;
   if (databaseUrl === undefined) return reachAsTool(where, NO_LOG);
   return asOwner
     ? reachAsOwner({ ...where, databaseUrl })
-    : reachOwnServer(databaseUrl, { log: NO_LOG, waitMs: 0 }, migrateDatabaseUrl);
+    : reachOwnServer(databaseUrl, { log: NO_LOG, waitMs: 0, mayBeStandby }, migrateDatabaseUrl);
 }
 
 async function requireSchema(
@@ -130,19 +132,19 @@ async function requireSchema(
 /**
  * The database for a command. A command never migrates a database that has a schema, because nodes of an older release
  * may be running on it. With `mayMake` it creates the schema of an empty database; `asOwner` is for a command that does what
- * the role that serves may not.
+ * the role that serves may not, `mayBeStandby` for one that only reads.
  */
 export async function openForTool(
   where: Where,
-  { mayMake = false, asOwner = false } = {},
+  { mayMake = false, asOwner = false, mayBeStandby = false } = {},
 ): Promise<OpenDatabase> {
   const migrations = readMigrations();
-  const reached = await reachForTool(where, asOwner);
+  const reached = await reachForTool(where, { asOwner, mayBeStandby });
   return orLeave(reached, async () => {
     await prepare(reached, (database, options) =>
       requireSchema(database, migrations, { ...options, mayMake }),
     );
-    const admission = admitTool(migrations);
+    const admission = admitTool(migrations, mayBeStandby);
     const address = asOwner ? reached.owner : reached.address;
     const database = connectDatabase(address, LIMITS.databaseConnectionsMax, { admission });
     return {
@@ -162,7 +164,7 @@ export async function withMigratable<T>(
   where: Where,
   work: (database: Database, options: MigrateOptions) => Promise<T>,
 ): Promise<T> {
-  const reached = await reachForTool(where, true);
+  const reached = await reachForTool(where, { asOwner: true, mayBeStandby: false });
   try {
     return await prepare(reached, work);
   } finally {

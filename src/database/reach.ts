@@ -12,6 +12,7 @@ import {
 } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded/server.ts';
 import { DatabaseUnavailable } from './failure.ts';
+import { PLANNER } from './pool.ts';
 
 export class OpenError extends Error {}
 
@@ -48,6 +49,13 @@ const JOIN_ATTEMPTS_MAX = 5;
 export const connectToPrepare = (address: DatabaseAddress, connectionsMax: number): Database =>
   connectDatabase(address, connectionsMax, {
     admission: { ...ANY_CONNECTION, applicationName: 'ferry-admin' },
+  });
+
+/** Connections of the signer, which only ever reads. It has no tables that a migration could change beneath it. */
+export const connectToSign = (address: DatabaseAddress, connectionsMax: number): Database =>
+  connectDatabase(address, connectionsMax, {
+    planner: `${PLANNER} -c default_transaction_read_only=on`,
+    admission: { ...ANY_CONNECTION, applicationName: 'ferry-signer' },
   });
 
 /** Another process may create it first. */
@@ -123,7 +131,7 @@ async function own(users: Database, first: Connection, dataDir: string): Promise
 }
 
 /** For a host with several addresses, the error has no message of its own, but one error per address. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const reason = (error as Error).cause ?? error;
   const reasons = reason instanceof AggregateError ? (reason.errors as Error[]) : [reason as Error];
   return reasons.map(({ message }) => message).join(', ');
@@ -135,11 +143,12 @@ const HOPELESS = /^(28|3D)/;
 /** Why the server cannot be used; undefined if it can. */
 async function lookAt(
   address: DatabaseAddress,
+  mayBeStandby: boolean,
 ): Promise<{ reason: string; isHopeless: boolean } | undefined> {
   const database = connectToPrepare(address, 1);
   try {
     const [row] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-    if (!row!.standby) return undefined;
+    if (!row!.standby || mayBeStandby) return undefined;
     return { reason: 'the server is a standby, but Ferry needs the primary', isHopeless: false };
   } catch (error) {
     const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
@@ -149,7 +158,13 @@ async function lookAt(
   }
 }
 
-type Patience = { readonly log: Log; readonly waitMs: number; readonly signal?: AbortSignal };
+type Patience = {
+  readonly log: Log;
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
+  /** For a command that only reads. */
+  readonly mayBeStandby?: boolean;
+};
 
 /** `ownerUrl` names the role that owns the tables, if another one serves. */
 export async function reachOwnServer(url: string, patience: Patience, ownerUrl?: string): Promise<Reached> {
@@ -167,10 +182,14 @@ export async function reachAsOwner(where: Where & { readonly databaseUrl: string
 }
 
 /** Waits, for up to `waitMs`, until the server answers and is not a standby. */
-async function untilAvailable(name: string, url: string, { log, waitMs, signal }: Patience): Promise<void> {
+async function untilAvailable(
+  name: string,
+  url: string,
+  { log, waitMs, signal, mayBeStandby = false }: Patience,
+): Promise<void> {
   const deadline = performance.now() + waitMs;
   for (let attempt = 1; ; attempt += 1) {
-    const fault = await lookAt({ url });
+    const fault = await lookAt({ url }, mayBeStandby);
     signal?.throwIfAborted();
     if (fault === undefined) {
       if (attempt > 1) log.info(`${name}: the database is available`);

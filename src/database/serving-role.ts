@@ -14,16 +14,16 @@ const SERVING_ROLE = 'serving_role';
 const SERVING_GRANTS = 'serving_grants';
 
 /** Only the owner of the tables may: the role that serves can insert values, but not replace them. */
-async function remember(connection: Connection, name: string, value: string): Promise<void> {
+export async function remember(connection: Connection, name: string, value: string): Promise<void> {
   await connection.query(
     `insert into installation (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
     [name, value],
   );
 }
 
-type Place = { readonly schema: string; readonly tables: ReadonlySet<string> };
+export type Place = { readonly schema: string; readonly tables: ReadonlySet<string> };
 
-async function placeOf(connection: Queryable): Promise<Place> {
+export async function placeOf(connection: Queryable): Promise<Place> {
   const rows = await connection.query<{ schema: string; name: string }>(
     `select current_schema() as schema, relname as name from pg_class
      where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v')`,
@@ -38,7 +38,7 @@ export async function servingRole(database: Queryable): Promise<string | undefin
 }
 
 /** Why nothing could be withheld from the role, as a clause. */
-async function roleFault(connection: Queryable, role: string): Promise<string | undefined> {
+export async function roleFault(connection: Queryable, role: string): Promise<string | undefined> {
   const [row] = await connection.query<{ owns: boolean; schema: string; anyone: boolean }>(
     `select pg_has_role(oid, (select relowner from pg_class where oid = 'schema_migrations'::regclass), 'member') as owns,
             current_schema() as schema, has_schema_privilege('public', current_schema(), 'create') as anyone

@@ -151,7 +151,9 @@ function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
   };
   app.setErrorHandler((error, request, reply) => {
     const isMisshapen = (error as FastifyError).validation !== undefined;
-    const problem = isMisshapen ? invalidRequest(faultsOf(request)) : problemFrom(error);
+    const problem = isMisshapen
+      ? invalidRequest(faultsOf(request))
+      : problemFrom(error, request.operation?.route.bodyBytesMax);
     if (problem.slug === 'internal')
       request.log.error({ err: error, request_id: request.id }, 'request failed');
     const laterMs = delayMs(request, problem);

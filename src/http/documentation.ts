@@ -87,6 +87,8 @@ function createPages(options: DocumentationOptions): Pages {
 export type DocumentationOptions = DocumentOptions & {
   /** Without it, all these pages are answered with a 404. */
   readonly isOn: boolean;
+  /** Other JSON documents, by their path. */
+  readonly documents?: Readonly<Record<string, () => Promise<object>>>;
   publicUrl(): string;
 };
 
@@ -102,6 +104,12 @@ export function documentationExtension(options: DocumentationOptions): (app: Fas
     app.get('/docs/js/scalar.js', async (request, reply) =>
       sendStatic(request, reply, (await pages.reference()).script),
     );
+    for (const [path, load] of Object.entries(options.documents ?? {})) {
+      const content = lazily(async () =>
+        createStaticContent('application/json; charset=utf-8', JSON.stringify(await load())),
+      );
+      app.get(path, async (request, reply) => sendStatic(request, reply, await content()));
+    }
     app.get('/problems', async (request, reply) => sendStatic(request, reply, await pages.index()));
     app.get('/problems/:slug', async (request, reply) => {
       const { slug } = request.params as { slug: string };

@@ -14,13 +14,14 @@ function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
-/** The position after the string that begins at `start`. The text is valid JSON. */
-function afterString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+/** The position after the string that begins at `start`; the end of the text if the string has no end. */
+export function afterString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes += 1;
     if (backslashes % 2 === 0) return end + 1;
   }
+  return text.length;
 }
 
 /** Strings that a colon follows. */

@@ -7,13 +7,13 @@ const INTERVAL_MS = 100;
 const WAITING_MIN = 50;
 
 /** A queue that serves so many a second, in simulated time; arrivals pass the gate. */
-function simulate(servedPerSecond: number) {
+function simulate(servedPerSecond: number, turnMs = LOOK_MS, targetMs = TARGET_MS) {
   let waiting = 0;
   let entered = 0;
   let due = 0;
   const gate = createGate({
     queue: { waiting: () => waiting, entered: () => entered },
-    targetMs: TARGET_MS,
+    targetMs,
     crowd: WAITING_MIN,
     waitingMin: WAITING_MIN,
     intervalMs: INTERVAL_MS,
@@ -26,8 +26,8 @@ function simulate(servedPerSecond: number) {
     run(seconds: number, arrivalsPerSecond: number, lateMs = 0): typeof totals {
       const before = { ...totals };
       totals.waitingPeak = 0;
-      for (let look = 0; look < (seconds * 1_000) / LOOK_MS; look += 1) {
-        for (let arrival = 0; arrival < (arrivalsPerSecond * LOOK_MS) / 1_000; arrival += 1) {
+      for (let look = 0; look < (seconds * 1_000) / turnMs; look += 1) {
+        for (let arrival = 0; arrival < (arrivalsPerSecond * turnMs) / 1_000; arrival += 1) {
           if (waiting >= gate.waitingMax) {
             gate.refused();
             totals.refused += 1;
@@ -36,13 +36,13 @@ function simulate(servedPerSecond: number) {
             entered += 1;
           }
         }
-        due += (servedPerSecond * LOOK_MS) / 1_000;
+        due += (servedPerSecond * turnMs) / 1_000;
         const served = Math.min(waiting, Math.floor(due));
         due = waiting === served ? 0 : due - served;
         waiting -= served;
         totals.served += served;
         totals.waitingPeak = Math.max(totals.waitingPeak, waiting);
-        gate.look(LOOK_MS, lateMs);
+        gate.look(turnMs, lateMs);
       }
       return {
         served: totals.served - before.served,
@@ -77,6 +77,16 @@ describe('a gate', () => {
     // 5,000 a second serve 500 in the target of 100 ms.
     expect(waitingPeak).toBeLessThan(700);
     expect(gate.waitMs).toBeLessThan(1.5 * TARGET_MS);
+  });
+
+  it('lets in what the queue serves until the next turn of the event loop, however long a turn takes', () => {
+    const turnMs = 100;
+    const { run, gate } = simulate(5_000, turnMs, LOOK_MS);
+    run(1, 15_000, turnMs - LOOK_MS);
+    const { served, waitingPeak } = run(10, 15_000, turnMs - LOOK_MS);
+    expect(gate.isShedding()).toBe(true);
+    expect(served).toBeGreaterThan(0.95 * 50_000);
+    expect(waitingPeak).toBeLessThan(1_200);
   });
 
   it('adapts to a queue that is served more slowly than before', () => {

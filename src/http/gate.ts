@@ -11,6 +11,9 @@ import { LIMITS } from '../limits.ts';
  *
  * In OPEN any number may wait, so that a burst is served. In SHEDDING as many as the queue serves within the target: it never
  * runs empty, and every request that is let in is served in time. A short queue is no overload, however slow the machine.
+ *
+ * Requests are let in only when the event loop reads them, all at once in every turn. In an overload with thousands of
+ * connections a turn takes long, so as many more may wait as are served until the next one.
  */
 export type Gate = {
   /** New requests are refused while this many wait. */
@@ -62,6 +65,8 @@ export function createGate(options: GateOptions): Gate {
   let isShedding = false;
   let waitingMax = Number.POSITIVE_INFINITY;
   let waitMs = 0;
+  /** How late the event loop is, averaged. */
+  let lagMs = 0;
   let hasRefused = false;
   /** How long the condition for the other state has held; undefined if it does not hold. */
   let heldMs: number | undefined;
@@ -81,6 +86,7 @@ export function createGate(options: GateOptions): Gate {
     isShedding: () => isShedding,
     look(elapsedMs, lateMs) {
       const perMs = rate.measure(elapsedMs);
+      lagMs += (lateMs - lagMs) * (1 - Math.exp(-elapsedMs / AVERAGED_MS));
       const waiting = queue.waiting();
       waitMs = lateMs + (waiting === 0 ? 0 : waiting / perMs);
       heldMs = isOtherwise() ? (heldMs === undefined ? 0 : heldMs + elapsedMs) : undefined;
@@ -89,7 +95,9 @@ export function createGate(options: GateOptions): Gate {
         isShedding = !isShedding;
         heldMs = undefined;
       }
-      waitingMax = isShedding ? Math.max(waitingMin, perMs * targetMs) : Number.POSITIVE_INFINITY;
+      waitingMax = isShedding
+        ? Math.max(waitingMin, perMs * targetMs) + perMs * lagMs
+        : Number.POSITIVE_INFINITY;
     },
     refused() {
       hasRefused = true;

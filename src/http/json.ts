@@ -1,6 +1,6 @@
 import { invalidField, invalidRequest, pointerPart } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
-import { duplicateKey, hasDuplicateKeys, tooDeep } from './duplicate-keys.ts';
+import { afterString, duplicateKey, hasDuplicateKeys, tooDeep } from './duplicate-keys.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -37,12 +37,22 @@ export function readJson(body: Buffer): unknown {
   return value;
 }
 
-/** Commas separate values. Those in texts are counted as well: no valid text has thousands of them. */
+/** Commas separate values, unless they stand in a string. Of text that is not JSON, the result does not matter. */
 function hasTooManyValues(text: string): boolean {
   // Short bodies, which nearly all are, cannot have so many.
   if (text.length <= LIMITS.jsonValuesMax) return false;
   let count = 0;
-  for (let at = text.indexOf(','); at >= 0; at = text.indexOf(',', at + 1)) count += 1;
+  let quote = text.indexOf('"');
+  for (let at = text.indexOf(','); at >= 0; ) {
+    if (quote >= 0 && quote < at) {
+      const end = afterString(text, quote);
+      quote = text.indexOf('"', end);
+      if (at < end) at = text.indexOf(',', end);
+      continue;
+    }
+    count += 1;
+    at = text.indexOf(',', at + 1);
+  }
   return count >= LIMITS.jsonValuesMax;
 }
 

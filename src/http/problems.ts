@@ -28,8 +28,8 @@ export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: st
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
   if (problem.slug === 'unauthenticated') {
     // RFC 6750: no error code when the caller sent no token at all.
-    const error = problem.meta.error;
-    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : 'Bearer');
+    const { error, scheme = 'Bearer' } = problem.meta;
+    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : String(scheme));
   }
   if (problem.slug === 'insufficient-scope') {
     reply.header(
@@ -126,21 +126,22 @@ function withArticle(type: unknown): string {
 export const UNAVAILABLE =
   'The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.';
 
-const BY_FASTIFY_CODE: Record<string, (error: FastifyError) => Problem> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: () => new Problem('payload-too-large', 'The body is larger than 256 KiB.'),
+const BY_FASTIFY_CODE: Record<string, (bodyBytesMax: number) => Problem> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (bodyBytesMax) =>
+    new Problem('payload-too-large', `The body is larger than ${bodyBytesMax / 1_024} KiB.`),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     new Problem('unsupported-media-type', 'The body must be sent as Content-Type: application/json.'),
 };
 
 /** Turns anything that was thrown into a problem. Unexpected errors become `internal`, without their message. */
-export function problemFrom(error: unknown): Problem {
+export function problemFrom(error: unknown, bodyBytesMax: number = LIMITS.requestBodyBytesMax): Problem {
   if (error instanceof Problem) return error;
   const fastifyError = error as FastifyError;
   if (fastifyError.validation !== undefined) {
     return invalidRequest(shapeErrors(fastifyError.validation, fastifyError.validationContext ?? 'body'));
   }
   const known = BY_FASTIFY_CODE[fastifyError.code];
-  if (known !== undefined) return known(fastifyError);
+  if (known !== undefined) return known(bodyBytesMax);
   if (
     typeof fastifyError.statusCode === 'number' &&
     fastifyError.statusCode < 500 &&

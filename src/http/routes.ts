@@ -203,6 +203,7 @@ export function registerRoute(app: FastifyInstance, route: Route, entrance: Entr
   app.route({
     method: route.method,
     url: operation.url,
+    ...(route.bodyBytesMax !== undefined && { bodyLimit: route.bodyBytesMax }),
     schema: {
       ...(route.body === undefined ? {} : { body: route.body }),
       querystring: query ?? { type: 'object', additionalProperties: false },

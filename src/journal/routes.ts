@@ -3,13 +3,13 @@ import { CREDITED_DEPOSIT } from '../deposits/examples.ts';
 import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
-import { type Answer, type Caller, type Route, route } from '../kernel/route.ts';
+import { type Answer, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
-import { type Booking, comparable, journalCommand } from './command.ts';
+import { type Actor, type Booking, comparable, journalCommand } from './command.ts';
 import { presentEntry } from './entry.ts';
 import { CANCELLED, RESOLVED, WRITE_OFF, WRITE_OFF_REQUEST } from './examples.ts';
 import { kindsInWords } from './kinds.ts';
@@ -45,7 +45,7 @@ function bookingOf(order: Order, body: Common, parts: Parts): Booking {
 }
 
 /** Books it once, however often it is requested. */
-async function book(dependencies: JournalDependencies, caller: Caller, booking: Booking) {
+export async function book(dependencies: JournalDependencies, caller: Actor, booking: Booking) {
   const { database, writePath, tables } = dependencies;
   return createOnce(writePath, {
     command: await journalCommand(caller, booking, dependencies),

@@ -1,6 +1,7 @@
 import type { EventFamily } from './event-types.ts';
 import type { ProblemExamples } from './problem-examples.ts';
 import type { Route } from './route.ts';
+import type { SignedRoute } from './signed-route.ts';
 import type { Worker } from './worker.ts';
 
 /** Work that waits in the database, as a metric for operators. The database counts it, so every node reports the same. */
@@ -31,6 +32,7 @@ export type OlderRows = {
 export type Capability = {
   readonly name: string;
   readonly routes?: readonly Route[];
+  readonly signedRoutes?: readonly SignedRoute[];
   /** The groups of its operations in the API reference, each with its description. */
   readonly tags?: Readonly<Record<string, string>>;
   /** An example of every problem that its operations list. */

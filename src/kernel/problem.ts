@@ -18,7 +18,7 @@ export const PROBLEMS = {
   unauthenticated: {
     status: 401,
     title: 'Authentication required',
-    help: 'Send `Authorization: Bearer <token>`. Get a token at `/oauth2/token` with the client credentials grant; tokens are valid for one hour.',
+    help: 'Send `Authorization: Bearer <token>`. Get a token at `/oauth2/token` with the client credentials grant; tokens are valid for one hour. Adapters of rails sign their requests instead, with the secret of the rail.',
   },
   'insufficient-scope': {
     status: 403,
@@ -68,7 +68,7 @@ export const PROBLEMS = {
   'payload-too-large': {
     status: 413,
     title: 'Payload too large',
-    help: 'A body may have at most 256 KiB.',
+    help: 'A body may have at most 256 KiB, and a statement for reconciliation 4 MiB.',
   },
   'unsupported-media-type': {
     status: 415,

@@ -59,6 +59,8 @@ export type Route<
   /** A second scope that the caller needs: the operation also does what another scope protects. */
   readonly alsoScope?: string;
   readonly body?: Body;
+  /** If the body may be larger than that of other operations. */
+  readonly bodyBytesMax?: number;
   readonly query?: Query;
   readonly params?: Params;
   readonly response: Response;

@@ -1,3 +1,5 @@
+import { LIMITS } from '../limits.ts';
+import { SLICES } from './slices.ts';
 import { NOT_XML } from './xml.ts';
 
 /**
@@ -99,8 +101,27 @@ function applyTag(match: RegExpExecArray, open: Open[], { depthMax }: XmlBounds)
   else if (open.push(node) > depthMax + 1) throw new XmlError(`elements are nested deeper than ${depthMax}`);
 }
 
-/** The root of the document. Reads it once, from the beginning to the end, without recursion. */
+/** The root of the document. */
 export function readXml(document: string, bounds: XmlBounds): XmlNode {
+  const steps = readingSteps(document, bounds);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** The same in slices, for documents that take longer than a few milliseconds. */
+export async function readXmlInSlices(document: string, bounds: XmlBounds): Promise<XmlNode> {
+  const steps = readingSteps(document, bounds);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await SLICES.next();
+  }
+}
+
+/** Reads the document once, from the beginning to the end, without recursion. Stops after every few tags. */
+function* readingSteps(document: string, bounds: XmlBounds): Generator<undefined, XmlNode> {
   const text = withoutDeclaration(document);
   if (NOT_XML.test(text)) throw new XmlError('it contains characters that XML does not have');
   const root: Open = { name: '', attributes: new Map(), children: [], text: '' };
@@ -123,6 +144,7 @@ export function readXml(document: string, bounds: XmlBounds): XmlNode {
     const match = TAG.exec(text);
     if (match === null) throw new XmlError(`"${text.slice(tag, tag + 20)}" is not accepted`);
     count += 1;
+    if (count % LIMITS.xmlTagsPerSlice === 0) yield;
     if (count > 2 * bounds.elementsMax) throw new XmlError(`it has more than ${bounds.elementsMax} elements`);
     applyTag(match, open, bounds);
     at = TAG.lastIndex;

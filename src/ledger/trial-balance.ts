@@ -89,6 +89,19 @@ async function* profileTotals(
   }
 }
 
+/** One account of the service at a past instant. */
+export async function systemBalanceAt(
+  database: Queryable,
+  only: { readonly account: string; readonly asset: string },
+  at: Instant,
+  final: Instant,
+): Promise<bigint> {
+  let sum = 0n;
+  for await (const { units } of systemTotals(database, at, final, LIMITS.trialBalanceRowsMax, only))
+    sum += units;
+  return sum;
+}
+
 /**
  * What an account of the service has now, without what was posted after the final instant, in one snapshot; then slice by
  * slice without what was posted between `at` and the final instant.
@@ -98,6 +111,7 @@ async function* systemTotals(
   at: Instant,
   final: Instant,
   rowsMax: number,
+  only?: { readonly account: string; readonly asset: string },
 ): AsyncGenerator<AccountTotal> {
   const accounts = await database.query<AccountTotal>(
     `select s.account, s.asset,
@@ -106,8 +120,9 @@ async function* systemTotals(
                                       and e.at_ns > $1), 0) as units
      from (select account, asset, balance as part from system_balances
            union all select account, asset, delta from system_deltas) s
+     where ($2::text is null or s.account = $2) and ($3::text is null or s.asset = $3)
      group by s.account, s.asset`,
-    [final],
+    [final, only?.account ?? null, only?.asset ?? null],
   );
   for (const { account, asset, units } of accounts) {
     yield { account, asset, units };

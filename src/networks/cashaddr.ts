@@ -49,15 +49,31 @@ export const BITCOIN_CASH_ADDRESSES: AddressFamily = {
     return lower.includes(':') ? lower : `bitcoincash:${lower}`;
   },
   canonicalTxHash: canonicalUtxoHash,
-  /** P2PKH: version byte 0 and the hash, then eight words of checksum. */
-  addressFrom(seed) {
-    const words = bech32.toWords(Uint8Array.of(0, ...seed.subarray(0, 20)));
-    const sum = checksumOf('bitcoincash', [...words, 0, 0, 0, 0, 0, 0, 0, 0]) ^ 1n;
-    const checksum = Array.from({ length: 8 }, (_, index) => Number((sum >> BigInt(5 * (7 - index))) & 31n));
-    return `bitcoincash:${[...words, ...checksum].map((word) => bech32Alphabet[word]).join('')}`;
-  },
+  addressFrom: (seed) => cashaddrOf('bitcoincash', false, seed.subarray(0, 20)),
   txHashFrom: (seed) => hexOf(seed.subarray(0, 32)),
 };
+
+/** The address of a hash of a key or of a script: a version byte and the hash, then eight words of checksum. */
+export function cashaddrOf(prefix: string, isScript: boolean, hash: Uint8Array): string {
+  const size = hashLengths.indexOf(hash.length as (typeof hashLengths)[number]);
+  const words = bech32.toWords(Uint8Array.of((isScript ? 8 : 0) + size, ...hash));
+  const sum = checksumOf(prefix, [...words, 0, 0, 0, 0, 0, 0, 0, 0]) ^ 1n;
+  const checksum = Array.from({ length: 8 }, (_, index) => Number((sum >> BigInt(5 * (7 - index))) & 31n));
+  return `${prefix}:${[...words, ...checksum].map((word) => bech32Alphabet[word]).join('')}`;
+}
+
+/** The hash that an address with this prefix stands for; undefined if the text is none. */
+export function readCashaddr(
+  prefix: string,
+  address: string,
+): { readonly isScript: boolean; readonly hash: Uint8Array } | undefined {
+  const lower = isOneCase(address) ? address.toLowerCase() : '';
+  const data = lower.startsWith(`${prefix}:`) ? lower.slice(prefix.length + 1) : lower;
+  if (data.length < 8 || bech32Stray(data) !== undefined || !isChecked(prefix, data)) return undefined;
+  const bytes = bech32.fromWordsUnsafe(wordsOf(data).slice(0, -8));
+  if (!bytes || payloadFault(bytes) !== undefined) return undefined;
+  return { isScript: (bytes[0]! >> 3) % 2 === 1, hash: bytes.subarray(1) };
+}
 
 function fault(address: string): Fault {
   const lower = address.toLowerCase();

@@ -1,5 +1,5 @@
 import { type Problem, unavailable } from '../kernel/problem.ts';
-import type { Payment, PaymentState, Rail, SubmitResult } from './rail.ts';
+import type { Payment, PaymentState, Rail, Requested, SubmitResult } from './rail.ts';
 
 /** Limits the time of a call, even if the rail ignores the signal. */
 async function within<Value>(
@@ -39,9 +39,14 @@ export async function submitTo(rail: Rail, payment: Payment, timeoutMs: number):
 
 export type Asked = PaymentState | { readonly kind: 'unavailable'; readonly reason: string };
 
-export async function askRail(rail: Rail, key: string, timeoutMs: number): Promise<Asked> {
+export async function askRail(
+  rail: Rail,
+  key: string,
+  requested: Requested,
+  timeoutMs: number,
+): Promise<Asked> {
   try {
-    return await within(timeoutMs, (signal) => rail.ask(key, signal));
+    return await within(timeoutMs, (signal) => rail.ask(key, signal, requested));
   } catch (error) {
     return { kind: 'unavailable', reason: reasonOf(error) };
   }

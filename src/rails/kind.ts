@@ -54,7 +54,7 @@ export type RailNode = {
 /** An opened rail, with what it adds to the service. */
 export type RailAdapter = Pick<
   Capability,
-  'routes' | 'tags' | 'problemExamples' | 'workers' | 'backlogs' | 'eventTypes'
+  'routes' | 'signedRoutes' | 'tags' | 'problemExamples' | 'workers' | 'backlogs' | 'eventTypes'
 > & {
   readonly rail: Rail;
   readonly notices?: NoticeSource;
@@ -83,5 +83,5 @@ export function railKind<const Schema extends TSchema, Settings>(
     read(entry: Static<Schema>, context: ReadContext): Settings;
   },
 ): RailKind {
-  return kind as unknown as RailKind;
+  return kind;
 }

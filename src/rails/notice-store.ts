@@ -22,8 +22,10 @@ const plainArrival = (arrived: ArrivedDeposit) => ({
   amountUnits: arrived.amountUnits.toString(),
 });
 type PlainArrival = ReturnType<typeof plainArrival>;
-const readArrival = (plain: PlainArrival): ArrivedDeposit =>
-  ({ ...plain, amountUnits: BigInt(plain.amountUnits) }) as ArrivedDeposit;
+const readArrival = (plain: PlainArrival): ArrivedDeposit => ({
+  ...plain,
+  amountUnits: BigInt(plain.amountUnits),
+});
 
 type PlainNotice =
   | Extract<Notice, { about: 'payment' }>
@@ -42,7 +44,7 @@ function sealNotice(vault: Vault, id: string, notice: WithoutId<Notice>): string
 }
 
 function openNotice(vault: Vault, id: string, sealed: string): Notice {
-  const notice = openJson<PlainNotice>(vault, sealed as never, place(id));
+  const notice = openJson<PlainNotice>(vault, sealed, place(id));
   if (notice.about === 'payment') return { ...notice, id };
   return notice.about === 'deposit'
     ? { id, about: 'deposit', deposit: readArrival(notice.deposit) }

@@ -31,11 +31,7 @@ function sealPayment(vault: Vault, payment: Payment): string {
 }
 
 export function openPayment(vault: Vault, key: string, sealed: string): Payment {
-  const plain = openJson<Omit<Payment, 'amountUnits'> & { amountUnits: string }>(
-    vault,
-    sealed as never,
-    place(key),
-  );
+  const plain = openJson<Omit<Payment, 'amountUnits'> & { amountUnits: string }>(vault, sealed, place(key));
   return { ...plain, amountUnits: BigInt(plain.amountUnits) };
 }
 
@@ -132,6 +128,48 @@ export async function takePayments(tx: Queryable, keys: readonly string[], now: 
   );
   if (taken.length < keys.length)
     throw new PaymentsTaken(`of ${keys.length} payments, only ${taken.length} were waiting`);
+}
+
+/** What happened to them can never be executed: they wait again. */
+export async function releasePayments(tx: Queryable, keys: readonly string[], now: Instant): Promise<void> {
+  await tx.query(
+    `update rail_payments set taken = false, confirmations = null, required = null, tx_hash = null, tx_index = null,
+       updated_at_ns = $2
+     where key = any ($1::uuid[]) and state = 'ACCEPTED'`,
+    [plainArray(keys), now],
+  );
+}
+
+/** Where they are on their chain. Payments that have ended stay as they are. */
+export async function notePayments(
+  tx: Queryable,
+  keys: readonly string[],
+  progress: { readonly have: number | null; readonly need: number | null } & OnChain,
+  now: Instant,
+): Promise<void> {
+  const { have, need, txHash = null, txIndex = null } = progress;
+  await tx.query(
+    `update rail_payments set confirmations = $2, required = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
+     where key = any ($1::uuid[]) and state = 'ACCEPTED'
+       and (confirmations, required, tx_hash, tx_index) is distinct from ($2::integer, $3::integer, $4::text, $5::text)`,
+    [plainArray(keys), have, need, txHash, txIndex, now],
+  );
+}
+
+export async function endPayments(
+  tx: Queryable,
+  keys: readonly string[],
+  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & OnChain,
+  now: Instant,
+): Promise<void> {
+  const { state, detail, txHash = null, txIndex = null } = end;
+  const ended = await tx.query(
+    `update rail_payments set state = $2, detail = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
+     where key = any ($1::uuid[]) and state = 'ACCEPTED' returning key`,
+    [plainArray(keys), state, detail, txHash, txIndex, now],
+  );
+  if (ended.length < keys.length)
+    throw new Error(`of ${keys.length} payments, only ${ended.length} had not ended`);
 }
 
 /** How a payment ended, or would have: if it had ended before, it stays as it was. */

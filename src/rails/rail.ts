@@ -23,6 +23,8 @@ export type Payment = {
   readonly originator?: Originator;
 };
 
+export type Requested = Pick<Payment, 'asset' | 'amount'>;
+
 export type Originator = {
   readonly customerId: string;
   readonly profileId: string;
@@ -69,8 +71,11 @@ export type Rail = {
   readonly horizonMs: number;
   /** Idempotent by the payment's key. The caller aborts through the signal; an aborted call means `unknown`. */
   submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult>;
-  /** Never changes anything. A call that fails or is aborted says nothing about the payment. */
-  ask(key: string, signal: AbortSignal): Promise<PaymentState>;
+  /**
+   * Never changes anything. A call that fails or is aborted says nothing about the payment. `requested` is what was to be paid
+   * under the key: a rail that could have another payment there compares, and fails if it has.
+   */
+  ask(key: string, signal: AbortSignal, requested?: Requested): Promise<PaymentState>;
   /** What sending an amount of that asset costs the operator now, in its units; undefined when the rail cannot say. */
   quoteFee?(asset: string, signal: AbortSignal): Promise<bigint | undefined>;
   /** What this payment would pay for a token account that its recipient does not have yet, in units of the native coin. */

@@ -1,7 +1,7 @@
 import type { Assets } from '../kernel/asset.ts';
-import { type Instant, parseInstant } from '../kernel/instant.ts';
+import { type Instant, NS_PER_SECOND, parseInstant } from '../kernel/instant.ts';
 import { invalidField } from '../kernel/problem.ts';
-import { readXml, XmlError, type XmlNode } from '../kernel/xml-reader.ts';
+import { readXmlInSlices, XmlError, type XmlNode } from '../kernel/xml-reader.ts';
 import { LIMITS } from '../limits.ts';
 import type { Line, ReadStatement } from './item.ts';
 
@@ -51,14 +51,34 @@ function lineOf(entry: XmlNode, index: number, asset: string, assets: Assets): L
   };
 }
 
+const DAY_NS = 86_400n * NS_PER_SECOND;
+
+/** The closing booked balance. That of a date is the balance at the end of that day. */
+function closingOf(statement: XmlNode, asset: string, assets: Assets): ReadStatement['closing'] {
+  const balance = statement.children.find(
+    (one) => one.name === 'Bal' && textAt(one, 'Tp/CdOrPrtry/Cd') === 'CLBD',
+  );
+  const amount = child(balance, 'Amt');
+  const date = child(balance, 'Dt');
+  const atNs = instantOf(date);
+  if (amount === undefined || atNs === undefined || amount.attributes.get('Ccy') !== asset) return undefined;
+  const text = amount.text.trim();
+  const parsed = assets.parse(asset, text);
+  if (!parsed.ok && !/^0(\.0*)?$/.test(text)) throw wrong(`the closing balance ${parsed.message}`);
+  const units = parsed.ok ? parsed.units : 0n;
+  const isDebit = textAt(balance, 'CdtDbtInd') === 'DBIT';
+  const isDay = textAt(date, 'DtTm') === undefined;
+  return { atNs: isDay ? atNs + DAY_NS : atNs, units: isDebit ? -units : units };
+}
+
 /** Only booked entries count: pending ones come again. A reversal has its own direction, and is a line like any other. */
 const isBooked = (entry: XmlNode): boolean => (textAt(entry, 'Sts/Cd') ?? textAt(entry, 'Sts')) === 'BOOK';
 
 /** ISO 20022 camt.053 of any version, with one statement. */
-export function readCamt053(content: string, assets: Assets): ReadStatement {
+export async function readCamt053(content: string, assets: Assets): Promise<ReadStatement> {
   let document: XmlNode;
   try {
-    document = readXml(content, {
+    document = await readXmlInSlices(content, {
       depthMax: LIMITS.statementDepthMax,
       elementsMax: LIMITS.statementElementsMax,
     });
@@ -75,9 +95,11 @@ export function readCamt053(content: string, assets: Assets): ReadStatement {
   const asset = textAt(statement, 'Acct/Ccy') ?? child(entries[0], 'Amt')?.attributes.get('Ccy');
   if (asset === undefined || assets.find(asset) === undefined)
     throw wrong(`must have a known currency, not ${asset === undefined ? 'none' : `"${asset}"`}`);
+  const closing = closingOf(statement!, asset, assets);
   return {
     statementId: textAt(statement, 'Id'),
     asset,
     lines: entries.map((entry, index) => lineOf(entry, index, asset, assets)),
+    ...(closing && { closing }),
   };
 }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import { repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
+import { differenceBacklog } from './balance-store.ts';
 import { RECONCILIATION_PROBLEMS } from './problem-examples.ts';
 import { copyLedger } from './reconcile.ts';
 import { type ReconciliationDependencies, reconciliationRoutes } from './routes.ts';
@@ -26,6 +27,6 @@ export function createReconciliation(dependencies: Dependencies): Capability {
     tags: OPERATOR_TAG,
     problemExamples: RECONCILIATION_PROBLEMS,
     workers: [{ name: 'reconciliation', stage: 'background', ...copying }],
-    backlogs: [openBacklog(database)],
+    backlogs: [openBacklog(database), differenceBacklog(database, dependencies.assets)],
   };
 }

@@ -1,6 +1,13 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_LATER } from '../kernel/examples.ts';
-import type { ImportedShape, ImportRequest, ItemList, MatchShape } from './schema.ts';
+import type {
+  BalanceRequest,
+  BalanceShape,
+  ImportedShape,
+  ImportRequest,
+  ItemList,
+  MatchShape,
+} from './schema.ts';
 
 const ACTOR = 'ferry_b4347fb43a4afb2b9f86baf8';
 
@@ -46,4 +53,22 @@ export const REMOVED: Static<typeof MatchShape> = {
   removed_by: ACTOR,
   removed_because: 'Two different payments.',
   removed_at: EXAMPLE_LATER,
+};
+
+export const BALANCE_REQUEST: Static<typeof BalanceRequest> = {
+  account: 'clearing:bitcoin',
+  asset: 'BTC',
+  at: EXAMPLE_AT,
+  balance: '12.5',
+  reference: 'block 932145',
+};
+
+export const BALANCE: Static<typeof BalanceShape> = {
+  id: '019bc0fd-8ba2-7556-8556-4afbc318a5ce',
+  ...BALANCE_REQUEST,
+  ledger_balance: '12.49',
+  difference: '0.01',
+  unexplained: '0',
+  actor: ACTOR,
+  created_at: EXAMPLE_LATER,
 };

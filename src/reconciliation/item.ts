@@ -8,13 +8,15 @@ export type Item = {
   readonly asset: string;
   /** Positive: value came in, as the bank sees it. */
   readonly units: bigint;
-  readonly refs: readonly string[];
   readonly reference: string;
   readonly createdAtNs: Instant;
   readonly causeId: string | null;
   readonly statementId: string | null;
   readonly matchId: string | null;
 };
+
+/** With its normalized references. */
+export type NewItem = Item & { readonly refs: readonly string[] };
 
 /** A line of a statement that is being imported. */
 export type Line = {
@@ -27,4 +29,6 @@ export type ReadStatement = {
   readonly statementId: string | undefined;
   readonly asset: string | undefined;
   readonly lines: readonly Line[];
+  /** Of a camt.053: what was there at the end. */
+  readonly closing?: { readonly atNs: Instant; readonly units: bigint };
 };

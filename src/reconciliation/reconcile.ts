@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Database, Transaction } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import { systemMovements } from '../ledger/entries.ts';
 import { finalInstant } from '../ledger/finality.ts';
 import { LIMITS } from '../limits.ts';
-import type { Item, Line } from './item.ts';
+import type { Line, NewItem } from './item.ts';
 import { matchFault, normalizedReferences, outsideUnits } from './rules.ts';
 import {
   findStatement,
@@ -65,19 +65,20 @@ async function referencesOf(
 const referenceShown = (references: readonly string[]): string =>
   (references[0] ?? '').slice(0, LIMITS.depositTextMax);
 
-/** Copies the next entries of the ledger, and matches them. Returns whether there may be more. */
+/**
+ * Copies the next entries of the ledger, and matches them. Returns how far it has come. The entries are final, so they are read
+ * before the transaction, which then occupies the only connection that is needed; if another node was faster, it does nothing.
+ */
 async function copyNext(
-  tx: Transaction,
-  { account, asset }: ReconciledAccount,
+  database: Database,
+  { account, asset, copiedNs }: ReconciledAccount,
   final: Instant,
   sources: ReferenceSources,
-): Promise<boolean> {
-  const locked = await lockAccount(tx, account, asset);
-  if (locked === undefined || locked.copiedNs >= final) return false;
-  const range = { after: locked.copiedNs, to: final, rowsMax: LIMITS.reconciliationEntriesMax };
-  const { movements, until } = await systemMovements(tx, locked, range);
+): Promise<Instant> {
+  const range = { after: copiedNs, to: final, rowsMax: LIMITS.reconciliationEntriesMax };
+  const { movements, until } = await systemMovements(database, { account, asset }, range);
   const references = await referencesOf(sources, [...new Set(movements.map(({ causeId }) => causeId))]);
-  const items = movements.map(({ causeId, atNs, units }): Item => {
+  const items = movements.map(({ causeId, atNs, units }): NewItem => {
     const own = references.get(causeId)!;
     return {
       id: newId(),
@@ -93,15 +94,15 @@ async function copyNext(
       matchId: null,
     };
   });
-  await insertItems(tx, items);
-  await setCopied(tx, account, asset, until);
-  await matchNew(
-    tx,
-    account,
-    asset,
-    items.map(({ id }) => id),
-  );
-  return until < final;
+  return database.transaction(async (tx) => {
+    const locked = await lockAccount(tx, account, asset);
+    if (locked === undefined) return final;
+    if (locked.copiedNs !== copiedNs) return locked.copiedNs;
+    await insertItems(tx, items);
+    await setCopied(tx, account, asset, until);
+    await matchNew(tx, account, asset, items);
+    return until;
+  });
 }
 
 /** Brings the ledger's side of these accounts up to what is final. */
@@ -115,8 +116,8 @@ export async function copyLedger(
     ({ account, asset }) => only === undefined || (only.account === account && only.asset === asset),
   );
   for (const one of wanted) {
-    let isMore = one.copiedNs < final;
-    while (isMore) isMore = await database.transaction((tx) => copyNext(tx, one, final, sources));
+    let { copiedNs } = one;
+    while (copiedNs < final) copiedNs = await copyNext(database, { ...one, copiedNs }, final, sources);
   }
 }
 
@@ -162,7 +163,7 @@ export async function importStatement(
     const statement = await insertStatement(tx, facts);
     if (statement === undefined) return undefined;
     const items = lines.map(
-      ({ atNs, units, references }): Item => ({
+      ({ atNs, units, references }): NewItem => ({
         id: newId(),
         side: 'STATEMENT',
         account,
@@ -177,12 +178,7 @@ export async function importStatement(
       }),
     );
     await insertItems(tx, items);
-    await matchNew(
-      tx,
-      account,
-      asset,
-      items.map(({ id }) => id),
-    );
+    await matchNew(tx, account, asset, items);
     return statement;
   });
   if (created !== undefined) return { statement: created, replayed: false };

@@ -5,12 +5,15 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { balanceRoutes, recordBalance } from './balances.ts';
 import { readCamt053 } from './camt053.ts';
 import { readCsv } from './csv.ts';
 import { IMPORT, IMPORTED, ITEM, MATCH, REMOVED } from './examples.ts';
-import type { Item } from './item.ts';
+import type { Item, ReadStatement } from './item.ts';
 import {
   copyLedger,
+  type Import,
   importStatement,
   matchItems,
   presentStatement,
@@ -18,6 +21,7 @@ import {
   requireLines,
   unmatch,
 } from './reconcile.ts';
+import { signedAmount } from './rules.ts';
 import {
   ImportedShape,
   ImportRequest,
@@ -50,6 +54,18 @@ function presentMatch(match: Match) {
   };
 }
 
+/** Undefined without a closing balance, or if its day is not over. */
+async function closingDifference(
+  database: Database,
+  { account, asset, statementId, actor }: Import,
+  closing: ReadStatement['closing'],
+): Promise<bigint | undefined> {
+  if (closing === undefined) return undefined;
+  const reported = { account, asset, reference: statementId, actor, ...closing };
+  const recorded = await recordBalance(database, reported);
+  return recorded && recorded.balance.units - recorded.balance.ledgerUnits;
+}
+
 function importRoute(dependencies: ReconciliationDependencies): Route {
   const { database, assets } = dependencies;
   return route({
@@ -62,13 +78,14 @@ function importRoute(dependencies: ReconciliationDependencies): Route {
       'A statement of the bank account behind `clearing:<rail>` or `treasury`, of one asset: camt.053 of any version, or CSV. Its booked lines are matched with what the ledger moved on the account: the same direction, amount and a reference in common. All lines are imported, or none; the same statement again changes nothing.',
     scope: 'operator:journal',
     body: ImportRequest,
+    bodyBytesMax: LIMITS.statementBytesMax,
     example: IMPORT,
     response: ImportedShape,
     problems: ['already-exists'],
     answer: IMPORTED,
     async handle({ caller, body }) {
       const { account, format, content } = body;
-      const read = format === 'CSV' ? readCsv(content, assets) : readCamt053(content, assets);
+      const read = format === 'CSV' ? readCsv(content, assets) : await readCamt053(content, assets);
       const statementId = body.statement_id ?? read.statementId;
       if (statementId === undefined || statementId === '')
         throw invalidField('/statement_id', 'is required: the statement has no id of its own');
@@ -77,7 +94,14 @@ function importRoute(dependencies: ReconciliationDependencies): Route {
       const order = { account, asset, statementId, format, lines: read.lines, actor: caller.clientId };
       const { statement, replayed } = await importStatement(database, order);
       await copyLedger(database, dependencies, { account, asset });
-      return { body: presentStatement(statement), replayed };
+      const difference = await closingDifference(database, order, read.closing);
+      return {
+        body: {
+          ...presentStatement(statement),
+          ...(difference !== undefined && { closing_difference: signedAmount(assets, asset, difference) }),
+        },
+        replayed,
+      };
     },
   });
 }
@@ -163,5 +187,10 @@ function matchRoutes({ database }: ReconciliationDependencies): Route[] {
 }
 
 export function reconciliationRoutes(dependencies: ReconciliationDependencies): Route[] {
-  return [importRoute(dependencies), unmatchedRoute(dependencies), ...matchRoutes(dependencies)];
+  return [
+    importRoute(dependencies),
+    unmatchedRoute(dependencies),
+    ...matchRoutes(dependencies),
+    ...balanceRoutes(dependencies),
+  ];
 }

@@ -12,6 +12,9 @@ const Text = (description: string) =>
   Type.String({ minLength: 1, maxLength: LIMITS.journalTextMax, pattern: LABEL_PATTERN, description });
 const Reason = Text('Why; for operators only');
 
+const Balance = (description: string) =>
+  Type.String({ description: `${description}; negative if it is owed`, examples: ['12.5', '-0.01'] });
+
 export const ImportRequest = Type.Object(
   {
     account: Account,
@@ -40,10 +43,48 @@ export const ImportedShape = Type.Object(
     asset: AssetCode('Asset'),
     format: Type.Enum(['CAMT053', 'CSV']),
     line_count: Type.Integer({ description: 'Booked lines' }),
+    closing_difference: Type.Optional(
+      Balance('The closing balance of a camt.053, less that of the ledger at that time'),
+    ),
     actor: Type.String({ description: 'The client that imported it' }),
   },
   { ...closed, title: 'ImportedStatement' },
 );
+
+export const BalanceRequest = Type.Object(
+  {
+    account: Account,
+    asset: AssetCode('Asset'),
+    at: DateTime('When the balance was that'),
+    balance: Type.String({
+      pattern: '^-?[0-9]{1,60}(\\.[0-9]{1,30})?$',
+      description: 'What was there',
+      examples: ['12.5'],
+    }),
+    reference: Text('The statement, or the block'),
+  },
+  { ...closed, title: 'ReportBalanceRequest' },
+);
+
+export const BalanceShape = Type.Object(
+  {
+    id: Id('Identifier'),
+    account: Type.String({ description: 'Account' }),
+    asset: AssetCode('Asset'),
+    at: DateTime('When the balance was that'),
+    reference: Type.String({ description: 'The statement, or the block' }),
+    balance: Balance('What was there'),
+    ledger_balance: Balance('What the ledger had at that time'),
+    difference: Balance('What was there in excess of the ledger'),
+    unexplained: Balance('The difference without the items that are on one side only'),
+    actor: Type.String({ description: 'The client that reported it' }),
+    created_at: DateTime('When it was reported'),
+  },
+  { ...closed, title: 'ReportedBalance' },
+);
+
+export const BalanceQuery = listQuery({ account: Account }, ['created_at']);
+export const BalanceList = listShape(BalanceShape, 'ReportedBalanceList');
 
 const ItemShape = Type.Object(
   {

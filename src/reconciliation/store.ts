@@ -1,4 +1,4 @@
-import { plainArray } from '../database/array.ts';
+import { plainArray, textArray } from '../database/array.ts';
 import { countUpTo, secondsSince } from '../database/backlog.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
@@ -9,8 +9,8 @@ import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import { LIMITS } from '../limits.ts';
-import type { Item } from './item.ts';
-import { chosenPairs } from './rules.ts';
+import type { Item, NewItem } from './item.ts';
+import { type Candidate, chosenPairs } from './rules.ts';
 
 export type StoredStatement = {
   readonly id: string;
@@ -55,28 +55,40 @@ export async function findStatement(
   return row;
 }
 
-const ITEM = `i.id, i.side, i.account, i.asset, i.units, i.refs, i.reference, i.created_at_ns as "createdAtNs", i.cause_id as "causeId",
+const ITEM = `i.id, i.side, i.account, i.asset, i.units, i.reference, i.created_at_ns as "createdAtNs", i.cause_id as "causeId",
   i.statement_id as "statementId", i.match_id as "matchId"`;
 
-export async function insertItems(tx: Transaction, items: readonly Item[]): Promise<void> {
+const referencesOf = (items: readonly NewItem[]) =>
+  items.flatMap(({ refs, ...item }) => refs.map((ref) => ({ ...item, ref })));
+
+export async function insertItems(tx: Transaction, items: readonly NewItem[]): Promise<void> {
   if (items.length === 0) return;
   await tx.query(
-    `insert into reconciliation_items (id, side, account, asset, units, refs, reference, created_at_ns, cause_id, statement_id)
-     select id, side, account, asset, units, array(select jsonb_array_elements_text(refs::jsonb)), reference, at_ns, cause_id, statement_id
-     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
-                 $9::uuid[], $10::uuid[])
-          as row (id, side, account, asset, units, refs, reference, at_ns, cause_id, statement_id)`,
+    `insert into reconciliation_items (id, side, account, asset, units, reference, created_at_ns, cause_id, statement_id)
+     select *
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::text[], $7::bigint[], $8::uuid[],
+                 $9::uuid[])`,
     columns(items, {
       id: 'uuid',
       side: 'text',
       account: 'text',
       asset: 'text',
       units: 'numeric',
-      refs: 'json',
       reference: 'text',
       createdAtNs: 'bigint',
       causeId: 'uuid',
       statementId: 'uuid',
+    }),
+  );
+  await tx.query(
+    `insert into reconciliation_references (account, asset, ref, units, item_id)
+     select * from unnest($1::text[], $2::text[], $3::text[], $4::numeric[], $5::uuid[])`,
+    columns(referencesOf(items), {
+      account: 'text',
+      asset: 'text',
+      ref: 'text',
+      units: 'numeric',
+      id: 'uuid',
     }),
   );
 }
@@ -133,35 +145,61 @@ export async function setCopied(
   ]);
 }
 
-type Pair = { readonly statementItemId: string; readonly ledgerItemId: string };
+/**
+ * Open items of the other side that share a reference with the new ones. Each statement reads one table by a list of keys, so no
+ * plan is quadratic: the tables grow by thousands of rows at once, and their statistics are old then.
+ */
+async function candidatesFor(
+  tx: Transaction,
+  account: string,
+  asset: string,
+  items: readonly NewItem[],
+): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  const refs = [...new Set(items.flatMap((item) => item.refs))];
+  const isNew = new Set(items.map(({ id }) => id));
+  for (let at = 0; at < refs.length; at += LIMITS.reconciliationReferencesAtOnce) {
+    const shared = await tx.query<{ id: string; ref: string }>(
+      `select r.item_id as id, r.ref from reconciliation_references r
+       where r.account = $1 and r.asset = $2 and r.ref = any ($3::text[]) limit ${LIMITS.reconciliationPairsMax}`,
+      [account, asset, textArray(refs.slice(at, at + LIMITS.reconciliationReferencesAtOnce))],
+    );
+    const others = shared.filter(({ id }) => !isNew.has(id));
+    const open = await tx.query<Omit<Candidate, 'ref'>>(
+      `select i.id, i.side, i.units, i.created_at_ns as "createdAtNs" from reconciliation_items i
+       where i.id = any ($1::uuid[]) and i.match_id is null`,
+      [plainArray([...new Set(others.map(({ id }) => id))])],
+    );
+    const byId = new Map(open.map((one) => [one.id, one]));
+    for (const { id, ref } of others) {
+      const one = byId.get(id);
+      if (one !== undefined) found.push({ ...one, ref });
+    }
+  }
+  return found;
+}
 
 /** Matches new items with open ones of the other side: the same amount and a reference in common, oldest first. */
 export async function matchNew(
   tx: Transaction,
   account: string,
   asset: string,
-  newIds: readonly string[],
+  items: readonly NewItem[],
 ): Promise<number> {
-  const pairs = await tx.query<Pair>(
-    `select case n.side when 'STATEMENT' then n.id else o.id end as "statementItemId",
-            case n.side when 'LEDGER' then n.id else o.id end as "ledgerItemId"
-     from reconciliation_items n join reconciliation_items o
-       on o.account = n.account and o.asset = n.asset and o.side <> n.side and o.units = n.units and o.refs && n.refs
-     where n.id = any ($3::uuid[]) and n.match_id is null and o.match_id is null and n.account = $1 and n.asset = $2
-     order by n.created_at_ns, n.id, o.created_at_ns, o.id limit ${LIMITS.reconciliationPairsMax}`,
-    [account, asset, plainArray(newIds)],
-  );
-  const chosen = chosenPairs(pairs).map((pair) => ({ ...pair, id: newId() }));
+  const pairs = chosenPairs(items, await candidatesFor(tx, account, asset, items));
+  const chosen = pairs.map((itemIds) => ({ id: newId(), itemIds }));
   if (chosen.length === 0) return 0;
   await tx.query(
     `insert into reconciliation_matches (id, account, created_at_ns) select id, $2, ${CLOCK_NS} from unnest($1::uuid[]) as new (id)`,
     [plainArray(chosen.map(({ id }) => id)), account],
   );
   await tx.query(
-    `update reconciliation_items i set match_id = m.id
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as m (id, statement_item, ledger_item)
-     where i.id in (m.statement_item, m.ledger_item)`,
-    columns(chosen, { id: 'uuid', statementItemId: 'uuid', ledgerItemId: 'uuid' }),
+    `update reconciliation_items i set match_id = m.match_id
+     from unnest($1::uuid[], $2::uuid[]) as m (item_id, match_id) where i.id = m.item_id`,
+    columns(
+      chosen.flatMap(({ id, itemIds }) => itemIds.map((itemId) => ({ itemId, matchId: id }))),
+      { itemId: 'uuid', matchId: 'uuid' },
+    ),
   );
   return chosen.length;
 }

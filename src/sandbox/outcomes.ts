@@ -45,9 +45,13 @@ function createDecision({ writePath, simulated, transfers, withdrawals }: Outcom
       }),
     };
     if (simulated.find(rail) === undefined) {
-      throw new Problem('invalid-state', `The ${rail} rail is not simulated: it decides transfer ${id} itself.`, {
-        status: transfer.status,
-      });
+      throw new Problem(
+        'invalid-state',
+        `The ${rail} rail is not simulated: it decides transfer ${id} itself.`,
+        {
+          status: transfer.status,
+        },
+      );
     }
     const state = await simulated.decide(rail as RailName, payment, outcome);
     if (state === undefined) {

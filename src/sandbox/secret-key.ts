@@ -7,7 +7,12 @@ import { installationValue, keepInstallationValue } from '../database/installati
  * have the same key. These secrets protect nothing of value. Production takes its key only from the configuration.
  */
 export async function sandboxSecretKey(database: Queryable): Promise<Buffer> {
-  // The first value is kept, so that nodes that start at the same time agree.
-  await keepInstallationValue(database, 'sandbox_secret_key', randomBytes(32).toString('base64'));
-  return Buffer.from((await installationValue(database, 'sandbox_secret_key'))!, 'base64');
+  const name = 'sandbox_secret_key';
+  let key = await installationValue(database, name);
+  if (key === undefined) {
+    // The first value is kept, so that nodes that start at the same time agree.
+    await keepInstallationValue(database, name, randomBytes(32).toString('base64'));
+    key = await installationValue(database, name);
+  }
+  return Buffer.from(key!, 'base64');
 }

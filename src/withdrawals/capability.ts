@@ -5,6 +5,7 @@ import type { FeeSchedule } from '../fees/schedule.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Table } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { noticeBacklog } from '../rails/backlog-store.ts';
 import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import type { Transfer } from '../transfers/transfer.ts';
@@ -95,7 +96,10 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     tags: OPERATOR_TAG,
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],
-    backlogs: withdrawalBacklogs(database, railNames, transfers.byId),
+    backlogs: [
+      ...withdrawalBacklogs(database, railNames, transfers.byId),
+      noticeBacklog(database, railNames),
+    ],
     olderRows: [olderPayments(database)],
     worker,
     notices,

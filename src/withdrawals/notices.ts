@@ -8,6 +8,7 @@ import { askRail } from '../rails/call.ts';
 import type { ArrivedDeposit, Notice, NoticeSource, Rails } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type Ended, type Ending, endCommand, failedByRail, type OutcomeTables } from './outcome.ts';
+import { requestedOf } from './transitions.ts';
 
 export type NoticeDependencies = {
   readonly writePath: WritePath;
@@ -57,7 +58,12 @@ async function endByAsking(
   const known = parts.rails.find(rail);
   if (known === undefined)
     throw new Error(`the ${rail} rail reports payment ${key}, and is not configured: it cannot be asked`);
-  const asked = await askRail(known, key, LIMITS.railCallTimeoutMs);
+  const asked = await askRail(
+    known,
+    key,
+    requestedOf(transfer, parts.tables.assets),
+    LIMITS.railCallTimeoutMs,
+  );
   if (asked.kind !== 'completed' && asked.kind !== 'failed') {
     throw new Error(
       `the ${rail} rail reports payment ${key} as ${state.kind}, but answers "${asked.kind}" when it is asked`,

@@ -9,6 +9,7 @@ import {
   intendCommand,
   type ProgressTables,
   paymentOf,
+  requestedOf,
   type Seen,
   type Step,
   stepCommand,
@@ -178,7 +179,12 @@ async function recordAnswer(
 async function ask(parts: StepDependencies, seen: Seen, rail: Rail): Promise<RailReach> {
   const { id } = seen.transfer;
   await parts.checkpoint?.('before the rail is asked', id);
-  const asked = await askRail(rail, id, parts.timing.callTimeoutMs);
+  const asked = await askRail(
+    rail,
+    id,
+    requestedOf(seen.transfer, parts.tables.assets),
+    parts.timing.callTimeoutMs,
+  );
   await parts.checkpoint?.('after the rail was asked, before the outcome is committed', id);
   return recordState(parts, seen, rail, asked);
 }

@@ -10,7 +10,7 @@ import {
   type Write,
   write,
 } from '../ledger/command.ts';
-import type { OnChain, Payment } from '../rails/rail.ts';
+import type { OnChain, Payment, Requested } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import type { Ending, OutcomeTables } from './outcome.ts';
 import { type Claimed, moveTo, type Work, type WorkState, type WorkWrite } from './states.ts';
@@ -53,6 +53,11 @@ export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, 
       accountId: transfer.accountId ?? null,
     },
   };
+}
+
+/** What the rail was asked to pay, to compare with what it reports. */
+export function requestedOf({ asset, amountUnits }: Transfer, assets: Assets): Requested {
+  return { asset, amount: assets.format(asset, amountUnits) };
 }
 
 /** The transfer with a new secondary status; undefined if that would change nothing. */

@@ -48,6 +48,7 @@ describe('the metrics for operators', () => {
   it('are zero while nothing waits, for each rail', async () => {
     await expectMetric('ferry_withdrawals_waiting{rail="wire"}', equals(0));
     await expectMetric('ferry_withdrawals_overdue_seconds{rail="BITCOIN"}', equals(0));
+    await expectMetric('ferry_rail_notices_waiting{rail="wire"}', equals(0));
     for (const series of [
       'ferry_withdrawals_oldest_seconds',
       'ferry_withdrawals_unknown',

@@ -214,6 +214,7 @@ describe('the routes', () => {
     expect(outside.map(({ path }) => path).sort()).toEqual([
       '/docs',
       '/docs/',
+      '/docs/adapter-openapi.json',
       '/docs/js/scalar.js',
       '/health/live',
       '/health/ready',

@@ -52,6 +52,7 @@ describe('the rights of the role that serves', () => {
       'audit_checkpoints',
       'bank_findings',
       'bank_received',
+      'chain_addresses',
       'deposit_addresses',
       'entries',
       'event_marks',
@@ -62,6 +63,8 @@ describe('the rights of the role that serves', () => {
       'journal_entries',
       'journal_postings',
       'rail_contradictions',
+      'reconciliation_balances',
+      'reconciliation_references',
       'reconciliation_statements',
     ]);
   });

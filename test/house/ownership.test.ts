@@ -142,8 +142,14 @@ describe('time', () => {
       why: 'ids are unique and increasing within a process whatever the wall clock shows',
     },
     'cli/sandbox-bank.ts': { times: 1, why: 'the sandbox bank has a clock of its own' },
+    'http-rail/check.ts': { times: 1, why: 'signs requests of tools that have no database' },
+    'cli/signer.ts': {
+      times: 1,
+      why: 'limits of the signer must not depend on a clock that the service can change',
+    },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
+    'chains/utxo/check.ts': { times: 1, why: 'compared with the clock of a blockchain node, for operators' },
   };
 
   it('is measured with a monotonic clock or the clock of the database, not with the wall clock of a node', () => {

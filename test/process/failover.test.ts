@@ -72,6 +72,18 @@ it('a node treats a standby as an unavailable database, and recovers by itself w
 
   const copied = "select from transfers where ref_id = 'before' and direction = 'DEBIT'";
   await expect.poll(() => standby.database.query(copied)).toHaveLength(1);
+  // The full proof runs on the standby, which stays one meanwhile.
+  const verify = (...args: string[]) =>
+    runFerry(['verify', ...args], { ...env, DATABASE_URL: urlOf(standby.address) });
+  for (const args of [[], ['--full']]) {
+    const verified = await verify(...args);
+    expect({ args, ...verified }).toEqual({
+      args,
+      code: 0,
+      stderr: expect.any(String),
+      stdout: expect.stringContaining('is sound'),
+    });
+  }
   pointTo(standby);
   await primary.kill();
   await expect.poll(readiness).toEqual({ status: 503, detail: expect.stringMatching(STANDBY) });

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
@@ -157,4 +160,38 @@ it('a transfer is reversed from the command line, and the journal shows everythi
     code: 0,
     verified: expect.stringContaining('The ledger is sound'),
   });
+});
+
+it('a statement and a balance of the bank are reconciled from the command line', async () => {
+  const reconcile = (...args: string[]): Promise<Finished> =>
+    runFerry(['reconcile', ...args, '--url', node.url], { ...env, ...operator });
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-statement-'));
+  const file = join(directory, 'january.csv');
+  const account = ['--account', 'clearing:wire'];
+  writeFileSync(
+    file,
+    'at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1000,STATEMENT-2026-10\n2026-01-15,USD,CREDIT,5,UNKNOWN\n',
+  );
+  try {
+    const imported = await reconcile('import', file, ...account, '--statement-id', 'january');
+    expect(imported).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: 'Imported statement january of clearing:wire: 2 lines\n',
+    });
+    const without = await reconcile('import', file, ...account);
+    expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('/statement_id') });
+    const missing = await reconcile('import', join(directory, 'february.csv'), ...account);
+    expect(missing.stderr).toMatch(/february\.csv cannot be read as UTF-8 text/);
+    const at = new Date(Date.now() - 60_000).toISOString();
+    const before = ['--asset', 'USD', '--at', at, '--reference', 'evening'];
+    const compared = await reconcile('balance', '5', ...account, ...before);
+    expect(compared.stdout).toMatch(
+      /^clearing:wire: 5 USD outside, \S+ in the ledger; difference \S+, unexplained \S+\n$/,
+    );
+    const wrong = await reconcile('balance', 'much', ...account, ...before);
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('/balance') });
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

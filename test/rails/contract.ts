@@ -11,7 +11,7 @@ export type RailUnderTest = {
   readonly payment: (kind: 'good' | 'refused' | 'unanswered' | 'lost', key: string) => Payment;
   /** How often requests with that key arrived, and how many payments were made of them. */
   readonly record: (key: string) => Promise<{ requests: number; payments: number }>;
-  readonly pass: (milliseconds: number) => void;
+  readonly pass: (milliseconds: number) => void | Promise<void>;
 };
 
 const isChain = NETWORKS.isCryptoNetwork;
@@ -26,7 +26,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       const state = await under.rail().ask(key, signal);
       if (state.kind !== 'pending') return state;
       expect(state.nextAskMs).toBeGreaterThan(0);
-      pass(state.nextAskMs);
+      await pass(state.nextAskMs);
     }
     throw new Error(`${name} does not come to an end`);
   }
@@ -37,7 +37,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       expect((await under.rail().submit(payment('good', key), signal)).kind).toBe('accepted');
       const final = await finalOf(key);
       expect(final.kind).toBe('completed');
-      pass(86_400_000);
+      await pass(86_400_000);
       expect(await under.rail().ask(key, signal)).toEqual(final);
       if (isChain(name)) expect(final).toHaveProperty('txHash');
     });
@@ -63,7 +63,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       const key = newId();
       const final = { kind: 'failed', meaning: 'final' };
       expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
-      pass(86_400_000);
+      await pass(86_400_000);
       expect((await under.rail().ask(key, signal)).kind).toBe('failed');
       expect(await under.rail().submit(payment('refused', key), signal)).toMatchObject(final);
     });
@@ -72,7 +72,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       const key = newId();
       const given = await submitTo(under.rail(), payment('unanswered', key), 20);
       expect(given).toMatchObject({ kind: 'failed', meaning: 'unknown' });
-      pass(under.rail().horizonMs);
+      await pass(under.rail().horizonMs);
       // The horizon passes in simulated time; a request that was given up may still be in flight in real time.
       await expect.poll(async () => (await under.rail().ask(key, signal)).kind).not.toBe('not-found');
       expect((await finalOf(key)).kind).toBe('completed');
@@ -84,7 +84,7 @@ export function describeRail(name: string, under: RailUnderTest): void {
       // Given up, and no longer in flight, which a timeout cannot show.
       const givenUp = AbortSignal.abort(new Error('no answer'));
       await expect(under.rail().submit(payment('lost', key), givenUp)).rejects.toThrow('no answer');
-      pass(under.rail().horizonMs);
+      await pass(under.rail().horizonMs);
       expect(await under.rail().ask(key, signal)).toEqual({ kind: 'not-found' });
       expect((await under.rail().submit(payment('lost', key), signal)).kind).toBe('accepted');
       expect((await finalOf(key)).kind).toBe('completed');

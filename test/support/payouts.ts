@@ -15,7 +15,7 @@ import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
-import { createRails, type Rail, type Rails } from '../../src/rails/rail.ts';
+import { createRails, type NoticeSource, type Rail, type Rails } from '../../src/rails/rail.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
 import { createSimulatedRails } from '../../src/sandbox/simulated.ts';
@@ -60,6 +60,8 @@ export type NodeOptions = {
   readonly callTimeoutMs?: number;
   readonly leaseMs?: number;
   readonly fees?: FeeTable;
+  /** In addition to those of the simulated rails. */
+  readonly notices?: readonly NoticeSource[];
 };
 
 /**
@@ -100,7 +102,7 @@ export async function createWorld() {
     const wrap = options.wrapRail ?? ((rail) => rail);
     const rails = createRails(
       simulated.list.map((rail) => wrap(givingUpAtOnce(rail))),
-      simulated.notices,
+      [...simulated.notices, ...(options.notices ?? [])],
     );
     const troubles: string[] = [];
     const errors: unknown[] = [];
@@ -115,7 +117,7 @@ export async function createWorld() {
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
-      returned: ({ arrived }) => deposits.arrivals.arrive(arrived),
+      returned: (notice) => operators.returned(notice),
       callsRails: true,
       log: {
         error: (_facts: object, what?: string) => void troubles.push(what!),
@@ -132,6 +134,7 @@ export async function createWorld() {
     const operators = createOperatorsJournal({
       database: own,
       writePath,
+      log: { error: (_facts: object, what?: string) => void troubles.push(what!) },
       deposits,
       withdrawals,
       transfers,

@@ -1,0 +1,220 @@
+import { plainArray } from '../database/array.ts';
+import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
+import type { Database, Queryable, Transaction } from '../database/database.ts';
+import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
+import { takePayments } from '../rails/payment-store.ts';
+import type {
+  Assignment,
+  Coin,
+  Draft,
+  LaneState,
+  Outgoing,
+  Purpose,
+  Signed,
+  Unsigned,
+  Version,
+} from './driver.ts';
+
+/** Assignments, their payments and their versions. */
+
+export type Open = { readonly assignment: Assignment; readonly versions: readonly Version[] };
+
+type AssignmentRow = {
+  readonly id: string;
+  readonly lane: string;
+  readonly purpose: Purpose;
+  readonly slot: string | null;
+  readonly details: Record<string, string>;
+  readonly assignedAtNs: Instant;
+};
+type PaymentRow = Outgoing & { readonly assignmentId: string };
+type CoinRow = Coin & { readonly assignmentId: string };
+type VersionRow = Omit<Version, 'signedAtMs'> & {
+  readonly assignmentId: string;
+  readonly signedAtNs: Instant;
+};
+
+const msOf = (ns: Instant): number => Number(ns / NS_PER_MS);
+
+const COIN = `tx_hash as "txHash", output::integer as output, units, address, path, height::integer as height`;
+
+function byAssignment<Row extends { readonly assignmentId: string }>(rows: readonly Row[]) {
+  const grouped = Map.groupBy(rows, ({ assignmentId }) => assignmentId);
+  return (id: string): readonly Row[] => grouped.get(id) ?? [];
+}
+
+/** Assignments of the lane that are not final, oldest first. */
+export async function openAssignments(
+  database: Queryable,
+  network: string,
+  lane: string,
+  max: number,
+): Promise<Open[]> {
+  const rows = await database.query<AssignmentRow>(
+    `select id, lane, purpose, slot, details, assigned_at_ns as "assignedAtNs" from chain_assignments
+     where network = $1 and lane = $2 and state = 'ASSIGNED' order by assigned_at_ns, id limit $3`,
+    [network, lane, max],
+  );
+  if (rows.length === 0) return [];
+  const ids = [plainArray(rows.map(({ id }) => id))];
+  const [payments, coins, versions] = await Promise.all([
+    database.query<PaymentRow>(
+      `select assignment_id as "assignmentId", key, asset, units, address from chain_assignment_payments
+       where assignment_id = any ($1::uuid[]) order by assignment_id, position`,
+      ids,
+    ),
+    database.query<CoinRow>(
+      `select assignment_id as "assignmentId", ${COIN} from chain_coins
+       where assignment_id = any ($1::uuid[]) order by tx_hash, output`,
+      ids,
+    ),
+    database.query<VersionRow>(
+      `select assignment_id as "assignmentId", number, hash, bytes, fee_units_max as "feeUnitsMax", fee_rate as "feeRate",
+              signed_at_ns as "signedAtNs"
+       from chain_versions where assignment_id = any ($1::uuid[]) order by assignment_id, number`,
+      ids,
+    ),
+  ]);
+  const [paymentsOf, coinsOf, versionsOf] = [
+    byAssignment(payments),
+    byAssignment(coins),
+    byAssignment(versions),
+  ];
+  return rows.map(({ assignedAtNs, ...row }) => ({
+    assignment: {
+      ...row,
+      assignedAtMs: msOf(assignedAtNs),
+      payments: paymentsOf(row.id),
+      coins: coinsOf(row.id),
+    },
+    versions: versionsOf(row.id).map(({ signedAtNs, ...version }) => ({
+      ...version,
+      signedAtMs: msOf(signedAtNs),
+    })),
+  }));
+}
+
+/** The slot after the last one that was ever assigned, on networks whose slots are numbers. */
+export async function nextSlot(
+  database: Queryable,
+  network: string,
+  lane: string,
+): Promise<bigint | undefined> {
+  const [row] = await database.query<{ last: bigint | null }>(
+    `select max(slot::numeric) as last from chain_assignments
+     where network = $1 and lane = $2 and slot ~ '^[0-9]+$'`,
+    [network, lane],
+  );
+  return row?.last === null || row === undefined ? undefined : row.last + 1n;
+}
+
+export function freeCoins(database: Queryable, network: string, max: number): Promise<Coin[]> {
+  return database.query<Coin>(
+    `select ${COIN} from chain_coins where network = $1 and assignment_id is null and spent_height is null
+     order by height, tx_hash, output limit $2`,
+    [network, max],
+  );
+}
+
+export async function laneState(
+  database: Database,
+  network: string,
+  lane: string,
+  open: readonly Open[],
+  coinsMax: number,
+): Promise<LaneState> {
+  const [slot, coins] = await Promise.all([
+    nextSlot(database, network, lane),
+    freeCoins(database, network, coinsMax),
+  ]);
+  return { lane, open: open.map(({ assignment }) => assignment), nextSlot: slot, coins };
+}
+
+export type NewAssignment = {
+  readonly id: string;
+  readonly network: string;
+  readonly lane: string;
+  readonly feeAsset: string;
+};
+
+/** The slot is unique, a payment has one active assignment, and a coin one: whatever else happens, the database refuses a second. */
+export async function insertAssignment(
+  tx: Transaction,
+  { id, network, lane, feeAsset }: NewAssignment,
+  { purpose, slot, details, payments, coins }: Draft,
+  now: Instant,
+): Promise<void> {
+  await tx.query(
+    `insert into chain_assignments (id, network, lane, purpose, slot, details, fee_asset, assigned_at_ns, updated_at_ns)
+     values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $8)`,
+    [id, network, lane, purpose, slot, JSON.stringify(details), feeAsset, now],
+  );
+  if (payments.length > 0) {
+    const rows = payments.map((payment, position) => ({ id, position, ...payment }));
+    await tx.query(
+      `insert into chain_assignment_payments (assignment_id, position, key, asset, units, address)
+       select * from unnest($1::uuid[], $2::integer[], $3::uuid[], $4::text[], $5::numeric[], $6::text[])`,
+      columns(rows, {
+        id: 'uuid',
+        position: 'integer',
+        key: 'uuid',
+        asset: 'text',
+        units: 'numeric',
+        address: 'text',
+      }),
+    );
+    await takePayments(
+      tx,
+      payments.map(({ key }) => key),
+      now,
+    );
+  }
+  if (coins.length === 0) return;
+  const taken = await tx.query(
+    `update chain_coins c set assignment_id = $1
+     from unnest($3::text[], $4::bigint[]) as wanted (tx_hash, output)
+     where c.network = $2 and c.tx_hash = wanted.tx_hash and c.output = wanted.output and c.assignment_id is null and c.spent_height is null
+     returning c.output`,
+    [id, network, ...columns(coins, { txHash: 'text', output: 'bigint' })],
+  );
+  if (taken.length < coins.length)
+    throw new Error(`of ${coins.length} coins, only ${taken.length} were free`);
+}
+
+export async function insertVersion(
+  tx: Transaction,
+  assignmentId: string,
+  number: number,
+  { hash, bytes, feeUnitsMax, feeRate }: Signed & Omit<Unsigned, 'bytes'>,
+  now: Instant,
+): Promise<void> {
+  const rows = await tx.query(
+    `insert into chain_versions (assignment_id, number, hash, bytes, fee_units_max, fee_rate, signed_at_ns)
+     select id, $2, $3, $4, $5, $6, $7 from chain_assignments where id = $1 and state = 'ASSIGNED' returning number`,
+    [assignmentId, number, hash, bytes, feeUnitsMax, feeRate, now],
+  );
+  if (rows.length === 0) throw new Error(`assignment ${assignmentId} has ended, and gets no further version`);
+}
+
+export async function noteBroadcast(
+  database: Queryable,
+  assignmentId: string,
+  number: number,
+  now: Instant,
+): Promise<void> {
+  await database.query(
+    'update chain_versions set broadcast_at_ns = $3 where assignment_id = $1 and number = $2',
+    [assignmentId, number, now],
+  );
+}
+
+/** Gives up the slots before that one: transactions that are none of ours have used them. */
+export async function skipSlots(tx: Transaction, created: NewAssignment, next: bigint): Promise<void> {
+  const { id, network, lane, feeAsset } = created;
+  await tx.query(
+    `insert into chain_assignments (id, network, lane, purpose, slot, details, state, fee_asset, assigned_at_ns, updated_at_ns)
+     values ($1, $2, $3, 'CANCELLATION', $4, '{}', 'SUPERSEDED', $5, ${CLOCK_NS}, ${CLOCK_NS})`,
+    [id, network, lane, (next - 1n).toString(), feeAsset],
+  );
+}

@@ -1,0 +1,64 @@
+import { plainArray } from '../database/array.ts';
+import type { Transaction } from '../database/database.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { Table } from '../ledger/command.ts';
+import { endPayments, releasePayments } from '../rails/payment-store.ts';
+
+/** How assignments end: in the transaction that posts their fee. */
+
+export type AssignmentState = 'ASSIGNED' | 'SUCCEEDED' | 'FAILED' | 'SUPERSEDED';
+
+export type AssignmentEnd = {
+  readonly id: string;
+  readonly state: AssignmentState;
+  /** What the customer is told; absent where the payments wait again. */
+  readonly detail?: string;
+  readonly txHash?: string;
+  readonly txIndex?: string;
+  readonly feeUnits?: bigint;
+  readonly endedAtNs?: Instant;
+};
+
+async function keysOf(tx: Transaction, id: string): Promise<string[]> {
+  const rows = await tx.query<{ key: string }>(
+    'select key from chain_assignment_payments where assignment_id = $1 and active',
+    [id],
+  );
+  return rows.map(({ key }) => key);
+}
+
+async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
+  const { id, state, detail, feeUnits = null, endedAtNs } = end;
+  const keys = await keysOf(tx, id);
+  const onChain = {
+    ...(end.txHash !== undefined && { txHash: end.txHash }),
+    ...(end.txIndex !== undefined && { txIndex: end.txIndex }),
+  };
+  await tx.query(
+    'update chain_assignments set state = $2, tx_hash = $3, fee_units = $4, updated_at_ns = $5 where id = $1',
+    [id, state, end.txHash ?? null, feeUnits, endedAtNs!],
+  );
+  if (state === 'SUPERSEDED') {
+    await tx.query('update chain_assignment_payments set active = false where assignment_id = $1', [id]);
+    await tx.query('update chain_coins set assignment_id = null where assignment_id = $1', [id]);
+    await releasePayments(tx, keys, endedAtNs!);
+  } else if (keys.length > 0) {
+    const payments = state === 'SUCCEEDED' ? 'COMPLETED' : 'FAILED';
+    await endPayments(tx, keys, { state: payments, detail: detail!, ...onChain }, endedAtNs!);
+  }
+}
+
+/** Loading locks the rows until commit. */
+export const assignmentEnds: Table<AssignmentEnd> = {
+  name: 'chain_assignments',
+  async load(tx, ids) {
+    const rows = await tx.query<{ id: string; state: AssignmentState }>(
+      'select id, state from chain_assignments where id = any ($1::uuid[]) order by id for update',
+      [plainArray(ids)],
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+  async write(tx, rows) {
+    for (const row of rows) await writeEnd(tx, row);
+  },
+};

@@ -1,0 +1,196 @@
+import { type Block, type BlockId, ChainWait, type Received } from '../driver.ts';
+import { canonical, movedIn, type Receipt } from './calls.ts';
+import { headerOf, type Nodes, quantity, type RawHeader } from './nodes.ts';
+import type { Rpc } from './rpc.ts';
+import type { EvmSettings } from './settings.ts';
+
+/** What a block pays to our addresses. */
+
+type RawTransaction = { readonly hash: string; readonly to: string | null; readonly value: string };
+type RawBlock = RawHeader & { readonly transactions: readonly RawTransaction[] };
+
+/** A call as `callTracer` reports it. */
+type Trace = {
+  readonly type: string;
+  readonly to?: string;
+  readonly value?: string;
+  readonly error?: string;
+  readonly calls?: readonly Trace[];
+};
+type TraceOfTransaction = { readonly txHash?: string; readonly result?: Trace };
+
+type IsOurs = (address: string) => boolean;
+type Coins = { readonly txHash: string; readonly address: string; units: bigint };
+
+/** The value of these calls comes from another address; DELEGATECALL and CALLCODE repeat that of the caller. */
+const PAYING = new Set(['CALL', 'CREATE', 'CREATE2', 'SELFDESTRUCT']);
+
+/** A call that failed has moved nothing, and neither have those inside of it. */
+function paidIn(trace: Trace, found: (address: string, units: bigint) => void): void {
+  if (trace.error !== undefined) return;
+  const units = BigInt(trace.value ?? '0x0');
+  if (units > 0n && trace.to !== undefined && PAYING.has(trace.type)) found(trace.to, units);
+  for (const inner of trace.calls ?? []) paidIn(inner, found);
+}
+
+/** Coins by transaction and address: all that one transaction pays to an address is one deposit. */
+function createSums(isOurs: IsOurs) {
+  const sums = new Map<string, Coins>();
+  return {
+    add(txHash: string, to: string, units: bigint): void {
+      const address = canonical(to);
+      if (units === 0n || !isOurs(address)) return;
+      const key = `${txHash} ${address}`;
+      const sum = sums.get(key) ?? { txHash, address, units: 0n };
+      sum.units += units;
+      sums.set(key, sum);
+    },
+    all: (): readonly Coins[] => [...sums.values()],
+  };
+}
+
+async function coinsIn(
+  rpc: Rpc,
+  block: RawBlock,
+  receipts: readonly Receipt[],
+  traces: boolean,
+  isOurs: IsOurs,
+  signal: AbortSignal,
+): Promise<readonly Coins[]> {
+  const sums = createSums(isOurs);
+  if (!traces) {
+    const failed = new Set(
+      receipts.filter(({ status }) => status === '0x0').map(({ transactionHash }) => transactionHash),
+    );
+    for (const { hash, to, value } of block.transactions)
+      if (to !== null && !failed.has(hash)) sums.add(hash, to, BigInt(value));
+    return sums.all();
+  }
+  if (block.transactions.length === 0) return [];
+  const traced = await rpc.call<readonly TraceOfTransaction[]>(
+    'debug_traceBlockByHash',
+    [block.hash, { tracer: 'callTracer' }],
+    signal,
+  );
+  if (traced.length !== block.transactions.length)
+    throw new Error(
+      `${rpc.name} traced ${traced.length} of ${block.transactions.length} transactions of ${block.hash}`,
+    );
+  for (const [index, { result }] of traced.entries()) {
+    if (result === undefined) throw new Error(`${rpc.name} could not trace a transaction of ${block.hash}`);
+    const { hash } = block.transactions[index]!;
+    paidIn(result, (address, units) => sums.add(hash, address, units));
+  }
+  return sums.all();
+}
+
+function tokensIn(receipts: readonly Receipt[], settings: EvmSettings, isOurs: IsOurs): Received[] {
+  const codes = new Map(settings.tokens.map(({ asset, contract }) => [contract.toLowerCase(), asset]));
+  return receipts.flatMap((receipt) =>
+    movedIn(receipt).flatMap(({ contract, to, units, place }) => {
+      const address = canonical(to);
+      if (units === 0n || !isOurs(address)) return [];
+      const asset = codes.get(contract) ?? canonical(contract);
+      return [{ txHash: receipt.transactionHash, output: place, address, asset, units }];
+    }),
+  );
+}
+
+/** Undefined if the node does not have that block. */
+async function readBlock(
+  rpc: Rpc,
+  which: { readonly height: number } | { readonly hash: string },
+  settings: EvmSettings,
+  isOurs: IsOurs,
+  signal: AbortSignal,
+): Promise<Block | undefined> {
+  const raw = await ('hash' in which
+    ? rpc.call<RawBlock | null>('eth_getBlockByHash', [which.hash, true], signal)
+    : rpc.call<RawBlock | null>('eth_getBlockByNumber', [quantity(which.height), true], signal));
+  if (raw === null) return undefined;
+  const receipts =
+    raw.transactions.length === 0
+      ? []
+      : await rpc.call<readonly Receipt[] | null>('eth_getBlockReceipts', [raw.hash], signal);
+  // By hash: the receipts of another block with that height would be those of another chain.
+  if (
+    receipts === null ||
+    receipts.length !== raw.transactions.length ||
+    receipts.some(({ blockHash }) => blockHash !== raw.hash)
+  )
+    return undefined;
+  const coins = await coinsIn(rpc, raw, receipts, settings.traces, isOurs, signal);
+  const { height, hash, parentHash, timeMs } = headerOf(raw);
+  return {
+    height,
+    hash,
+    parentHash,
+    timeMs,
+    spent: [],
+    received: [
+      ...coins.map((one): Received => ({ ...one, output: null, asset: settings.native })),
+      ...tokensIn(receipts, settings, isOurs),
+    ],
+  };
+}
+
+export async function blockAt(
+  nodes: Nodes,
+  settings: EvmSettings,
+  height: number,
+  isOurs: IsOurs,
+  signal: AbortSignal,
+): Promise<Block> {
+  let last: unknown = new ChainWait('node-behind', `no node has block ${height} of the best chain`);
+  for (const { rpc, head } of await nodes.views(signal)) {
+    if (head.height < height) continue;
+    try {
+      const block = await readBlock(rpc, { height }, settings, isOurs, signal);
+      if (block !== undefined) return block;
+    } catch (error) {
+      signal.throwIfAborted();
+      last = error;
+    }
+  }
+  throw last;
+}
+
+const textOf = (received: readonly Received[]): string =>
+  JSON.stringify(
+    received
+      .map(({ txHash, output, address, asset, units }) =>
+        [txHash.toLowerCase(), output, address, asset, `${units}`].join(),
+      )
+      .sort(),
+  );
+
+/** Reads the block again, from every node that has it as final: a node that invents logs must not credit anybody. */
+export async function confirmBlock(
+  nodes: Nodes,
+  settings: EvmSettings,
+  { height, hash }: BlockId,
+  received: readonly Received[],
+  signal: AbortSignal,
+): Promise<void> {
+  const addresses = new Set(received.map(({ address }) => address));
+  const isOurs = (address: string): boolean => addresses.has(address);
+  const views = (await nodes.views(signal)).filter(({ finalHeight }) => finalHeight >= height);
+  const read = await Promise.allSettled(
+    views.map(({ rpc }) => readBlock(rpc, { hash }, settings, isOurs, signal)),
+  );
+  let agreeing = 0;
+  for (const [index, one] of read.entries()) {
+    if (one.status === 'rejected') continue;
+    if (one.value === undefined || textOf(one.value.received) !== textOf(received))
+      throw new ChainWait(
+        'nodes-disagree',
+        `${views[index]!.rpc.name} disagrees about what block ${height} (${hash}) pays to us`,
+      );
+    agreeing += 1;
+  }
+  if (agreeing < settings.nodesAgreeing)
+    throw new ChainWait(
+      'nodes-disagree',
+      `${agreeing} of ${settings.nodesAgreeing} nodes confirm block ${height} (${hash})`,
+    );
+}

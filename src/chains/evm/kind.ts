@@ -1,0 +1,196 @@
+import type { Static } from 'typebox';
+import { parseAmount } from '../../kernel/amount.ts';
+import { Type } from '../../kernel/type.ts';
+import { LIMITS } from '../../limits.ts';
+import type { CryptoNetwork } from '../../networks/crypto.ts';
+import { EVM_ADDRESSES } from '../../networks/evm.ts';
+import { type ReadContext, railKind } from '../../rails/kind.ts';
+import { createEvmSigner } from '../local-signer.ts';
+import { openChain } from '../rail.ts';
+import type { Signer } from '../signer.ts';
+import { addressesBelow } from './addresses.ts';
+import { createEvmDriver } from './driver.ts';
+import type { EvmSettings, Token } from './settings.ts';
+
+/** The kind `evm`: Ethereum, and networks that run its virtual machine. */
+
+const closed = { additionalProperties: false } as const;
+const SECRET = 'an object with "env" (the name of a variable of the environment) or "file" (a path)';
+const Secret = Type.Union(
+  [Type.Object({ env: Type.String() }, closed), Type.Object({ file: Type.String() }, closed)],
+  { expected: SECRET },
+);
+const Address = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  expected: 'an address of 40 hexadecimal digits after 0x',
+});
+const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
+const positive = (max: number) =>
+  Type.Integer({ minimum: 1, maximum: max, expected: `an integer from 1 to ${max}` });
+
+const entrySchema = Type.Object(
+  {
+    nodes: Type.Array(
+      Type.Union([Type.String(), Secret], { expected: `a URL, or ${SECRET} if the URL contains a key` }),
+      { minItems: 1, maxItems: 10, expected: 'a list of 1 to 10 nodes' },
+    ),
+    nodes_agreeing: Type.Optional(positive(10)),
+    chain_id: positive(Number.MAX_SAFE_INTEGER),
+    signer: Type.Object({ embedded: Secret }, closed),
+    confirmations: Type.Optional(
+      Type.Object(
+        {
+          depth: Type.Optional(positive(10_000)),
+          tag: Type.Optional(Type.Enum(['latest', 'safe', 'finalized'])),
+        },
+        closed,
+      ),
+    ),
+    fees: Type.Object(
+      {
+        max_gwei: Decimal,
+        tip_min_gwei: Type.Optional(Decimal),
+        tip_max_gwei: Type.Optional(Decimal),
+        bump_after_seconds: Type.Optional(positive(86_400)),
+      },
+      closed,
+    ),
+    first_nonce: Type.Optional(Type.Integer({ minimum: 0, expected: 'an integer from 0' })),
+    in_flight_max: Type.Optional(positive(1_000)),
+    traces: Type.Optional(Type.Boolean()),
+    data_fee_oracle: Type.Optional(Address),
+    low_mark: Type.Optional(Decimal),
+    high_mark: Type.Optional(Decimal),
+  },
+  closed,
+);
+type Entry = Static<typeof entrySchema>;
+
+/** As in the interface of the nodes: 1 gwei is a thousand million wei. */
+const GWEI_DECIMALS = 9;
+const TIP_MIN_GWEI = '0.001';
+const TIP_MAX_GWEI = '5';
+/** Nodes promise to keep 16 transactions of an address, whatever their fee. */
+const IN_FLIGHT_MAX = 16;
+/** A transaction that offers enough is in one of the next few blocks. */
+const BUMP_AFTER_BLOCKS = 6;
+const BUMP_AFTER_MS_MIN = 20_000;
+
+function unitsOf(text: string, decimals: number, path: string): bigint {
+  const parsed = parseAmount(text, decimals);
+  if (!parsed.ok) throw new Error(`${path} ${parsed.message}, not ${JSON.stringify(text)}`);
+  return parsed.units;
+}
+
+function urlOf(node: Entry['nodes'][number], path: string, { secret }: ReadContext): string {
+  const isSecret = typeof node !== 'string';
+  const url = isSecret ? secret(node, path) : node;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new Error(
+      `${path} must be a URL that starts with https:// or http://${isSecret ? '' : `, not ${JSON.stringify(node)}`}`,
+    );
+  return url;
+}
+
+function tokensOf({ rail, path, assets }: ReadContext): Token[] {
+  return assets.list.flatMap(({ code, networks }) => {
+    const contract = networks[rail];
+    if (contract === undefined || contract === 'native') return [];
+    const fault = EVM_ADDRESSES.fault(contract);
+    if (fault !== undefined)
+      throw new Error(
+        `${path} needs the contract of ${code}: ${JSON.stringify(contract)} in its asset's networks ${fault}`,
+      );
+    return [{ asset: code, contract: EVM_ADDRESSES.canonical(contract) }];
+  });
+}
+
+function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
+  const gwei = (text: string, name: string): bigint => unitsOf(text, GWEI_DECIMALS, `${path}.fees.${name}`);
+  const bounds = {
+    maxFeeMax: gwei(fees.max_gwei, 'max_gwei'),
+    tipMin: gwei(fees.tip_min_gwei ?? TIP_MIN_GWEI, 'tip_min_gwei'),
+    tipMax: gwei(fees.tip_max_gwei ?? TIP_MAX_GWEI, 'tip_max_gwei'),
+  };
+  if (bounds.tipMin > bounds.tipMax)
+    throw new Error(`${path}.fees.tip_min_gwei must not be above tip_max_gwei`);
+  if (bounds.maxFeeMax === 0n) throw new Error(`${path}.fees.max_gwei must be more than 0`);
+  return bounds;
+}
+
+type Settings = { readonly evm: EvmSettings; readonly signer: () => Promise<Signer> };
+
+function read(entry: Entry, context: ReadContext): Settings {
+  const { path, networks, mode, secret } = context;
+  const network = context.rail as CryptoNetwork;
+  const { native, confirmations, blockMs } = networks.crypto(network);
+  if (mode === 'production')
+    throw new Error(
+      `${path}.signer.embedded is for the sandbox: in production keys are in a process of their own`,
+    );
+  const mnemonic = secret(entry.signer.embedded, `${path}.signer.embedded`);
+  const agreeing = entry.nodes_agreeing ?? Math.max(1, Math.min(2, entry.nodes.length - 1));
+  if (agreeing > entry.nodes.length)
+    throw new Error(
+      `${path}.nodes_agreeing must be at most ${entry.nodes.length}, the number of nodes, not ${agreeing}`,
+    );
+  const mark = (name: 'low_mark' | 'high_mark'): bigint | undefined =>
+    entry[name] === undefined ? undefined : unitsOf(entry[name], native.decimals, `${path}.${name}`);
+  const bumpMs = entry.fees.bump_after_seconds && entry.fees.bump_after_seconds * 1_000;
+  return {
+    signer: () => createEvmSigner(mnemonic),
+    evm: {
+      network,
+      chainId: entry.chain_id,
+      nodes: entry.nodes.map((node, index) => urlOf(node, `${path}.nodes[${index}]`, context)),
+      nodesAgreeing: agreeing,
+      policy: {
+        depth: entry.confirmations?.depth ?? confirmations,
+        tag: entry.confirmations?.tag ?? 'latest',
+      },
+      blockMs,
+      native: native.asset,
+      tokens: tokensOf(context),
+      fees: feesOf(entry, path),
+      bumpAfterMs: bumpMs ?? Math.max(BUMP_AFTER_MS_MIN, BUMP_AFTER_BLOCKS * blockMs),
+      inFlightMax: entry.in_flight_max ?? IN_FLIGHT_MAX,
+      firstNonce: BigInt(entry.first_nonce ?? 0),
+      traces: entry.traces ?? false,
+      dataFeeOracle: entry.data_fee_oracle,
+      lowMark: mark('low_mark'),
+      highMark: mark('high_mark'),
+    },
+  };
+}
+
+export const evmKind = railKind({
+  name: 'evm',
+  serves: (rail, networks) =>
+    networks.isCryptoNetwork(rail) && networks.crypto(rail).addresses === EVM_ADDRESSES,
+  schema: entrySchema,
+  read,
+  async open({ evm, signer: openSigner }: Settings, node) {
+    const signer = await openSigner();
+    const { lanes, xpub } = await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs));
+    const driver = await createEvmDriver({
+      settings: evm,
+      lanes,
+      nowMs: () => node.clock.nowMs(),
+      callTimeoutMs: LIMITS.chainCallTimeoutMs,
+    });
+    const account = xpub === undefined ? undefined : { xpub, derive: await addressesBelow(xpub) };
+    const { network, policy, blockMs } = evm;
+    return openChain({ network, driver, signer, lanes, account, confirmations: policy.depth, blockMs }, node);
+  },
+  async check({ evm, signer: openSigner }: Settings, signal) {
+    const signer = await openSigner();
+    const { lanes } = await signer.account(evm.network, signal);
+    const driver = await createEvmDriver({
+      settings: evm,
+      lanes,
+      nowMs: () => performance.timeOrigin + performance.now(),
+      callTimeoutMs: LIMITS.chainCallTimeoutMs,
+    });
+    return driver.check(signal);
+  },
+});

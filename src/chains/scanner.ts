@@ -1,0 +1,187 @@
+import type { Database } from '../database/database.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { LIMITS } from '../limits.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import { appendReports, type Report } from '../rails/notice-store.ts';
+import { addressesFrom, type Derived } from './address-store.ts';
+import { insertCoins, removeCoins } from './coin-store.ts';
+import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
+import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
+import * as store from './scan-store.ts';
+
+/**
+ * Scans one network, block by block. What blocks pay to our addresses is recorded at once, and reported when the block is final by
+ * the policy. A block whose parent is another one than the last that was scanned shows a reorganisation: the scanner goes back,
+ * block by block, to the last one that is still there.
+ */
+export const SCANNER = 'scanner';
+
+export type ScannerParts = {
+  readonly driver: Driver;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly task: Task & { readonly network: CryptoNetwork };
+  readonly confirmations: number;
+  /** Addresses of the wallet that are not for deposits, such as that for the change. */
+  readonly walletAddresses: readonly Derived[];
+  /** Whether the wallet spends outputs, which are then remembered one by one. */
+  readonly hasCoins: boolean;
+};
+
+export type Scanner = {
+  turn(signal: AbortSignal): Promise<boolean>;
+};
+
+/** All our addresses in memory: one set lookup for each output of a block. */
+function createOwnAddresses(database: Database, network: string, wallet: readonly Derived[]) {
+  const ofWallet = new Set(wallet.map(({ address }) => address));
+  const known = new Map(wallet.map(({ address, path }) => [address, path]));
+  let next = 0n;
+  return {
+    has: (address: string): boolean => known.has(address),
+    pathOf: (address: string): string | undefined => known.get(address),
+    isForDeposits: (address: string): boolean => !ofWallet.has(address),
+    /** Before each block, because any node may have handed out an address meanwhile. */
+    async refresh(): Promise<void> {
+      for (;;) {
+        const rows = await addressesFrom(database, network, next, LIMITS.chainAddressPageMax);
+        for (const { number, address, path } of rows) {
+          known.set(address, path);
+          next = number + 1n;
+        }
+        if (rows.length < LIMITS.chainAddressPageMax) return;
+      }
+    },
+  };
+}
+
+export function createScanner(parts: ScannerParts): Scanner {
+  const { driver, database, clock, task, confirmations, walletAddresses, hasCoins } = parts;
+  const { network } = task;
+  const own = createOwnAddresses(database, network, walletAddresses);
+
+  const stop = (code: StopCode, reason: string): Promise<void> =>
+    fenced(database, task, (tx) =>
+      recordStop(tx, task, { code, reason, needsOperator: code === 'deep-reorg' }),
+    );
+
+  async function finalBlock(signal: AbortSignal): Promise<BlockId> {
+    if (driver.final !== undefined) return reached(driver.final(signal), signal);
+    const { height } = await reached(driver.head(signal), signal);
+    const first = Math.max(0, height - confirmations + 1);
+    return (
+      (await store.blockAt(database, network, first)) ??
+      (await reached(
+        driver.block(first, () => false, signal),
+        signal,
+      ))
+    );
+  }
+
+  /** The first block is not scanned: no address is handed out before it is known. */
+  async function begin(signal: AbortSignal): Promise<BlockId> {
+    const first = await finalBlock(signal);
+    await fenced(database, task, (tx) => store.insertBlock(tx, network, first));
+    return first;
+  }
+
+  /** The block before, or undefined if the chain has changed more deeply than is remembered. */
+  async function goBack(last: BlockId): Promise<BlockId | undefined> {
+    const reported = await fenced(database, task, async (tx) => {
+      if (hasCoins) await removeCoins(tx, network, last.height);
+      return store.removeBlock(tx, network, last);
+    });
+    if (reported > 0)
+      await stop(
+        'deep-reorg',
+        `block ${last.height} (${last.hash}) is gone, and ${reported} of its deposits were reported`,
+      );
+    return store.lastBlock(database, network);
+  }
+
+  /** Whether the last block that was scanned is still on the best chain, as far as the head shows it. */
+  async function isGone(last: BlockId, head: BlockId): Promise<boolean> {
+    if (head.height > last.height) return false;
+    const same = await store.blockAt(database, network, head.height);
+    return same !== undefined && same.hash !== head.hash;
+  }
+
+  async function scan(signal: AbortSignal): Promise<boolean> {
+    const head = await reached(driver.head(signal), signal);
+    let last = (await store.lastBlock(database, network)) ?? (await begin(signal));
+    for (let count = 0; count < LIMITS.chainScanBlocksMax; count += 1) {
+      const isShorter = await isGone(last, head);
+      if (!isShorter && last.height >= head.height) return count > 0;
+      await own.refresh();
+      const block = isShorter
+        ? undefined
+        : await reached(driver.block(last.height + 1, own.has, signal), signal);
+      if (block !== undefined && block.parentHash === last.hash) {
+        await fenced(database, task, async (tx) => {
+          await store.insertBlock(tx, network, block);
+          const received = block.received.filter(({ address }) => own.isForDeposits(address));
+          await store.insertDeposits(tx, network, { ...block, received });
+          if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
+        });
+        last = { height: block.height, hash: block.hash };
+      } else {
+        const before = await goBack(last);
+        if (before === undefined) {
+          await stop(
+            'deep-reorg',
+            `no block that was scanned before ${last.height} is on the chain any longer`,
+          );
+          return false;
+        }
+        last = before;
+      }
+    }
+    return true;
+  }
+
+  /** Reports what is final. The blocks up to there are those of the nodes, because the last one is, and each names its parent. */
+  async function report(signal: AbortSignal): Promise<boolean> {
+    const final = await finalBlock(signal);
+    const scanned = await store.blockAt(database, network, final.height);
+    if (scanned === undefined || scanned.hash !== final.hash) return false;
+    const due = await store.dueDeposits(database, network, final.height, LIMITS.chainReportsMax);
+    for (const [height, deposits] of Map.groupBy(due, (one) => one.height)) {
+      const block = await store.blockAt(database, network, height);
+      if (block !== undefined && driver.confirm !== undefined) {
+        const all = await store.depositsAt(database, network, height);
+        await reached(driver.confirm(block, all, signal), signal);
+      }
+      await fenced(database, task, async (tx) => {
+        await appendReports(tx, network, deposits.map(reportOf), clock.now());
+        await store.markReported(tx, network, deposits);
+      });
+    }
+    await store.forgetBlocks(database, network, final.height - LIMITS.chainBlocksKept);
+    return due.length > 0;
+  }
+
+  function reportOf(deposit: store.DueDeposit): Report {
+    const { height: _, units: amountUnits, ...others } = deposit;
+    return {
+      sourceKey: `${deposit.txHash} ${store.placeOf(deposit)}`,
+      notice: { about: 'deposit', deposit: { rail: network, amountUnits, ...others } },
+    };
+  }
+
+  return {
+    async turn(signal) {
+      const stopped = await findStop(database, task);
+      if (stopped?.needsOperator === true) return false;
+      try {
+        const hasScanned = await scan(signal);
+        const hasReported = await report(signal);
+        if (stopped !== undefined) await endStop(database, task);
+        return hasScanned || hasReported;
+      } catch (error) {
+        if (!(error instanceof ChainWait)) throw error;
+        await stop(error.code, error.message);
+        return false;
+      }
+    },
+  };
+}

@@ -1,0 +1,190 @@
+import type { Static } from 'typebox';
+import { parseAmount } from '../../kernel/amount.ts';
+import { Type } from '../../kernel/type.ts';
+import { LIMITS } from '../../limits.ts';
+import { CRYPTO_NETWORK_RECORDS, type CryptoNetwork } from '../../networks/crypto.ts';
+import type { RailFinding, RailKind, ReadContext } from '../../rails/kind.ts';
+import type { SolanaDriver } from './driver.ts';
+import type { SolanaNode, SolanaSettings, SolanaToken } from './settings.ts';
+
+/** `"kind": "solana"` in the configuration file. */
+
+const closed = { additionalProperties: false } as const;
+
+/** The genesis hashes of the public clusters. */
+const CLUSTERS: Readonly<Record<string, string>> = {
+  'mainnet-beta': '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
+  devnet: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG',
+  testnet: '4uhcVJyU9pJkvQyS88uRDiswHXSGkY3zQawwpjk2NsNY',
+};
+
+const Secret = Type.Union([
+  Type.Object({ env: Type.String({ minLength: 1 }) }, closed),
+  Type.Object({ file: Type.String({ minLength: 1 }) }, closed),
+]);
+
+const countOf = (max: number) =>
+  Type.Integer({ minimum: 1, maximum: max, expected: `an integer from 1 to ${max}` });
+
+const Price = Type.Integer({
+  minimum: 0,
+  maximum: 1_000_000_000,
+  expected: 'an integer from 0 to 1000000000',
+});
+const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
+
+export const SOLANA_SCHEMA = Type.Object(
+  {
+    nodes: Type.Array(
+      Type.Object(
+        {
+          /** A secret if the provider's key is part of it. */
+          url: Type.Union([Type.String({ minLength: 1 }), Secret], {
+            expected: 'a URL, or where to read it',
+          }),
+          /** The value of the header `Authorization`. */
+          authorization: Type.Optional(Secret),
+        },
+        closed,
+      ),
+      {
+        minItems: 1,
+        maxItems: LIMITS.solanaNodesMax,
+        expected: `a list of 1 to ${LIMITS.solanaNodesMax} nodes`,
+      },
+    ),
+    /** A public cluster, or the genesis hash of another one. */
+    cluster: Type.Optional(
+      Type.String({ minLength: 1, expected: 'the name or the genesis hash of a cluster' }),
+    ),
+    nodes_agreeing: Type.Optional(countOf(LIMITS.solanaNodesMax)),
+    lanes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { expected: 'a list of addresses' })),
+    nonce_accounts: Type.Optional(countOf(LIMITS.solanaNonceAccountsMax)),
+    batch_payments_max: Type.Optional(countOf(LIMITS.solanaPaymentsMax)),
+    /** In micro-lamports for a compute unit. */
+    priority_price_min: Type.Optional(Price),
+    priority_price_max: Type.Optional(Price),
+    priority_percentile: Type.Optional(countOf(100)),
+    low_mark: Type.Optional(Decimal),
+    high_mark: Type.Optional(Decimal),
+  },
+  closed,
+);
+
+type Entry = Static<typeof SOLANA_SCHEMA>;
+
+/** Unless the configuration says otherwise. */
+const DEFAULTS = {
+  cluster: 'mainnet-beta',
+  nonceAccounts: 8,
+  priceMin: 1_000,
+  priceMax: 1_000_000,
+  percentile: 75,
+} as const;
+
+function readNode(node: Entry['nodes'][number], path: string, { secret }: ReadContext): SolanaNode {
+  const { url: given, authorization } = node;
+  const url = typeof given === 'string' ? given : secret(given, `${path}.url`);
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new Error(`${path}.url must be an address with http or https`);
+  }
+  if (authorization === undefined) return { url, headers: {} };
+  return {
+    url,
+    headers: { authorization: secret(authorization, `${path}.authorization`) },
+  };
+}
+
+function readGenesis(cluster: string, { path, networks, rail }: ReadContext): string {
+  const genesis = CLUSTERS[cluster] ?? cluster;
+  const { addresses } = networks.crypto(rail as CryptoNetwork);
+  // A genesis hash has the form of an address.
+  if (addresses.recognise(genesis) !== undefined) return genesis;
+  throw new Error(`${path}.cluster must be one of ${Object.keys(CLUSTERS).join(', ')}, or a genesis hash`);
+}
+
+function readTokens({ assets, networks, rail }: ReadContext): SolanaToken[] {
+  const { addresses } = networks.crypto(rail as CryptoNetwork);
+  return assets.list.flatMap(({ code, decimals, networks: homes }): SolanaToken[] => {
+    const mint = homes[rail];
+    if (mint === undefined || mint === 'native') return [];
+    if (addresses.fault(mint) !== undefined) {
+      throw new Error(`the asset ${code} needs the address of its mint on ${rail}, not "${mint}"`);
+    }
+    return [{ asset: code, mint, decimals }];
+  });
+}
+
+function readMark(text: string | undefined, path: string, decimals: number): bigint | undefined {
+  if (text === undefined) return undefined;
+  const parsed = parseAmount(text, decimals);
+  if (!parsed.ok) throw new Error(`${path} ${parsed.message}`);
+  return parsed.units;
+}
+
+export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
+  const { path, rail, networks } = context;
+  const record = networks.crypto(rail as CryptoNetwork);
+  const nodes = entry.nodes.map((node, index) => readNode(node, `${path}.nodes[${index}]`, context));
+  const nodesAgreeing = entry.nodes_agreeing ?? Math.min(2, nodes.length);
+  if (nodesAgreeing > nodes.length) {
+    throw new Error(`${path}.nodes_agreeing is ${nodesAgreeing}, but there are only ${nodes.length} nodes`);
+  }
+  const lanes = entry.lanes ?? [];
+  for (const [index, lane] of lanes.entries()) {
+    const fault = record.addresses.fault(lane);
+    if (fault !== undefined)
+      throw new Error(`${path}.lanes[${index}] is not an address on ${rail}: ${fault}`);
+  }
+  const priceMin = BigInt(entry.priority_price_min ?? DEFAULTS.priceMin);
+  const priceMax = BigInt(entry.priority_price_max ?? DEFAULTS.priceMax);
+  if (priceMin > priceMax) throw new Error(`${path}.priority_price_min is above ${path}.priority_price_max`);
+  const { asset: native, decimals } = record.native;
+  const lowMark = readMark(entry.low_mark, `${path}.low_mark`, decimals);
+  const highMark = readMark(entry.high_mark, `${path}.high_mark`, decimals);
+  if (lowMark !== undefined && highMark !== undefined && lowMark >= highMark) {
+    throw new Error(`${path}.low_mark must be below ${path}.high_mark`);
+  }
+  return {
+    network: rail as CryptoNetwork,
+    nodes,
+    genesisHash: readGenesis(entry.cluster ?? DEFAULTS.cluster, context),
+    nodesAgreeing,
+    confirmations: record.confirmations,
+    lanes,
+    native,
+    tokens: readTokens(context),
+    nonceAccounts: entry.nonce_accounts ?? DEFAULTS.nonceAccounts,
+    batchPaymentsMax: entry.batch_payments_max ?? LIMITS.solanaPaymentsMax,
+    priority: { priceMin, priceMax, percentile: entry.priority_percentile ?? DEFAULTS.percentile },
+    lowMark,
+    highMark,
+  };
+}
+
+/** The driver is loaded only for a rail that is configured. */
+export async function createSolanaDriver(settings: SolanaSettings): Promise<SolanaDriver> {
+  const { openSolana } = await import('./driver.ts');
+  return openSolana(settings);
+}
+
+export async function checkSolana(
+  settings: SolanaSettings,
+  signal: AbortSignal,
+): Promise<readonly RailFinding[]> {
+  const driver = await createSolanaDriver(settings);
+  return driver.check(signal);
+}
+
+/** The kind without `open`, which needs the keeper and the scanner. */
+export const SOLANA_KIND = {
+  name: 'solana',
+  serves: (rail, networks) =>
+    networks.isCryptoNetwork(rail) &&
+    networks.crypto(rail).addresses.chain === CRYPTO_NETWORK_RECORDS.SOLANA.addresses.chain,
+  schema: SOLANA_SCHEMA,
+  read: readSolana,
+  check: checkSolana,
+} satisfies Omit<RailKind<SolanaSettings>, 'open' | 'read'> & {
+  read(entry: Entry, context: ReadContext): SolanaSettings;
+};

@@ -1,0 +1,36 @@
+/** Bounds on what the service does with chains. */
+export const CHAIN_LIMITS = {
+  /** How long a node keeps a lane or scans a network without renewing its lease: after a crash another one takes over. */
+  chainLeaseMs: 30_000,
+  /** How often a node without the lease tries to get it. */
+  chainLeaseTryMs: 1_000,
+  /** Timeout of one call to a node: a block with traces is the largest answer. */
+  chainCallTimeoutMs: 10_000,
+  /** Timeout of one step of a keeper or scanner, which makes several calls. Well below the lease. */
+  chainStepTimeoutMs: 15_000,
+  /** Payments that a plan chooses from: as many as one transaction of a UTXO network makes. */
+  chainPlanPaymentsMax: 100,
+  /** Assignments of a lane that are not final: 256 confirmations, and some transactions in each block. */
+  chainOpenMax: 1_000,
+  /** Assignments that are made in one turn of a keeper, before it looks again at those that are open. */
+  chainAssignMax: 32,
+  /** Assignments that are observed at the same time. */
+  chainObserveMax: 8,
+  /** Coins that a plan chooses from. */
+  chainCoinsMax: 2_000,
+  /** A transaction that is in no block is sent again after this time: nodes forget what they have not mined. */
+  chainRebroadcastMs: 30_000,
+  /** An assignment that is mined is looked at again at the latest after this time. */
+  chainLookMsMax: 60_000,
+  /** Blocks that are scanned in one turn, so that deposits are reported while the scanner catches up. */
+  chainScanBlocksMax: 50,
+  /** Blocks that are kept below the last final one: a reorganisation that goes deeper needs an operator. */
+  chainBlocksKept: 1_000,
+  /** Addresses that are read at once. */
+  chainAddressPageMax: 10_000,
+  /** Deposits that are reported in one transaction. */
+  chainReportsMax: 500,
+  /** Shortest and longest pause of a keeper or scanner that has nothing to do. */
+  chainPauseMsMin: 50,
+  chainPauseMsMax: 5_000,
+} as const;
