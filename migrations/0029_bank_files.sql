@@ -88,10 +88,11 @@ create table bank_statements (
   closing_units   numeric(38, 0) not null,
   closing_date    text not null,
   reconciled      boolean not null default false,   -- its lines are beside the ledger
+  compared        boolean not null default false,   -- its closing balance was compared with the ledger of that time
   created_at_ns   bigint not null,
   primary key (rail, account, statement_id)
 );
-create index bank_statements_unreconciled on bank_statements (rail, created_at_ns) where not reconciled;
+create index bank_statements_unreconciled on bank_statements (rail, created_at_ns) where not reconciled or not compared;
 
 -- What an operator has to look at: what the bank says and Ferry cannot explain.
 create table bank_findings (

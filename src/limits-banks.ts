@@ -13,6 +13,8 @@ export const BANK_LIMITS = {
   receivedEntriesMax: 20_000,
   /** Files of the bank that one turn takes, so that the lease is renewed in between. */
   receivedFilesMax: 50,
+  /** Statements that one turn puts beside the ledger. Those of today wait for the end of the day. */
+  statementsMax: 100,
   /** Names in a directory of the bank. More of them mean that nobody takes files away. */
   listedFilesMax: 10_000,
   /** A call of the transport. Uploads and downloads of the largest file take seconds on a slow line. */

@@ -49,9 +49,9 @@ function checkAccount({ account, currency }: AccountReport, settings: BankSettin
 }
 
 /** Throws UnacceptableFile. */
-export function readAnswer(bytes: Uint8Array, settings: BankSettings): Answer {
+export async function readAnswer(bytes: Uint8Array, settings: BankSettings): Promise<Answer> {
   const { currency, referencesRepeat } = settings;
-  const { name, message }: ReadDocument = readDocument(bytes);
+  const { name, message }: ReadDocument = await readDocument(bytes);
   if (name === 'pain.002') return { name, report: readPain002(message, currency) };
   const reports = readCamt(name, message, currency);
   for (const report of reports) checkAccount(report, settings);
@@ -195,7 +195,7 @@ export async function takeAnswer(parts: BankParts, name: string, bytes: Buffer):
   let answer: Answer | undefined;
   let error: string | null = null;
   try {
-    answer = readAnswer(bytes, settings);
+    answer = await readAnswer(bytes, settings);
   } catch (thrown) {
     if (!(thrown instanceof UnacceptableFile)) throw thrown;
     error = thrown.message;

@@ -1,4 +1,4 @@
-import { readXml, XmlError, type XmlNode } from '../kernel/xml-reader.ts';
+import { readXmlInSlices, XmlError, type XmlNode } from '../kernel/xml-reader.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 
 /** A file of the bank that cannot be taken. It is set aside with this sentence, and nothing in it has an effect. */
@@ -38,7 +38,8 @@ function checkNamespaces(root: XmlNode): void {
   }
 }
 
-function parsed(bytes: Uint8Array): XmlNode {
+/** In slices, because a large file would keep the node from answering requests for a second. */
+async function parsed(bytes: Uint8Array): Promise<XmlNode> {
   let text: string;
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -46,7 +47,7 @@ function parsed(bytes: Uint8Array): XmlNode {
     throw new UnacceptableFile('it is not text in UTF-8');
   }
   try {
-    return readXml(text, {
+    return await readXmlInSlices(text, {
       depthMax: BANK_LIMITS.receivedDepthMax,
       elementsMax: BANK_LIMITS.receivedElementsMax,
     });
@@ -57,8 +58,8 @@ function parsed(bytes: Uint8Array): XmlNode {
 }
 
 /** A message of ISO 20022, in any version. */
-export function readDocument(bytes: Uint8Array): ReadDocument {
-  const root = parsed(bytes);
+export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
+  const root = await parsed(bytes);
   if (root.name !== 'Document') throw new UnacceptableFile(`its root is <${root.name}>, and not <Document>`);
   const namespace = root.attributes.get(root.prefix === '' ? 'xmlns' : `xmlns:${root.prefix}`);
   const [, name] = NAMESPACE.exec(namespace ?? '') ?? [];

@@ -136,12 +136,14 @@ describe('the memo of a deposit', () => {
 });
 
 describe('a status report', () => {
-  const read = (body: string) =>
+  const read = async (body: string) =>
     readPain002(
-      readDocument(
-        Buffer.from(
-          `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.12"><CstmrPmtStsRpt><GrpHdr><MsgId>S1</MsgId></GrpHdr>${body}</CstmrPmtStsRpt></Document>`,
-        ),
+      (
+        await readDocument(
+          Buffer.from(
+            `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.002.001.12"><CstmrPmtStsRpt><GrpHdr><MsgId>S1</MsgId></GrpHdr>${body}</CstmrPmtStsRpt></Document>`,
+          ),
+        )
       ).message,
       USD,
     );
@@ -156,22 +158,22 @@ describe('a status report', () => {
     ['PDNG', 'open'],
     ['PART', 'part'],
     ['XXXX', 'unknown'],
-  ])('%s means %s', (code, meaning) => {
-    const report = read(
+  ])('%s means %s', async (code, meaning) => {
+    const report = await read(
       `<OrgnlGrpInfAndSts><OrgnlMsgId>m</OrgnlMsgId><GrpSts>${code}</GrpSts></OrgnlGrpInfAndSts>`,
     );
     expect(report.group).toMatchObject({ code, meaning });
   });
 
-  it('with a duplicate as the reason says nothing about the first file', () => {
-    const report = read(
+  it('with a duplicate as the reason says nothing about the first file', async () => {
+    const report = await read(
       '<OrgnlGrpInfAndSts><OrgnlMsgId>m</OrgnlMsgId><GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>AM05</Cd></Rsn><AddtlInf>twice</AddtlInf></StsRsnInf></OrgnlGrpInfAndSts>',
     );
     expect(report.group).toEqual({ code: 'RJCT', meaning: 'duplicate', reason: 'AM05 twice' });
   });
 
-  it('has the statuses of payments, and amounts where the bank states them', () => {
-    const report = read(
+  it('has the statuses of payments, and amounts where the bank states them', async () => {
+    const report = await read(
       `<OrgnlGrpInfAndSts><OrgnlMsgId>m</OrgnlMsgId><GrpSts>PART</GrpSts></OrgnlGrpInfAndSts><OrgnlPmtInfAndSts>
        <TxInfAndSts><OrgnlEndToEndId>a</OrgnlEndToEndId><TxSts>RJCT</TxSts><StsRsnInf><Rsn><Cd>AC04</Cd></Rsn></StsRsnInf>
        <OrgnlTxRef><Amt><InstdAmt Ccy="USD">1.5</InstdAmt></Amt></OrgnlTxRef></TxInfAndSts></OrgnlPmtInfAndSts>`,
@@ -190,38 +192,42 @@ describe('a status report', () => {
 });
 
 describe('a statement', () => {
-  const read = (entries: string) =>
+  const read = async (entries: string) =>
     readCamt(
       'camt.053',
-      readDocument(
-        Buffer.from(
-          `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><Id>1</Id><Acct><Id><IBAN>US1</IBAN></Id></Acct>${entries}</Stmt></BkToCstmrStmt></Document>`,
-        ),
+      (
+        await readDocument(
+          Buffer.from(
+            `<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.053.001.08"><BkToCstmrStmt><Stmt><Id>1</Id><Acct><Id><IBAN>US1</IBAN></Id></Acct>${entries}</Stmt></BkToCstmrStmt></Document>`,
+          ),
+        )
       ).message,
       USD,
     )[0]!.entries;
   const entry = (inner: string, amount = '5.00') =>
     `<Ntry><Amt Ccy="USD">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd><Sts><Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-16</Dt></BookgDt>${inner}</Ntry>`;
 
-  it('has only booked entries', () => {
+  it('has only booked entries', async () => {
     const pending = entry('<AcctSvcrRef>R</AcctSvcrRef>').replace('BOOK', 'PDNG');
-    expect(read(pending + entry('<AcctSvcrRef>R</AcctSvcrRef>'))).toMatchObject([
+    expect(await read(pending + entry('<AcctSvcrRef>R</AcctSvcrRef>'))).toMatchObject([
       { reference: 'R', units: 500n },
     ]);
   });
 
   const transaction = (ref: string, amount: string) =>
     `<TxDtls><Refs><AcctSvcrRef>${ref}</AcctSvcrRef></Refs><Amt Ccy="USD">${amount}</Amt></TxDtls>`;
-  it('has the transactions of an entry that sums them up', () => {
+  it('has the transactions of an entry that sums them up', async () => {
     const inner = `<NtryDtls>${transaction('A', '2.00')}${transaction('B', '3.00')}</NtryDtls>`;
-    expect(read(entry(inner)).map(({ reference, units }) => [reference, units])).toEqual([
+    expect((await read(entry(inner))).map(({ reference, units }) => [reference, units])).toEqual([
       ['A', 200n],
       ['B', 300n],
     ]);
   });
 
-  it('keeps an entry whole whose transactions do not add up', () => {
+  it('keeps an entry whole whose transactions do not add up', async () => {
     const inner = `<AcctSvcrRef>R</AcctSvcrRef><NtryDtls>${transaction('A', '2.00')}${transaction('B', '3.01')}</NtryDtls>`;
-    expect(read(entry(inner)).map(({ reference, units }) => [reference, units])).toEqual([['R', 500n]]);
+    expect((await read(entry(inner))).map(({ reference, units }) => [reference, units])).toEqual([
+      ['R', 500n],
+    ]);
   });
 });

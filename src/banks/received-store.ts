@@ -195,20 +195,18 @@ export async function insertStatement(
   );
 }
 
-type StatementName = Pick<StatementRow, 'account' | 'statementId'>;
+export type OpenStatement = StatementRow & { readonly reconciled: boolean };
 
-/** The oldest statement whose lines are not beside the ledger yet. */
-export async function nextUnreconciled(
-  database: Queryable,
-  rail: RailName,
-): Promise<StatementName | undefined> {
-  const [row] = await database.query<StatementName>(
-    `select account, statement_id as "statementId" from bank_statements
-     where rail = $1 and not reconciled order by created_at_ns, statement_id limit 1`,
-    [rail],
+/** Statements whose lines are not beside the ledger yet, or whose closing balance was not compared, oldest first. */
+export function openStatements(database: Queryable, rail: RailName, max: number): Promise<OpenStatement[]> {
+  return database.query<OpenStatement>(
+    `select ${STATEMENT}, reconciled from bank_statements
+     where rail = $1 and (not reconciled or not compared) order by created_at_ns, statement_id limit $2`,
+    [rail, max],
   );
-  return row;
 }
+
+type StatementName = Pick<StatementRow, 'account' | 'statementId'>;
 
 /** The entries that this statement was the first one to have. */
 export function linesOfStatement(
@@ -230,6 +228,17 @@ export async function markReconciled(
 ): Promise<void> {
   await tx.query(
     'update bank_statements set reconciled = true where rail = $1 and account = $2 and statement_id = $3',
+    [rail, account, statementId],
+  );
+}
+
+export async function markCompared(
+  tx: Queryable,
+  rail: RailName,
+  { account, statementId }: StatementName,
+): Promise<void> {
+  await tx.query(
+    'update bank_statements set compared = true where rail = $1 and account = $2 and statement_id = $3',
     [rail, account, statementId],
   );
 }

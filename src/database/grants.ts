@@ -102,7 +102,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   bank_file_payments: { insert: true, update: ['outcome'] },
   bank_received: INSERT,
   bank_entries: { insert: true, update: ['statement_id'] },
-  bank_statements: { insert: true, update: ['reconciled'] },
+  bank_statements: { insert: true, update: ['reconciled', 'compared'] },
   bank_findings: INSERT,
   chain_coins: { insert: true, update: ['height', 'assignment_id', 'spent_height'], delete: true },
   chain_leases: { insert: true, update: ['holder', 'leased_until_ns'] },

@@ -170,6 +170,18 @@ describe('a statement', () => {
     expect((await world.findings()).slice(before).sort()).toEqual(['STATEMENT_GAP', 'STATEMENT_SUM']);
   });
 
+  it('is compared with the ledger at the end of its day', async () => {
+    const rows = await world.database.query<{ units: bigint; ledger: bigint; reference: string }>(
+      `select units, ledger_units as ledger, reference from reconciliation_balances where reference = 'S12'`,
+    );
+    // The ledger of this test is empty: all of it is a difference, and is listed as one.
+    expect(rows).toEqual([{ units: 800n, ledger: 0n, reference: 'S12' }]);
+    const [today] = await world.database.query<{ waiting: bigint }>(
+      'select count(*) as waiting from bank_statements where reconciled and not compared',
+    );
+    expect(today!.waiting).toBe(1n);
+  });
+
   it('that is read twice under two names has its effect once', async () => {
     const text = notification({ ...common(), id: 'twice', entries: [entry('REF-T')] });
     drop('a.xml', text);

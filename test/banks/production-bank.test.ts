@@ -152,6 +152,17 @@ it('a withdrawal that the bank rejects returns the money, with the reason', asyn
   expect(await available()).toBe('9879.75');
 });
 
+it('a payment that comes back is credited once, and the withdrawal shows it', async () => {
+  const before = Number(await available());
+  const id = await withdraw('w-3', '7.77');
+  await until('it is shown', async () => (await transferOf(id)).secondary_status?.name === 'RETURNED', 100);
+  expect(await transferOf(id)).toMatchObject({ status: 'COMPLETED' });
+  // The fee of 20 USD was earned.
+  expect(await available()).toBe(String(before - 20));
+  const { items } = await call(operator, 'GET', '/v2/operator/journal-entries?kinds=WITHDRAWAL_RETURN');
+  expect(items).toMatchObject([{ actor: 'rail:wire', amount: '7.77', corrects: { type: 'TRANSFER', id } }]);
+});
+
 it('a deposit is credited once, from the notification and the statement', async () => {
   const before = Number(await available());
   const { memo_id, fiat_network_instructions } = await call(
@@ -183,6 +194,26 @@ it('a deposit is credited once, from the notification and the statement', async 
   );
   expect(Number(await available())).toBe(before + 50.5);
   expect((await call(token, 'GET', '/v2/transfer/transfers?type=WIRE_DEPOSIT')).items).toHaveLength(1);
+});
+
+it('statements are beside the ledger: nothing is on one side only but the opening balance', async () => {
+  await until(
+    'all movements are matched',
+    async () => {
+      const { items } = await call(
+        operator,
+        'GET',
+        '/v2/operator/reconciliations/unmatched?account=clearing:wire',
+      );
+      return items.length <= 1;
+    },
+    200,
+  );
+  const { stdout } = await runFerry(['bank', 'report', '--json'], env);
+  const report = JSON.parse(stdout);
+  expect(report).toMatchObject({ rail: 'wire', findings: [], set_aside: [] });
+  expect(report.statements.length).toBeGreaterThan(0);
+  expect(new Set(report.files.map(({ state }: any) => state))).toEqual(new Set(['ACKNOWLEDGED', 'REJECTED']));
 });
 
 it('withdrawals are paid once, although Ferry and the bank are killed again and again', async () => {
