@@ -7,6 +7,7 @@ import { withMigratable } from '../database/open.ts';
 import { servingRole } from '../database/serving-role.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
+import { BANK_COMMANDS } from './bank.ts';
 import { BOOK_COMMANDS } from './books.ts';
 import {
   CommandError,
@@ -23,6 +24,7 @@ import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
+import { SANDBOX_BANK_COMMANDS } from './sandbox-bank.ts';
 import { SIGNER_COMMANDS } from './signer.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
 import { VERIFY_COMMAND } from './verify.ts';
@@ -153,6 +155,8 @@ export const COMMANDS: readonly CommandLine[] = [
   },
   VERIFY_COMMAND,
   ...RAIL_COMMANDS,
+  ...BANK_COMMANDS,
+  ...SANDBOX_BANK_COMMANDS,
   ...SIGNER_COMMANDS,
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,

@@ -1,4 +1,4 @@
-import { plainArray } from '../database/array.ts';
+import { plainArray, textArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
@@ -82,6 +82,20 @@ export async function ownerOf(
     [arrived.rail, normalisedMemo(arrived.memoId)],
   );
   return row;
+}
+
+/** Those of the candidates that are memos of that kind. */
+export async function memosAmong(
+  database: Queryable,
+  kind: string,
+  candidates: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (candidates.length === 0) return new Set();
+  const rows = await database.query<{ memoId: string }>(
+    `select memo_id as "memoId" from fiat_deposit_instructions where kind = $1 and memo_id in (select unnest($2::text[]))`,
+    [kind, textArray(candidates)],
+  );
+  return new Set(rows.map(({ memoId }) => memoId));
 }
 
 const FILTERS = {

@@ -9,6 +9,8 @@ import { NOT_XML } from './xml.ts';
 export type XmlNode = {
   /** Without its prefix. */
   readonly name: string;
+  /** Empty if its name has none. */
+  readonly prefix: string;
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlNode[];
   /** Only its own text, without that of its children. */
@@ -44,7 +46,10 @@ function decoded(text: string): string {
   });
 }
 
-const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
+function splitName(name: string): Pick<XmlNode, 'name' | 'prefix'> {
+  const colon = name.indexOf(':');
+  return { name: name.slice(colon + 1), prefix: colon === -1 ? '' : name.slice(0, colon) };
+}
 
 function attributesOf(text: string): Map<string, string> {
   const attributes = new Map<string, string>();
@@ -88,11 +93,11 @@ function applyTag(match: RegExpExecArray, open: Open[], { depthMax }: XmlBounds)
     if (current.name !== name || attributes !== '' || isEmpty === '/')
       throw new XmlError(`</${name}> does not close <${current.name}>`);
     open.pop();
-    open.at(-1)!.children.push({ ...current, name: localName(name) });
+    open.at(-1)!.children.push({ ...current, ...splitName(name) });
     return;
   }
   const node: Open = { name: name!, attributes: attributesOf(attributes!), children: [], text: '' };
-  if (isEmpty === '/') current.children.push({ ...node, name: localName(name!) });
+  if (isEmpty === '/') current.children.push({ ...node, ...splitName(name!) });
   else if (open.push(node) > depthMax + 1) throw new XmlError(`elements are nested deeper than ${depthMax}`);
 }
 

@@ -1,4 +1,5 @@
 import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -169,4 +170,60 @@ export async function endPayments(
   );
   if (ended.length < keys.length)
     throw new Error(`of ${keys.length} payments, only ${ended.length} had not ended`);
+}
+
+/** How a payment ended, or would have: if it had ended before, it stays as it was. */
+export type PaymentEnd = {
+  readonly key: string;
+  readonly state: 'COMPLETED' | 'FAILED';
+  readonly detail: string;
+};
+
+/** Ends those that have not ended. Each key at most once. */
+export async function endOpenPayments(
+  tx: Queryable,
+  ends: readonly PaymentEnd[],
+  now: Instant,
+): Promise<void> {
+  await tx.query(
+    `update rail_payments p set state = e.state, detail = e.detail, updated_at_ns = $4
+     from unnest($1::uuid[], $2::text[], $3::text[]) as e (key, state, detail)
+     where p.key = e.key and p.state = 'ACCEPTED'`,
+    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text' }), now],
+  );
+}
+
+/** Whether payments wait, and since when the first of them does. */
+export async function waitingSince(
+  database: Queryable,
+  rail: RailName,
+  countMax: number,
+): Promise<{ readonly count: number; readonly sinceNs: Instant | null }> {
+  const [row] = await database.query<{ count: bigint; sinceNs: Instant | null }>(
+    `select count(*) as count, min(accepted_at_ns) as "sinceNs" from (
+       select accepted_at_ns from rail_payments
+       where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2) as waiting`,
+    [rail, countMax],
+  );
+  return { count: Number(row!.count), sinceNs: row!.sinceNs };
+}
+
+export type KnownPayment = {
+  readonly key: string;
+  readonly units: bigint;
+  readonly state: State;
+};
+
+/** Those of the keys that are payments of the rail. */
+export async function knownPayments(
+  tx: Queryable,
+  rail: RailName,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, KnownPayment>> {
+  if (keys.length === 0) return new Map();
+  const rows = await tx.query<KnownPayment>(
+    'select key, units, state from rail_payments where rail = $1 and key = any ($2::uuid[])',
+    [rail, plainArray(keys)],
+  );
+  return new Map(rows.map((row) => [row.key, row]));
 }

@@ -50,6 +50,8 @@ describe('the rights of the role that serves', () => {
     expect(insertOnly.sort()).toEqual([
       'assets',
       'audit_checkpoints',
+      'bank_findings',
+      'bank_received',
       'chain_addresses',
       'deposit_addresses',
       'entries',

@@ -141,6 +141,7 @@ describe('time', () => {
       times: 1,
       why: 'ids are unique and increasing within a process whatever the wall clock shows',
     },
+    'cli/sandbox-bank.ts': { times: 1, why: 'the sandbox bank has a clock of its own' },
     'http-rail/check.ts': { times: 1, why: 'signs requests of tools that have no database' },
     'cli/signer.ts': {
       times: 1,

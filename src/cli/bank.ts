@@ -1,0 +1,154 @@
+import { clockOf, listFiles } from '../banks/file-store.ts';
+import { type Decided, decideFile, type Verdict } from '../banks/operating.ts';
+import { listAside, listFindings, listStatements } from '../banks/received-store.ts';
+import type { Database } from '../database/database.ts';
+import { formatAmount } from '../kernel/amount.ts';
+import { formatInstant, type Instant, NS_PER_SECOND } from '../kernel/instant.ts';
+import { vaultOf } from '../vault.ts';
+import {
+  CommandError,
+  type CommandLine,
+  counted,
+  type Invocation,
+  noArguments,
+  show,
+  table,
+  text,
+  UsageError,
+  withDatabase,
+} from './command-line.ts';
+
+/** Commands about the files that are exchanged with a bank. */
+
+const LINES_MAX = 100;
+
+/** "5 min", "3 h", "12 days". */
+function ageOf(since: Instant, now: Instant): string {
+  const minutes = Number((now - since) / NS_PER_SECOND) / 60;
+  if (minutes < 90) return `${Math.max(0, Math.round(minutes))} min`;
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h` : `${Math.round(minutes / 1_440)} days`;
+}
+
+async function reportOf(database: Database, rail: string, { config }: Invocation) {
+  const now = await clockOf(database);
+  const age = (since: Instant): { since: string; age: string } => ({
+    since: formatInstant(since),
+    age: ageOf(since, now),
+  });
+  const files = await listFiles(database, rail, LINES_MAX);
+  const findings = await listFindings(database, rail, LINES_MAX);
+  const aside = await listAside(database, rail, LINES_MAX);
+  const statements = await listStatements(database, rail, 10);
+  const shown = (units: bigint, asset: string): string =>
+    `${formatAmount(units, config.assets.find(asset)?.decimals ?? 0)} ${asset}`;
+  return {
+    rail,
+    files: files.map(({ name, state, payments, executionDate, madeAtNs, detail }) => ({
+      name,
+      state,
+      payments,
+      execution_date: executionDate,
+      ...age(madeAtNs),
+      ...(detail !== null && { detail }),
+    })),
+    findings: findings.map(({ kind, finding, createdAtNs }) => ({ kind, finding, ...age(createdAtNs) })),
+    set_aside: aside.map(({ name, error, receivedAtNs }) => ({ name, error, ...age(receivedAtNs) })),
+    statements: statements.map(({ statementId, openingUnits, closingUnits, closingDate, asset }) => ({
+      id: statementId,
+      date: closingDate,
+      opening: shown(openingUnits, asset),
+      closing: shown(closingUnits, asset),
+    })),
+  };
+}
+
+type Report = Awaited<ReturnType<typeof reportOf>>;
+
+const section = (title: string, rows: readonly (readonly string[])[]): string =>
+  rows.length === 0 ? `${title}: none` : `${title}:\n${table(rows)}`;
+
+function linesOf({ files, findings, set_aside: aside, statements }: Report): string {
+  return [
+    section(
+      'Files of payments',
+      files.map(({ name, state, payments, age, detail }) => [
+        name,
+        state,
+        counted(payments, 'payment'),
+        age,
+        detail ?? '',
+      ]),
+    ),
+    section(
+      'For an operator',
+      findings.map(({ kind, age, finding }) => [kind, age, finding]),
+    ),
+    section(
+      'Files of the bank that were set aside',
+      aside.map(({ name, age, error }) => [name, age, error]),
+    ),
+    section(
+      'Last statements',
+      statements.map(({ id, date, opening, closing }) => [id, date, opening, closing]),
+    ),
+  ].join('\n\n');
+}
+
+async function decide(invocation: Invocation, verdict: Verdict): Promise<number> {
+  const [name, extra] = invocation.positionals;
+  if (name === undefined || extra !== undefined) throw new UsageError('Expected the name of one file.');
+  const decided: Decided = await withDatabase(invocation, async (database) => {
+    await vaultOf(invocation.config, database);
+    return decideFile(database, name, verdict);
+  });
+  if (decided.kind === 'unknown')
+    throw new CommandError(`There is no file of payments with the name "${name}".`);
+  if (decided.kind === 'not asked')
+    throw new CommandError(
+      `${name} is ${decided.state}. Only a file that is ASKED can be decided by an operator.`,
+    );
+  const what =
+    verdict.kind === 'resend'
+      ? `${name} is uploaded again, with the same message id.`
+      : `${name} is REJECTED: ${counted(decided.payments, 'payment')} failed, and the money returns.`;
+  show(invocation, { name, verdict: verdict.kind, payments: decided.payments }, what);
+  return 0;
+}
+
+export const BANK_COMMANDS: readonly CommandLine[] = [
+  {
+    name: 'bank report',
+    summary: 'show files of payments, answers of the bank, and what needs an operator',
+    usage: 'bank report [--rail <rail>] [--json]',
+    options: { rail: { value: 'rail', help: 'the rail of the kind iso20022 (wire)' } },
+    json: true,
+    async run(invocation) {
+      noArguments(invocation);
+      const rail = invocation.options.rail === undefined ? 'wire' : text(invocation, 'rail');
+      const report = await withDatabase(invocation, (database) => reportOf(database, rail, invocation));
+      show(invocation, report, linesOf(report));
+      return 0;
+    },
+  },
+  {
+    name: 'bank resend',
+    summary: 'upload a file again that the bank says it does not have',
+    usage: 'bank resend <file> [--json]',
+    details: [
+      'Only for a file that is ASKED: the bank has not answered it, or refused it as a duplicate. Ask the bank first.',
+      'The same bytes are uploaded under the same message id, so that a bank that has the file after all refuses the copy.',
+    ].join('\n'),
+    json: true,
+    run: (invocation) => decide(invocation, { kind: 'resend' }),
+  },
+  {
+    name: 'bank reject',
+    summary: 'fail the payments of a file that the bank will never execute',
+    usage: 'bank reject <file> --reason <text> [--json]',
+    details:
+      'Only for a file that is ASKED, and after the bank has confirmed that it executes none of its payments.',
+    options: { reason: { value: 'text', help: 'what the bank said, and who' } },
+    json: true,
+    run: (invocation) => decide(invocation, { kind: 'reject', reason: text(invocation, 'reason') }),
+  },
+];
