@@ -57,9 +57,9 @@ export async function commit(database: Database, order: AssignmentOrder): Promis
   const whole = payments.map((one) => ({ ...one, key: one.key ?? newId() }));
   for (const payment of whole) await withdraw(database, network, payment);
   await database.query(
-    `insert into chain_assignments (id, network, lane, purpose, slot, details, assigned_at_ns, updated_at_ns)
-     values ($1, $2, $3, $4, $5, $6::jsonb, 1, 1)`,
-    [id, network, lane, purpose, slot, JSON.stringify(details)],
+    `insert into chain_assignments (id, network, lane, purpose, slot, details, fee_asset, assigned_at_ns, updated_at_ns)
+     values ($1, $2, $3, $4, $5, $6::jsonb, $7, 1, 1)`,
+    [id, network, lane, purpose, slot, JSON.stringify(details), NETWORKS.crypto(network).native.asset],
   );
   for (const [position, { key, asset, units, address }] of whole.entries())
     await database.query(
