@@ -61,6 +61,9 @@ class SignerUnreachable extends Error {}
 /** Stops that do not end by themselves: going on could pay twice, or would be refused again. */
 const NEEDS_OPERATOR: readonly StopCode[] = ['foreign-slot', 'signer-refused', 'deep-reorg'];
 
+/** Of a version that was recovered from the log of the signer, only the hash is known: it is looked for, and not sent. */
+const isWhole = ({ bytes }: Version): boolean => bytes !== '';
+
 /** An address is all that chains need to know about a destination. */
 function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
   if (!('address' in destination)) throw new Error(`payment ${key} has no address`);
@@ -142,7 +145,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     signal: AbortSignal,
   ): Promise<boolean> {
     if (isRefused) return false;
-    const unsigned = await reached(driver.build(assignment, versions, signal), signal);
+    const unsigned = await reached(driver.build(assignment, versions.filter(isWhole), signal), signal);
     if (unsigned === undefined) return false;
     if (overVelocity !== undefined && overVelocity.untilMs > performance.now()) throw overVelocity.refusal;
     const number = versions.length + 1;
@@ -167,7 +170,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     return true;
   }
 
-  async function end(assignment: Assignment, ending: Ending): Promise<void> {
+  async function end(assignment: Assignment, ending: Ending, versions: number): Promise<void> {
     // Before its payments wait again: a keeper that dies in between must not make them over this lane.
     if (ending.kind === 'superseded')
       await stop(
@@ -175,7 +178,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
         `a transaction that is none of ours has used the place of assignment ${assignment.id}`,
       );
     await checkpoint?.('before the outcome is committed', assignment.id);
-    await writePath.submit(endCommand(assignment, ending, { network, ...facts }));
+    await writePath.submit(endCommand(assignment, ending, { network, ...facts, versions }));
     await checkpoint?.('after the outcome is committed', assignment.id);
   }
 
@@ -194,7 +197,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     switch (observation.kind) {
       case 'final':
       case 'superseded':
-        await end(assignment, observation);
+        await end(assignment, observation, versions.length);
         return true;
       case 'mined':
         await note(assignment, observation);
@@ -206,7 +209,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
         if (await sign(assignment, versions, signal)) return true;
         // Every version: a node may have forgotten any of them, and only one can be executed.
         if (pacing.isToBeSent(assignment.id))
-          for (const version of versions) await send(assignment, version, signal);
+          for (const version of versions.filter(isWhole)) await send(assignment, version, signal);
         return false;
       }
     }

@@ -4,6 +4,7 @@ import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { Networks } from '../networks/register.ts';
 import type { RailFinding, RailNode, ReadContext, SecretReference } from '../rails/kind.ts';
 import { createSignerClient, type SignerAddress } from '../signer/client.ts';
+import type { SignedPage, SignedRecord } from '../signer/contract.ts';
 import type { AssetLimits, NetworkPolicy, Policy } from '../signer/policy.ts';
 import type { Signer, SignerAccount } from './signer.ts';
 
@@ -182,4 +183,22 @@ export async function checkSigner(
   return findings.some(({ isFault }) => isFault === true)
     ? findings
     : [{ what, found: `answers, and has the keys of ${account.lanes.join(', ')}` }, ...findings];
+}
+
+/** Everything that a signer of its own has signed for the network, oldest first. */
+export async function signedBy(
+  settings: SignerSettings,
+  network: CryptoNetwork,
+  signal: AbortSignal,
+): Promise<readonly SignedRecord[]> {
+  if (settings.kind === 'embedded')
+    throw new Error('the embedded signer of the sandbox keeps no log on disk');
+  const client = createSignerClient(settings.address);
+  const records: SignedRecord[] = [];
+  for (let line: number | null = 0; line !== null; ) {
+    const page: SignedPage = await client.signed(network, line, signal);
+    records.push(...page.records);
+    line = page.next;
+  }
+  return records;
 }

@@ -13,6 +13,7 @@ import {
   readSigner,
   SignerSetting,
   type SignerSettings,
+  signedBy,
 } from '../signer-settings.ts';
 import { addressesBelow } from './addresses.ts';
 import { createEvmDriver } from './driver.ts';
@@ -137,16 +138,18 @@ function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
 type Settings = {
   readonly evm: EvmSettings;
   readonly signer: SignerSettings;
-  /** Absent: the signer is asked when the service starts. */
+  /** Absent: that of the embedded signer. */
   readonly account: Pick<SignerAccount, 'lanes' | 'xpub'> | undefined;
 };
 
-/** With `lanes`, the service starts even while the signer does not answer. */
-function accountOf({ lanes, account }: Entry, path: string): Settings['account'] {
-  if (lanes === undefined) {
-    if (account !== undefined) throw new Error(`${path}.account needs ${path}.lanes beside it`);
-    return undefined;
+/** From the configuration: the service starts while the signer does not answer, and takes no addresses from another one. */
+function accountOf({ signer, lanes, account }: Entry, path: string): Settings['account'] {
+  if (signer === 'embedded') {
+    if (lanes === undefined && account === undefined) return undefined;
+    throw new Error(`${path} must not have lanes or account: those of the embedded signer are used`);
   }
+  if (lanes === undefined)
+    throw new Error(`${path}.lanes must list the sending addresses that "ferry signer init" has printed`);
   return { lanes: lanes.map(EVM_ADDRESSES.canonical), ...(account !== undefined && { xpub: account }) };
 }
 
@@ -223,4 +226,5 @@ export const evmKind = railKind({
     });
     return [...found, ...(await driver.check(signal))];
   },
+  signed: ({ evm, signer }: Settings, signal) => signedBy(signer, evm.network, signal),
 });
