@@ -17,6 +17,8 @@ export type AssignmentEnd = {
   readonly txIndex?: string;
   readonly feeUnits?: bigint;
   readonly endedAtNs?: Instant;
+  /** As loaded: how many versions the database knows. */
+  readonly versions?: number;
 };
 
 async function keysOf(tx: Transaction, id: string): Promise<string[]> {
@@ -52,8 +54,9 @@ async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
 export const assignmentEnds: Table<AssignmentEnd> = {
   name: 'chain_assignments',
   async load(tx, ids) {
-    const rows = await tx.query<{ id: string; state: AssignmentState }>(
-      'select id, state from chain_assignments where id = any ($1::uuid[]) order by id for update',
+    const rows = await tx.query<{ id: string; state: AssignmentState; versions: number }>(
+      `select a.id, a.state, (select count(*) from chain_versions v where v.assignment_id = a.id)::integer as versions
+       from chain_assignments a where a.id = any ($1::uuid[]) order by a.id for update of a`,
       [plainArray(ids)],
     );
     return new Map(rows.map((row) => [row.id, row]));

@@ -32,7 +32,11 @@ function endOf({ id }: Assignment, ending: Ending, { networkName, confirmations 
  * Ends the assignment and its payments, and posts what the network was paid: in one transaction, once. A second node that has
  * observed the same finds that the assignment has ended.
  */
-export function endCommand(assignment: Assignment, ending: Ending, facts: Facts): Command<'ended' | 'known'> {
+export function endCommand(
+  assignment: Assignment,
+  ending: Ending,
+  facts: Facts & { readonly versions: number },
+): Command<'ended' | 'known'> {
   const rail = facts.network.toLowerCase();
   const from: SystemAccountName = `network-fees:${rail}`;
   const to: SystemAccountName = `clearing:${rail}`;
@@ -43,7 +47,9 @@ export function endCommand(assignment: Assignment, ending: Ending, facts: Facts)
     reads: [read(assignmentEnds, id)],
     decide(view) {
       const known = view.row(assignmentEnds, id);
-      if (known?.state !== 'ASSIGNED')
+      // Another version was recovered from the log of the signer meanwhile: perhaps that one was executed.
+      const isOutdated = ending.kind === 'superseded' && known?.versions !== facts.versions;
+      if (known?.state !== 'ASSIGNED' || isOutdated)
         return { accepted: true, causeId: id, postings: [], writes: [], answer: 'known' };
       return {
         accepted: true,

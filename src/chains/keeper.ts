@@ -20,7 +20,7 @@ import {
 } from './driver.ts';
 import { type Ending, endCommand } from './ending.ts';
 import { endStop, fenced, findStop, LeaseLost, recordStop, type StopCode, type Task } from './lease-store.ts';
-import { type Signer, SignerRefusal } from './signer.ts';
+import { type Signer, SignerRefusal, type SignRequest } from './signer.ts';
 
 /**
  * Keeps one lane: gives waiting payments an assignment, has it signed, sends it, and records what the chain says. Only the holder
@@ -61,6 +61,9 @@ class SignerUnreachable extends Error {}
 /** Stops that do not end by themselves: going on could pay twice, or would be refused again. */
 const NEEDS_OPERATOR: readonly StopCode[] = ['foreign-slot', 'signer-refused', 'deep-reorg'];
 
+/** Of a version that was recovered from the log of the signer, only the hash is known: it is looked for, and not sent. */
+const isWhole = ({ bytes }: Version): boolean => bytes !== '';
+
 /** An address is all that chains need to know about a destination. */
 function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
   if (!('address' in destination)) throw new Error(`payment ${key} has no address`);
@@ -97,6 +100,10 @@ export function createKeeper(parts: KeeperParts): Keeper {
   const { driver, signer, database, writePath, clock, log, task, facts, checkpoint } = parts;
   const { network, task: lane } = task;
   const pacing = createPacing(facts.blockMs);
+  /** The last refusal because of the signer's limits on amounts, and until when the signer is not asked again. */
+  let overVelocity: { readonly refusal: SignerRefusal; readonly untilMs: number } | undefined;
+  /** The signer must not sign, and asking again does not help: an operator ends that. */
+  let isRefused = false;
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -119,14 +126,28 @@ export function createKeeper(parts: KeeperParts): Keeper {
     await checkpoint?.('after the broadcast', assignment.id);
   }
 
+  async function signaturesFor(request: SignRequest, signal: AbortSignal): Promise<readonly string[]> {
+    try {
+      return await signer.sign(request, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof SignerRefusal)) throw new SignerUnreachable((error as Error).message);
+      if (error.code === 'over-velocity')
+        overVelocity = { refusal: error, untilMs: performance.now() + LIMITS.chainVelocityRetryMs };
+      throw error;
+    }
+  }
+
   /** Has the next version signed and committed, and only then sends it. */
   async function sign(
     assignment: Assignment,
     versions: readonly Version[],
     signal: AbortSignal,
   ): Promise<boolean> {
-    const unsigned = await reached(driver.build(assignment, versions, signal), signal);
+    if (isRefused) return false;
+    const unsigned = await reached(driver.build(assignment, versions.filter(isWhole), signal), signal);
     if (unsigned === undefined) return false;
+    if (overVelocity !== undefined && overVelocity.untilMs > performance.now()) throw overVelocity.refusal;
     const number = versions.length + 1;
     const request = {
       requestId: newId(),
@@ -136,11 +157,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
       unsigned: unsigned.bytes,
     };
     await checkpoint?.('after the assignment is committed, before it is signed', assignment.id);
-    const signatures = await signer.sign(request, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      if (error instanceof SignerRefusal) throw error;
-      throw new SignerUnreachable((error as Error).message);
-    });
+    const signatures = await signaturesFor(request, signal);
     const signed = await driver.complete(unsigned, signatures, lane);
     await checkpoint?.('after it is signed, before the signature is committed', assignment.id);
     const { feeUnitsMax, feeRate } = unsigned;
@@ -153,7 +170,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     return true;
   }
 
-  async function end(assignment: Assignment, ending: Ending): Promise<void> {
+  async function end(assignment: Assignment, ending: Ending, versions: number): Promise<void> {
     // Before its payments wait again: a keeper that dies in between must not make them over this lane.
     if (ending.kind === 'superseded')
       await stop(
@@ -161,7 +178,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
         `a transaction that is none of ours has used the place of assignment ${assignment.id}`,
       );
     await checkpoint?.('before the outcome is committed', assignment.id);
-    await writePath.submit(endCommand(assignment, ending, { network, ...facts }));
+    await writePath.submit(endCommand(assignment, ending, { network, ...facts, versions }));
     await checkpoint?.('after the outcome is committed', assignment.id);
   }
 
@@ -172,7 +189,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
 
   async function follow({ assignment, versions }: store.Open, signal: AbortSignal): Promise<boolean> {
     if (versions.length === 0) {
-      if (await sign(assignment, versions, signal)) return true;
+      if ((await sign(assignment, versions, signal)) || isRefused) return !isRefused;
       throw new ChainWait('fee-too-high', 'the fee that the network asks for is above the bound');
     }
     const observation = await reached(driver.observe(assignment, versions, signal), signal);
@@ -180,7 +197,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     switch (observation.kind) {
       case 'final':
       case 'superseded':
-        await end(assignment, observation);
+        await end(assignment, observation, versions.length);
         return true;
       case 'mined':
         await note(assignment, observation);
@@ -192,7 +209,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
         if (await sign(assignment, versions, signal)) return true;
         // Every version: a node may have forgotten any of them, and only one can be executed.
         if (pacing.isToBeSent(assignment.id))
-          for (const version of versions) await send(assignment, version, signal);
+          for (const version of versions.filter(isWhole)) await send(assignment, version, signal);
         return false;
       }
     }
@@ -250,7 +267,10 @@ export function createKeeper(parts: KeeperParts): Keeper {
     if (error instanceof ChainWait) return { code: error.code, reason: error.message };
     // Another lane was faster.
     if (error instanceof PaymentsTaken) return { code: 'busy', reason: error.message };
-    if (error instanceof SignerRefusal) return { code: 'signer-refused', reason: error.message };
+    if (error instanceof SignerRefusal)
+      return error.code === 'over-velocity'
+        ? { code: 'over-velocity', reason: error.message }
+        : { code: 'signer-refused', reason: `${error.code}: ${error.message}` };
     if (error instanceof SignerUnreachable) return { code: 'signer-unreachable', reason: error.message };
     return undefined;
   }
@@ -258,6 +278,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
   return {
     async turn(signal) {
       const stopped = await findStop(database, task);
+      isRefused = stopped?.code === 'signer-refused';
       const open = await store.openAssignments(database, network, lane, LIMITS.chainOpenMax);
       pacing.forget(new Set(open.map(({ assignment }) => assignment.id)));
       try {

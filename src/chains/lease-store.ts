@@ -73,7 +73,7 @@ export function fenced<Value>(
   });
 }
 
-export type StopCode = WaitCode | 'signer-refused' | 'signer-unreachable' | 'deep-reorg';
+export type StopCode = WaitCode | 'signer-refused' | 'over-velocity' | 'signer-unreachable' | 'deep-reorg';
 
 export type Stop = {
   readonly network: string;

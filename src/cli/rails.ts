@@ -1,7 +1,9 @@
 import { listStops } from '../chains/lease-store.ts';
+import { type Recovered, recover } from '../chains/recover.ts';
 import { resolve } from '../chains/resolve.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { ConfiguredRail, RailFinding } from '../rails/kind.ts';
 import {
   CommandError,
@@ -67,6 +69,51 @@ async function resume(invocation: Invocation): Promise<number> {
   });
 }
 
+const OUTCOMES: Readonly<Record<Recovered['outcome'], string>> = {
+  recovered: 'is followed again',
+  'unknown-payments': 'is not known to this database: book what it paid',
+};
+
+function railOf(
+  { config }: Invocation,
+  network: string,
+): ConfiguredRail & Required<Pick<ConfiguredRail, 'signed'>> {
+  const rail = config.rails.find(({ name }) => name === network);
+  if (rail?.signed === undefined)
+    throw new UsageError(`--network must be a chain among the configured rails, not ${network}.`);
+  return { ...rail, signed: rail.signed };
+}
+
+async function recoverRail(invocation: Invocation): Promise<number> {
+  noArguments(invocation);
+  const network = text(invocation, 'network');
+  const rail = railOf(invocation, network);
+  const feeAsset = invocation.config.networks.crypto(network as CryptoNetwork).native.asset;
+  const records = await rail
+    .signed(AbortSignal.timeout(LIMITS.railCheckTimeoutMs))
+    .catch((error: unknown) => {
+      throw new CommandError(`${(error as Error).message}. Nothing was changed.`);
+    });
+  return withDatabase(invocation, async (database) => {
+    const recovered = await recover(database, records, { network, feeAsset });
+    const rows = recovered.flatMap(({ lane, slot, hashes, payments, outcome }) =>
+      payments.map(({ key, asset, units, address }) => [
+        key,
+        `${units} units of ${asset} to ${address}`,
+        `${lane} ${slot ?? ''}`.trim(),
+        hashes.join(' '),
+        OUTCOMES[outcome],
+      ]),
+    );
+    show(
+      invocation,
+      { network, signed: records.length, recovered },
+      rows.length === 0 ? `The database knows everything that was signed for ${network}.` : table(rows),
+    );
+    return 0;
+  });
+}
+
 export const RAIL_COMMANDS: readonly CommandLine[] = [
   RAILS_TEST,
   {
@@ -125,8 +172,8 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
     usage: 'rails resume --network <network> --task <lane or scanner> [--next-slot <number>] [--json]',
     details: [
       'Only after you have found out what happened: a lane stops when a transaction that Ferry does not know has used its key.',
-      'After a restore from a backup, that transaction may be a payment which the restored database does not know: first end the',
-      'withdrawals that the chain has paid. --next-slot gives up the nonces before that one.',
+      'After a restore from a backup, that transaction may be a payment which the restored database does not know: first run',
+      '"ferry rails recover". --next-slot gives up the nonces before that one.',
     ].join('\n'),
     options: {
       network: { value: 'network', help: 'such as ETHEREUM' },
@@ -135,5 +182,19 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
     },
     json: true,
     run: resume,
+  },
+  {
+    name: 'rails recover',
+    summary:
+      'after a restore from a backup: read from the signer what it has signed, so that nothing is paid twice',
+    usage: 'rails recover --network <network> [--json]',
+    details: [
+      'Asks the signer of the rail for everything in its log. Transactions that the database has lost are entered again, and the',
+      'chain decides about them: withdrawals that it has paid are completed, and their fees are posted. Lists payments that the',
+      'database does not know at all. Run it while the service runs, then "ferry rails resume". It can be repeated.',
+    ].join('\n'),
+    options: { network: { value: 'network', help: 'such as ETHEREUM' } },
+    json: true,
+    run: recoverRail,
   },
 ];

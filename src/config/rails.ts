@@ -64,6 +64,7 @@ function readRail(name: RailName, entry: unknown, context: RailContext): Configu
     kind: kind.name,
     open: (node) => kind.open(read, node),
     check: (signal) => kind.check(read, signal),
+    ...(kind.signed && { signed: (signal: AbortSignal) => kind.signed!(read, signal) }),
   };
 }
 

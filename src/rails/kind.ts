@@ -6,6 +6,7 @@ import type { Capability } from '../kernel/capability.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
+import type { SignedRecord } from '../signer/contract.ts';
 import type { NoticeSource, Rail, RailName } from './rail.ts';
 
 /**
@@ -24,6 +25,8 @@ export type RailKind<Settings = unknown> = {
   open(settings: Settings, node: RailNode): Promise<RailAdapter>;
   /** Connects to the outside, and reports what is there. Needs no database, and changes nothing. */
   check(settings: Settings, signal: AbortSignal): Promise<readonly RailFinding[]>;
+  /** Of chains: everything that the signer has ever signed for the rail, oldest first. */
+  signed?(settings: Settings, signal: AbortSignal): Promise<readonly SignedRecord[]>;
 };
 
 /** With which the entries of the configuration are read. */
@@ -74,6 +77,7 @@ export type ConfiguredRail = {
   readonly kind: string;
   open(node: RailNode): Promise<RailAdapter>;
   check(signal: AbortSignal): Promise<readonly RailFinding[]>;
+  signed?(signal: AbortSignal): Promise<readonly SignedRecord[]>;
 };
 
 /** Ties the type of the settings to the schema of the entry. */

@@ -116,6 +116,22 @@ export async function waitingPayments(
   return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
 }
 
+export type WaitingPayment = { readonly key: string; readonly asset: string; readonly units: bigint };
+
+/** Payments that the rail has accepted, and that nothing has taken. */
+export async function waitingAmong(
+  tx: Queryable,
+  rail: string,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, WaitingPayment>> {
+  const rows = await tx.query<WaitingPayment>(
+    `select key, asset, units from rail_payments
+     where rail = $1 and key = any ($2::uuid[]) and state = 'ACCEPTED' and not taken`,
+    [rail, plainArray(keys)],
+  );
+  return new Map(rows.map((row) => [row.key, row]));
+}
+
 /** Something else has taken one of the payments: nothing is committed. */
 export class PaymentsTaken extends Error {}
 

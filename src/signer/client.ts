@@ -3,8 +3,9 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { LIMITS } from '../limits.ts';
 import {
   REFUSAL_CODES,
+  type RecordingSigner,
   type RefusalCode,
-  type Signer,
+  type SignedPage,
   type SignerAccount,
   SignerRefusal,
 } from './contract.ts';
@@ -98,7 +99,7 @@ function contentOf({ status, body }: Answer): unknown {
 }
 
 /** The signer as the service sees it. */
-export function createSignerClient(address: SignerAddress): Signer {
+export function createSignerClient(address: SignerAddress): RecordingSigner {
   const call = createCall(address);
   return {
     async sign(request, signal) {
@@ -107,5 +108,7 @@ export function createSignerClient(address: SignerAddress): Signer {
     },
     account: async (network, signal) =>
       contentOf(await call('GET', `/accounts/${network}`, signal)) as SignerAccount,
+    signed: async (network, fromLine, signal) =>
+      contentOf(await call('GET', `/signed/${network}/${fromLine}`, signal)) as SignedPage,
   };
 }

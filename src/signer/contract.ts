@@ -39,6 +39,38 @@ export type SignerAccount = {
   readonly deposits?: readonly string[];
 };
 
+/** A line of the signer's log: a transaction that it has signed, with all that is needed to recognise it later. */
+export type SignedRecord = {
+  readonly atMs: number;
+  readonly assignmentId: string;
+  readonly version: number;
+  readonly lane: string;
+  readonly purpose: string;
+  readonly slot: string | null;
+  readonly details: Readonly<Record<string, string>>;
+  /** As `txHash:output`. */
+  readonly coins: readonly string[];
+  readonly payments: readonly SignedPayment[];
+  readonly feeUnitsMax: string;
+  /** Of the transaction. */
+  readonly hash: string;
+};
+
+export type SignedPayment = {
+  readonly key: string;
+  readonly asset: string;
+  readonly units: string;
+  readonly address: string;
+};
+
+/** `next` is the line of the log with which the next page begins; null after the last one. */
+export type SignedPage = { readonly records: readonly SignedRecord[]; readonly next: number | null };
+
+/** A signer with a log that can be read: after a restore from a backup, it knows what the database does not. */
+export type RecordingSigner = Signer & {
+  signed(network: CryptoNetwork, fromLine: number, signal: AbortSignal): Promise<SignedPage>;
+};
+
 export const REFUSAL_CODES = [
   'unknown-assignment',
   'other-payment',

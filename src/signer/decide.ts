@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
-import { type Signer, SignerRefusal, type SignRequest } from './contract.ts';
+import { type RecordingSigner, type Signer, SignerRefusal, type SignRequest } from './contract.ts';
 import { createEvm } from './evm.ts';
 import type { Examined, Family, FamilyParts } from './family.ts';
 import { type Asked, type Decision, MINUTE_MS } from './history.ts';
@@ -64,13 +64,14 @@ function createTurns() {
 type Ready = { readonly intent: Intent; readonly examined: Examined; readonly policy: NetworkPolicy };
 
 function signedDecision(base: Asked, { intent, examined }: Ready, hash: string): Decision {
-  const { lane, purpose, slot, coins, payments } = intent;
+  const { lane, purpose, slot, details, coins, payments } = intent;
   return {
     ...base,
     decision: 'signed',
     lane,
     purpose,
     slot,
+    details,
     coins: coins.map(({ txHash, output }) => `${txHash}:${output}`),
     payments:
       purpose === 'PAYMENTS'
@@ -103,7 +104,7 @@ function familyOf(families: Families, network: string) {
   return found ?? refuse('not-allowed', `${network} is not a network of this signer.`);
 }
 
-export async function createSigner(parts: SignerParts): Promise<Signer> {
+export async function createSigner(parts: SignerParts): Promise<RecordingSigner> {
   const { database, networks, policy, keys, log, nowMs } = parts;
   const families = await createFamilies(parts);
   const inTurn = createTurns();
@@ -179,6 +180,10 @@ export async function createSigner(parts: SignerParts): Promise<Signer> {
     },
     async account(network) {
       return familyOf(families, network).family.account();
+    },
+    async signed(network, fromLine) {
+      familyOf(families, network);
+      return log.signed(network, fromLine);
     },
   };
 }

@@ -18,6 +18,7 @@ function memoryLog(): DecisionLog {
       return lines;
     },
     repairedBytes: 0,
+    signed: async () => ({ records: [], next: null }),
     async append(decision) {
       history.add(decision);
       lines += 1;

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import { EVM_ADDRESSES } from '../networks/evm.ts';
-import { type Examined, type Family, type FamilyParts, RELATIVE_PATH } from './family.ts';
+import type { Examined, Family, FamilyParts } from './family.ts';
 import type { Intent } from './intent.ts';
 import { hexOf, type KeyName, uncompressed } from './keys.ts';
 import { checkOutputs, type Output, refuse } from './rules.ts';
@@ -10,6 +10,9 @@ import { checkOutputs, type Output, refuse } from './rules.ts';
 const ACCOUNT = "m/44'/60'/0'";
 /** `transfer(address,uint256)` of ERC-20, with an address that fills its word with zeros. */
 const TRANSFER = /^0xa9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/;
+
+/** Below the account: chain 0 has the lanes, chain 1 the addresses for deposits. */
+const DEPOSIT_PATH = /^1\/[0-9]{1,9}$/;
 
 const canonical = EVM_ADDRESSES.canonical;
 const lanePath = (lane: number): string => `${ACCOUNT}/0/${lane}`;
@@ -60,16 +63,21 @@ function outputOf(
 /** The deposit address whose path the assignment names: a sweep empties it, and upkeep pays the gas for that. */
 async function depositOf({ keys }: FamilyParts, { purpose, details }: Intent): Promise<Lane | undefined> {
   const { path = '' } = details;
-  if (!['SWEEP', 'UPKEEP'].includes(purpose) || !RELATIVE_PATH.test(path)) return undefined;
+  if (!['SWEEP', 'UPKEEP'].includes(purpose) || !DEPOSIT_PATH.test(path)) return undefined;
   const key: KeyName = { curve: 'secp256k1', path: `${ACCOUNT}/${path}` };
   return { key, address: evmAddress(await keys.publicKey(key)) };
 }
 
 function senderOf(intent: Intent, lanes: readonly Lane[], deposit: Lane | undefined): Lane {
   const address = canonical(intent.lane);
-  const senders = intent.purpose === 'SWEEP' && deposit !== undefined ? [...lanes, deposit] : lanes;
-  const sender = senders.find((one) => one.address === address);
+  const senders = intent.purpose === 'SWEEP' ? [deposit] : lanes;
+  const sender = senders.find((one) => one?.address === address);
   if (sender !== undefined) return sender;
+  if (intent.purpose === 'SWEEP')
+    refuse(
+      'other-lane',
+      `${intent.lane} is not the address for deposits at the path ${JSON.stringify(intent.details.path ?? null)} of this signer.`,
+    );
   return refuse('other-lane', `${intent.lane} is not a sending address of this signer on ${intent.network}.`);
 }
 

@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { SignedRecord } from './contract.ts';
 
 /** What the log says about the past, in the form in which decisions need it. */
 
@@ -16,26 +17,9 @@ export type Asked = {
 /** A line of the log, without its place in the chain. */
 export type Decision = Asked &
   (
-    | {
-        readonly decision: 'signed';
-        readonly lane: string;
-        readonly purpose: string;
-        readonly slot: string | null;
-        readonly coins: readonly string[];
-        readonly payments: readonly SignedPayment[];
-        readonly feeUnitsMax: string;
-        /** Of the transaction. */
-        readonly hash: string;
-      }
+    | ({ readonly decision: 'signed' } & SignedRecord)
     | { readonly decision: 'refused'; readonly code: string; readonly reason: string }
   );
-
-export type SignedPayment = {
-  readonly key: string;
-  readonly asset: string;
-  readonly units: string;
-  readonly address: string;
-};
 
 export type Spent = { readonly units: bigint; readonly count: number };
 

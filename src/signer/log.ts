@@ -3,6 +3,8 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { LIMITS } from '../limits.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
+import type { SignedPage, SignedRecord } from './contract.ts';
 import { SignerError } from './failure.ts';
 import { createHistory, type Decision, type History } from './history.ts';
 
@@ -16,6 +18,8 @@ export type DecisionLog = {
   readonly lines: number;
   /** Bytes of a last line that a crash had cut off, and that were removed. */
   readonly repairedBytes: number;
+  /** What was signed for a network, from a line on. Reads the file again, which was verified at the start. */
+  signed(network: CryptoNetwork, fromLine: number): Promise<SignedPage>;
   /** Resolves once the line is on disk. After a failure it always fails: what is on disk is not known then. */
   append(decision: Decision): Promise<void>;
   close(): Promise<void>;
@@ -108,6 +112,30 @@ async function load(path: string, key: Buffer, file: FileHandle) {
   return { history, previous, lines, bytes, repairedBytes };
 }
 
+/** A page ends before the answer gets larger than a client accepts. */
+async function readSigned(path: string, network: CryptoNetwork, fromLine: number): Promise<SignedPage> {
+  const file = await open(path, 'r');
+  try {
+    const records: SignedRecord[] = [];
+    let [line, bytes] = [0, 0];
+    for await (const { text, isWhole } of linesOf(file)) {
+      if (!isWhole) break;
+      line += 1;
+      if (line <= fromLine) continue;
+      const { decision } = JSON.parse(text.toString('utf8')) as Line;
+      if (decision.decision !== 'signed' || decision.network !== network) continue;
+      if (bytes > 0 && bytes + text.length > LIMITS.signerBodyBytesMax / 2)
+        return { records, next: line - 1 };
+      bytes += text.length;
+      const { requestId: _, network: __, unsigned: ___, decision: ____, ...record } = decision;
+      records.push(record);
+    }
+    return { records, next: null };
+  } finally {
+    await file.close();
+  }
+}
+
 export async function openLog(path: string, key: Buffer): Promise<DecisionLog> {
   const file = await openFile(path);
   const held = await lock(path).catch(async (error: unknown) => {
@@ -143,6 +171,7 @@ export async function openLog(path: string, key: Buffer): Promise<DecisionLog> {
       return lines;
     },
     repairedBytes,
+    signed: (network, fromLine) => readSigned(path, network, fromLine),
     async append(decision) {
       if (failure !== undefined) throw failure;
       try {

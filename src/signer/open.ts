@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { connectToSign, reasonOf } from '../database/reach.ts';
 import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
-import type { Signer } from './contract.ts';
+import type { RecordingSigner } from './contract.ts';
 import { createSigner } from './decide.ts';
 import { SignerError } from './failure.ts';
 import type { Keys } from './keys.ts';
@@ -57,7 +57,7 @@ async function checkComplete(database: Database, { history, path }: DecisionLog)
 }
 
 export type OpenedSigner = {
-  readonly signer: Signer;
+  readonly signer: RecordingSigner;
   readonly keys: Keys;
   readonly log: DecisionLog;
   close(): Promise<void>;

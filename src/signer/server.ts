@@ -10,7 +10,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { LIMITS } from '../limits.ts';
-import { type Signer, SignerRefusal, type SignRequest } from './contract.ts';
+import { type RecordingSigner, SignerRefusal, type SignRequest } from './contract.ts';
 import { SignerError } from './failure.ts';
 
 /**
@@ -75,15 +75,22 @@ function requestOf(body: unknown): SignRequest {
   return given as unknown as SignRequest;
 }
 
-async function handle(signer: Signer, request: IncomingMessage, signal: AbortSignal): Promise<object> {
+async function handle(
+  signer: RecordingSigner,
+  request: IncomingMessage,
+  signal: AbortSignal,
+): Promise<object> {
   const { method, url = '' } = request;
   if (method === 'POST' && url === '/sign')
     return { signatures: await signer.sign(requestOf(await bodyOf(request)), signal) };
   const [, network] = /^\/accounts\/([A-Z0-9_]{1,40})$/.exec(url) ?? [];
   if (method === 'GET' && network !== undefined) return signer.account(network as never, signal);
+  const [, signedOn, line] = /^\/signed\/([A-Z0-9_]{1,40})\/([0-9]{1,12})$/.exec(url) ?? [];
+  if (method === 'GET' && signedOn !== undefined)
+    return signer.signed(signedOn as never, Number(line), signal);
   throw new SignerRefusal(
     'unreadable',
-    `The signer has POST /sign and GET /accounts/<network>, not ${method} ${url}.`,
+    `The signer has POST /sign, GET /accounts/<network> and GET /signed/<network>/<line>, not ${method} ${url}.`,
   );
 }
 
@@ -108,7 +115,7 @@ function isKnownClient(listen: Listen, { socket }: IncomingMessage): boolean {
   return tls.authorized && listen.clientNames.includes(tls.getPeerCertificate().subject?.CN as string);
 }
 
-function listener(signer: Signer, listen: Listen, report: Report): RequestListener {
+function listener(signer: RecordingSigner, listen: Listen, report: Report): RequestListener {
   let inProgress = 0;
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isKnownClient(listen, request)) {
@@ -172,7 +179,11 @@ async function listenOn(server: Server, listen: Listen): Promise<string> {
   return path;
 }
 
-export async function serveSigner(signer: Signer, listen: Listen, report: Report): Promise<RunningServer> {
+export async function serveSigner(
+  signer: RecordingSigner,
+  listen: Listen,
+  report: Report,
+): Promise<RunningServer> {
   const options = {
     requestTimeout: LIMITS.signerRequestMs,
     headersTimeout: LIMITS.signerRequestMs,

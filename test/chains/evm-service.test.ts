@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -11,8 +9,6 @@ import { until } from '../support/until.ts';
 /** The whole service, with a rail from the configuration, on a node that mines by itself. */
 
 const files = createConfigFiles();
-const mnemonicFile = join(files.directory, 'mnemonic.txt');
-writeFileSync(mnemonicFile, `${MNEMONIC}\n`);
 let anvil: Anvil;
 let service: TestService;
 let customer: TestCustomer;
@@ -25,7 +21,7 @@ const railOf = (changes: object = {}) => ({
   kind: 'evm',
   chain_id: CHAIN_ID,
   nodes: [anvil?.url ?? 'http://127.0.0.1:1'],
-  signer: { embedded: { file: mnemonicFile } },
+  signer: 'embedded',
   confirmations: { depth: 2 },
   fees: { max_gwei: '100' },
   ...changes,
@@ -75,6 +71,7 @@ describe('a configured EVM rail', () => {
     expect(texts).toMatch(new RegExp(`lane ${LANE}: \\d+ units of ETH, next nonce 1`));
     const other = readConfig(fileOf({ chain_id: 1 }));
     expect(await other.rails[0]!.check(AbortSignal.timeout(30_000))).toMatchObject([
+      { what: 'signer embedded', found: `answers, and has the keys of ${LANE}` },
       { found: `chain id ${CHAIN_ID}, and 1 is configured`, isFault: true },
     ]);
   });
@@ -87,12 +84,23 @@ describe('a configured EVM rail', () => {
     );
     expect(sentence({ nodes_agreeing: 3 })).toContain('rails.BASE.nodes_agreeing must be at most 1');
     expect(sentence({ fees: { max_gwei: '-1' } })).toContain('rails.BASE.fees.max_gwei');
-    expect(sentence({ signer: { embedded: { env: 'NO_SUCH_SECRET' } } })).toContain('NO_SUCH_SECRET');
+    expect(sentence({ signer: { mnemonic: MNEMONIC } })).toContain('rails.BASE.signer.mnemonic is not');
+    expect(sentence({ signer: { mnemonic: MNEMONIC } })).not.toContain('junk');
+    const tls = { certificate: { env: 'NONE' }, key: { env: 'NONE' }, ca: { env: 'NONE' } };
+    expect(sentence({ signer: { url: 'http://signer', ...tls } })).toContain(
+      'rails.BASE.signer.url must be https:// with a host and a port',
+    );
+    expect(sentence({ signer: { url: 'https://signer:7', ...tls } })).toContain(
+      'rails.BASE.signer.certificate.env names NONE',
+    );
+    expect(sentence({ account: `xpub${'1'.repeat(107)}` })).toContain(
+      'rails.BASE.account needs rails.BASE.lanes',
+    );
     expect(sentence({ mnemonic: MNEMONIC })).not.toContain('junk');
     const token = { code: 'USDC', decimals: 6, kind: 'STABLECOIN', networks: { BASE: 'sandbox' } };
     expect(sentence({}, [...ASSETS, token])).toContain('rails.BASE needs the contract of USDC');
     expect(refusal({ ...PRODUCTION, ...fileOf() })).toContain(
-      'rails.BASE.signer.embedded is for the sandbox',
+      'rails.BASE.signer must name the socket or the url of "ferry signer"',
     );
   });
 });

@@ -131,6 +131,18 @@ describe('the signer signs on EVM networks', () => {
     const { id } = await commit(test.database, order);
     expect(await codeFor(id, coinBytes(STRANGER, ETHER, 0))).toBe('not-allowed');
     expect(await codeFor(id, coinBytes(LANE, ETHER, 0))).toBeUndefined();
+    const { address: spare } = mnemonicToAccount(words, { changeIndex: 0, addressIndex: 7 });
+    const others = [
+      { lane, details: { path: '1/6' } },
+      { lane, details: {} },
+      { lane: spare, details: { path: '0/7' } },
+      { lane: LANE, details: { path: '1/5' } },
+    ];
+    for (const [index, other] of others.entries()) {
+      const nonce = 9_100 + index;
+      const refused = await commit(test.database, { ...order, ...other, slot: String(nonce) });
+      expect(await codeFor(refused.id, coinBytes(LANE, ETHER, nonce))).toBe('other-lane');
+    }
   });
 });
 

@@ -3,9 +3,9 @@ import { addressesBelow } from '../../src/chains/evm/addresses.ts';
 import { createEvmDriver, type EvmDriver } from '../../src/chains/evm/driver.ts';
 import type { EvmSettings } from '../../src/chains/evm/settings.ts';
 import type { Checkpoint } from '../../src/chains/keeper.ts';
-import { createEvmSigner } from '../../src/chains/local-signer.ts';
 import { type ChainAdapter, openChain } from '../../src/chains/rail.ts';
 import type { Signer } from '../../src/chains/signer.ts';
+import { openSigner, readSigner } from '../../src/chains/signer-settings.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
@@ -24,7 +24,7 @@ import { createTransfers } from '../../src/transfers/capability.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
 import { createWithdrawals } from '../../src/withdrawals/capability.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
-import { type Anvil, CHAIN_ID, LANE, MNEMONIC, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
+import { type Anvil, CHAIN_ID, LANE, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
 import { createTestDatabase } from './database.ts';
 import { openingBalance } from './funding.ts';
 import { createTestWritePath } from './ledger.ts';
@@ -138,7 +138,20 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     };
     const clock = { now: () => BigInt(Date.now()) * NS_PER_MS, nowMs: () => Date.now() };
     const settings = settingsOf(options.settings);
-    const local = await createEvmSigner(MNEMONIC);
+    const local = openSigner(
+      readSigner(
+        { signer: 'embedded', chain_id: CHAIN_ID },
+        {
+          rail: NETWORK,
+          path: `rails.${NETWORK}`,
+          assets,
+          networks: NETWORKS,
+          mode: 'sandbox',
+          secret: () => '',
+        },
+      ),
+      { database: own },
+    );
     const signer = options.wrapSigner?.(local) ?? local;
     const { lanes, xpub } = await local.account(NETWORK, AbortSignal.timeout(PATIENCE_MS));
     const driver = await createEvmDriver({ settings, lanes, nowMs: clock.nowMs, callTimeoutMs: 5_000 });

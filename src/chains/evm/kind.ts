@@ -5,9 +5,16 @@ import { LIMITS } from '../../limits.ts';
 import type { CryptoNetwork } from '../../networks/crypto.ts';
 import { EVM_ADDRESSES } from '../../networks/evm.ts';
 import { type ReadContext, railKind } from '../../rails/kind.ts';
-import { createEvmSigner } from '../local-signer.ts';
 import { openChain } from '../rail.ts';
-import type { Signer } from '../signer.ts';
+import type { SignerAccount } from '../signer.ts';
+import {
+  checkSigner,
+  openSigner,
+  readSigner,
+  SignerSetting,
+  type SignerSettings,
+  signedBy,
+} from '../signer-settings.ts';
 import { addressesBelow } from './addresses.ts';
 import { createEvmDriver } from './driver.ts';
 import type { EvmSettings, Token } from './settings.ts';
@@ -36,7 +43,17 @@ const entrySchema = Type.Object(
     ),
     nodes_agreeing: Type.Optional(positive(10)),
     chain_id: positive(Number.MAX_SAFE_INTEGER),
-    signer: Type.Object({ embedded: Secret }, closed),
+    signer: SignerSetting,
+    lanes: Type.Optional(
+      Type.Array(Address, {
+        minItems: 1,
+        maxItems: LIMITS.signerLanesMax,
+        expected: `a list of 1 to ${LIMITS.signerLanesMax} addresses`,
+      }),
+    ),
+    account: Type.Optional(
+      Type.String({ pattern: '^xpub[1-9A-HJ-NP-Za-km-z]{100,112}$', expected: 'an xpub' }),
+    ),
     confirmations: Type.Optional(
       Type.Object(
         {
@@ -118,17 +135,28 @@ function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
   return bounds;
 }
 
-type Settings = { readonly evm: EvmSettings; readonly signer: () => Promise<Signer> };
+type Settings = {
+  readonly evm: EvmSettings;
+  readonly signer: SignerSettings;
+  /** Absent: that of the embedded signer. */
+  readonly account: Pick<SignerAccount, 'lanes' | 'xpub'> | undefined;
+};
+
+/** From the configuration: the service starts while the signer does not answer, and takes no addresses from another one. */
+function accountOf({ signer, lanes, account }: Entry, path: string): Settings['account'] {
+  if (signer === 'embedded') {
+    if (lanes === undefined && account === undefined) return undefined;
+    throw new Error(`${path} must not have lanes or account: those of the embedded signer are used`);
+  }
+  if (lanes === undefined)
+    throw new Error(`${path}.lanes must list the sending addresses that "ferry signer init" has printed`);
+  return { lanes: lanes.map(EVM_ADDRESSES.canonical), ...(account !== undefined && { xpub: account }) };
+}
 
 function read(entry: Entry, context: ReadContext): Settings {
-  const { path, networks, mode, secret } = context;
+  const { path, networks } = context;
   const network = context.rail as CryptoNetwork;
   const { native, confirmations, blockMs } = networks.crypto(network);
-  if (mode === 'production')
-    throw new Error(
-      `${path}.signer.embedded is for the sandbox: in production keys are in a process of their own`,
-    );
-  const mnemonic = secret(entry.signer.embedded, `${path}.signer.embedded`);
   const agreeing = entry.nodes_agreeing ?? Math.max(1, Math.min(2, entry.nodes.length - 1));
   if (agreeing > entry.nodes.length)
     throw new Error(
@@ -138,7 +166,8 @@ function read(entry: Entry, context: ReadContext): Settings {
     entry[name] === undefined ? undefined : unitsOf(entry[name], native.decimals, `${path}.${name}`);
   const bumpMs = entry.fees.bump_after_seconds && entry.fees.bump_after_seconds * 1_000;
   return {
-    signer: () => createEvmSigner(mnemonic),
+    signer: readSigner(entry, context),
+    account: accountOf(entry, path),
     evm: {
       network,
       chainId: entry.chain_id,
@@ -169,9 +198,10 @@ export const evmKind = railKind({
     networks.isCryptoNetwork(rail) && networks.crypto(rail).addresses === EVM_ADDRESSES,
   schema: entrySchema,
   read,
-  async open({ evm, signer: openSigner }: Settings, node) {
-    const signer = await openSigner();
-    const { lanes, xpub } = await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs));
+  async open({ evm, signer: place, account: configured }: Settings, node) {
+    const signer = openSigner(place, node);
+    const { lanes, xpub } =
+      configured ?? (await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs)));
     const driver = await createEvmDriver({
       settings: evm,
       lanes,
@@ -182,15 +212,19 @@ export const evmKind = railKind({
     const { network, policy, blockMs } = evm;
     return openChain({ network, driver, signer, lanes, account, confirmations: policy.depth, blockMs }, node);
   },
-  async check({ evm, signer: openSigner }: Settings, signal) {
-    const signer = await openSigner();
-    const { lanes } = await signer.account(evm.network, signal);
+  async check({ evm, signer, account }: Settings, signal) {
+    const { network } = evm;
+    const found = await checkSigner(signer, network, account ?? {}, signal);
+    const isFaulty = found.some(({ isFault }) => isFault === true);
+    const lanes =
+      account?.lanes ?? (isFaulty ? [] : (await openSigner(signer).account(network, signal)).lanes);
     const driver = await createEvmDriver({
       settings: evm,
       lanes,
       nowMs: () => performance.timeOrigin + performance.now(),
       callTimeoutMs: LIMITS.chainCallTimeoutMs,
     });
-    return driver.check(signal);
+    return [...found, ...(await driver.check(signal))];
   },
+  signed: ({ evm, signer }: Settings, signal) => signedBy(signer, evm.network, signal),
 });

@@ -1,0 +1,249 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject } from 'vitest';
+import { connectDatabase } from '../../src/database/database.ts';
+import { newId } from '../../src/kernel/id.ts';
+import {
+  createSignerRole,
+  dropRole,
+  environmentOf,
+  signerFile,
+  startSigner,
+} from '../signer/signer-process.ts';
+import { type Anvil, CHAIN_ID, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
+import { createTestDatabase } from './database.ts';
+import { type FerryProcess, type Finished, runFerry, startFerry, tokenFrom, urlOf } from './process.ts';
+import { until } from './until.ts';
+
+/** Production with an EVM rail, as processes: a node, the database, `ferry signer` and `ferry serve`. */
+
+const ETHER = 10n ** 18n;
+const COINS = 50n;
+const TOKENS = 1_000n;
+const NO_LIMIT = '9'.repeat(30);
+
+const randomAddress = (): string => `0x${newId().replaceAll('-', '')}00000001`;
+
+async function deployToken(anvil: Anvil): Promise<string> {
+  return anvil.deploy('Token', 10n ** 15n, OUTSIDER);
+}
+
+function signerSettings(directory: string, contract: string) {
+  const limits = { units_per_hour: NO_LIMIT, units_per_day: NO_LIMIT, payments_per_minute: 1000 };
+  return signerFile(directory, {
+    networks: {
+      ETHEREUM: {
+        chain_id: CHAIN_ID,
+        assets: { ETH: 'native', USDC: contract },
+        fee_units_max: '100000000000000000',
+        fee_units_per_day: '1000000000000000000',
+      },
+    },
+    limits: { ETH: limits, USDC: limits },
+  });
+}
+
+async function printed(args: readonly string[], env: Record<string, string>): Promise<any> {
+  const { code, stdout, stderr } = await runFerry([...args, '--json'], env);
+  expect({ args, code, stderr }).toMatchObject({ code: 0 });
+  return JSON.parse(stdout);
+}
+
+export async function createProduction() {
+  const directory = mkdtempSync(join(tmpdir(), 'ferry-evm-'));
+  const anvil = await startAnvil();
+  const contract = await deployToken(anvil);
+  const test = await createTestDatabase('template1');
+  const role = `signer_${newId().replaceAll('-', '')}`;
+  const signerUrl = await createSignerRole(test, role);
+  const signerEnv = environmentOf(directory, signerUrl, signerSettings(directory, contract));
+  const { accounts } = await printed(['signer', 'init'], signerEnv);
+  const { lanes, xpub } = accounts[0] as { lanes: [string]; xpub: string };
+  const [lane] = lanes;
+  await anvil.call('anvil_setBalance', [lane, `0x${(COINS * ETHER).toString(16)}`]);
+  await anvil.send({ to: contract, data: transferCall(lane, TOKENS * 10n ** 6n) });
+  const config = join(directory, 'ferry.json');
+  const rail = {
+    kind: 'evm',
+    chain_id: CHAIN_ID,
+    nodes: [anvil.url],
+    signer: { socket: join(directory, 'signer.sock') },
+    lanes,
+    account: xpub,
+    confirmations: { depth: 2 },
+    fees: { max_gwei: '100' },
+  };
+  const write = (changes: object = {}): void =>
+    writeFileSync(
+      config,
+      JSON.stringify({
+        assets: [
+          { code: 'USD', decimals: 2, kind: 'FIAT' },
+          { code: 'ETH', decimals: 18, kind: 'CRYPTO', networks: { ETHEREUM: 'native' } },
+          { code: 'USDC', decimals: 6, kind: 'STABLECOIN', networks: { ETHEREUM: contract } },
+        ],
+        rails: { ETHEREUM: { ...rail, ...changes } },
+      }),
+    );
+  write();
+  const env = {
+    FERRY_MODE: 'production',
+    FERRY_PUBLIC_URL: 'https://pay.example',
+    DATABASE_URL: urlOf(test.address),
+    FERRY_SECRET_KEY: Buffer.alloc(32, 5).toString('base64'),
+    FERRY_CONFIG: config,
+  };
+  const running = { signer: await startSigner(signerEnv), node: await startFerry(env) };
+  const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
+
+  await printed(['customer', 'create', '--name', 'Operations'], env);
+  const books = await printed(
+    ['client', 'create', '--customer', 'Operations', '--name', 'books', '--scope', 'operator:journal'],
+    env,
+  );
+  await printed(['customer', 'create', '--name', 'Harbour'], env);
+  const client = await printed(['client', 'create', '--customer', 'Harbour', '--name', 'api'], env);
+
+  async function call(method: string, path: string, body?: object): Promise<any> {
+    const token = await tokenFrom(running.node.url, client);
+    const response = await fetch(running.node.url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const content: any = await response.json();
+    if (response.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(content)}`);
+    return content;
+  }
+
+  const profile = (await call('POST', '/v2/profiles', { nickname: 'main' })).id as string;
+  for (const [asset, amount] of [
+    ['ETH', COINS],
+    ['USDC', TOKENS],
+  ] as const) {
+    const facts = {
+      'ref-id': asset,
+      reason: 'Opening',
+      reference: asset,
+      asset,
+      rail: 'ETHEREUM',
+      account: lane,
+    };
+    const options = Object.entries(facts).map(([name, value]) => `--${name}=${value}`);
+    const booked = await runFerry(
+      [
+        'journal',
+        'opening-balance',
+        ...options,
+        `--profile-id=${profile}`,
+        `--amount=${amount}`,
+        '--url',
+        running.node.url,
+      ],
+      { ...env, FERRY_CLIENT_ID: books.client_id, FERRY_CLIENT_SECRET: books.client_secret },
+    );
+    expect(booked).toMatchObject({ code: 0 });
+  }
+
+  async function withdraw(asset: string, amount: string) {
+    const to = randomAddress();
+    const transfer = await call('POST', '/v2/transfer/crypto-withdrawals', {
+      ref_id: newId(),
+      profile_id: profile,
+      asset,
+      amount,
+      crypto_network: 'ETHEREUM',
+      destination_address: to,
+    });
+    return { id: transfer.id as string, to };
+  }
+
+  const transfer = (id: string): Promise<any> => call('GET', `/v2/transfer/transfers/${id}`);
+
+  async function query<Row>(text: string): Promise<Row[]> {
+    const database = connectDatabase(test.address, 1);
+    try {
+      return await database.query<Row & object>(text);
+    } finally {
+      await database.close();
+    }
+  }
+
+  async function administer(statement: string): Promise<void> {
+    const database = connectDatabase({ ...inject('postgres'), database: 'postgres' }, 1);
+    try {
+      await database.query(statement);
+    } finally {
+      await database.close();
+    }
+  }
+
+  return {
+    anvil,
+    contract,
+    lane,
+    xpub,
+    test,
+    profile,
+    running,
+    directory,
+    ferry,
+    call,
+    withdraw,
+    transfer,
+    query,
+    administer,
+    configure: write,
+    async startSigner(): Promise<void> {
+      running.signer = await startSigner(signerEnv);
+    },
+    async startNode(): Promise<void> {
+      running.node = await startFerry(env);
+    },
+    /** Mines until all of them have that status. */
+    async completed(ids: readonly string[], status = 'COMPLETED'): Promise<any[]> {
+      let found: any[] = [];
+      await until(
+        `${ids.length} transfers are ${status}`,
+        async () => {
+          await anvil.mine();
+          found = await Promise.all(ids.map(transfer));
+          return found.every((one) => one.status === status);
+        },
+        200,
+      );
+      return found;
+    },
+    /** What the wallet holds is what the ledger says has come in and not left over the rail, to the unit. */
+    async expectBooked(): Promise<void> {
+      const rows = await query<{ address: string }>('select address from chain_addresses');
+      const addresses = [lane, ...rows.map(({ address }) => address)];
+      const held = { ETH: 0n, USDC: 0n };
+      for (const address of addresses) {
+        held.ETH += await anvil.balance(address);
+        held.USDC += await anvil.tokens(contract, address);
+      }
+      const booked = await query<{ asset: string; units: bigint }>(
+        `select asset, -sum(delta)::numeric as units from entries where account = 'clearing:ethereum' group by asset`,
+      );
+      expect(Object.fromEntries(booked.map(({ asset, units }) => [asset, units]))).toEqual(held);
+    },
+    async expectSound(): Promise<void> {
+      const verified = await ferry('verify', '--full');
+      expect(verified).toMatchObject({ code: 0 });
+    },
+    async remove(): Promise<void> {
+      const { node, signer } = running;
+      for (const { child } of [node, signer] as Pick<FerryProcess, 'child'>[])
+        if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+      await signer.ended;
+      await anvil.stop();
+      await test.drop();
+      await dropRole(role);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+export type Production = Awaited<ReturnType<typeof createProduction>>;
