@@ -13,6 +13,7 @@ import {
   type SecretReference,
 } from '../rails/kind.ts';
 import { noticesOf } from '../rails/notice-store.ts';
+import { bankBacklog } from './backlog-store.ts';
 import { isDay, isTimeZone } from './calendar.ts';
 import { checkBank } from './check.ts';
 import { addressOf, agentOf, nameOf, Unpayable } from './party.ts';
@@ -193,6 +194,7 @@ async function openBank(settings: BankSettings, node: RailNode): Promise<RailAda
   return {
     rail: createBankRail({ settings, database, clock }),
     notices: noticesOf(database, name),
+    backlogs: [bankBacklog(database, name)],
     workers: [createBankWorker({ settings, database, clock, transport, lease, leaseMs, log })],
   };
 }

@@ -120,7 +120,7 @@ export const BANK_COMMANDS: readonly CommandLine[] = [
     name: 'bank report',
     summary: 'show files of payments, answers of the bank, and what needs an operator',
     usage: 'bank report [--rail <rail>] [--json]',
-    options: { rail: { value: 'rail', help: 'the rail of the kind iso20022 (wire)' } },
+    options: { rail: { value: 'rail', help: 'the rail of the kind iso20022, wire by default' } },
     json: true,
     async run(invocation) {
       noArguments(invocation);

@@ -61,10 +61,13 @@ async function serve(bank: SandboxBank, invocation: Invocation): Promise<void> {
 
 const PLACE = {
   directory: { value: 'path', help: 'the directory that the rail is configured with' },
-  outgoing: { value: 'name', help: "the rail's outgoing directory in it (outgoing)" },
-  incoming: { value: 'name', help: "the rail's incoming directory in it (incoming)" },
+  outgoing: { value: 'name', help: "the rail's outgoing directory in it, outgoing by default" },
+  incoming: { value: 'name', help: "the rail's incoming directory in it, incoming by default" },
   account: { value: 'number', help: "the account number of the operator, as in the rail's configuration" },
-  record: { value: 'path', help: 'where the bank keeps its record (sandbox-bank.json in the directory)' },
+  record: {
+    value: 'path',
+    help: 'where the bank keeps its record, sandbox-bank.json in the directory by default',
+  },
 } as const;
 
 export const SANDBOX_BANK_COMMANDS: readonly CommandLine[] = [
@@ -78,9 +81,9 @@ export const SANDBOX_BANK_COMMANDS: readonly CommandLine[] = [
     ].join('\n'),
     options: {
       ...PLACE,
-      'pay-after': { value: 'seconds', help: 'how long a payment takes (2)' },
-      'slow-after': { value: 'seconds', help: 'how long a slow payment takes (60)' },
-      'statement-every': { value: 'seconds', help: 'how often a statement is sent (60)' },
+      'pay-after': { value: 'seconds', help: 'how long a payment takes, 2 by default' },
+      'slow-after': { value: 'seconds', help: 'how long a slow payment takes, 60 by default' },
+      'statement-every': { value: 'seconds', help: 'how often a statement is sent, 60 by default' },
     },
     async run(invocation) {
       noArguments(invocation);
@@ -93,14 +96,13 @@ export const SANDBOX_BANK_COMMANDS: readonly CommandLine[] = [
   {
     name: 'sandbox-bank deposit',
     summary: 'let money arrive at the sandbox bank',
-    usage:
-      'sandbox-bank deposit --directory <path> --account <number> --amount <amount> --text <text> [options]',
+    usage: 'sandbox-bank deposit --directory <path> --amount <amount> --text <text> [options]',
     options: {
       directory: PLACE.directory,
       record: PLACE.record,
       amount: { value: 'amount', help: 'with two decimals: 100.00' },
       text: { value: 'text', help: 'the remittance text; a memo_id in it credits the profile' },
-      sender: { value: 'name', help: 'the name of the payer (Sandbox Payer)' },
+      sender: { value: 'name', help: 'the name of the payer, Sandbox Payer by default' },
     },
     async run(invocation) {
       noArguments(invocation);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { bankBacklog } from '../../src/banks/backlog-store.ts';
 import { plainId } from '../../src/banks/ids.ts';
 import { decideFile } from '../../src/banks/operating.ts';
 import { type BankWorld, createBankWorld } from './bank-world.ts';
@@ -23,6 +24,15 @@ const lose = async (): Promise<void> => {
   const session = await world.transport.connect();
   for (const one of world.directories.list('outgoing')) await session.remove(`outgoing/${one}`);
 };
+
+it('metrics show files that the bank has not answered, and those about which an operator has to ask', async () => {
+  const { read } = bankBacklog(world.database, 'wire');
+  expect(await read()).toMatchObject([
+    { rail: 'wire', ferry_bank_files_unanswered: 1, ferry_bank_files_asked: 0 },
+  ]);
+  await ask();
+  expect(await read()).toMatchObject([{ ferry_bank_files_unanswered: 0, ferry_bank_files_asked: 1 }]);
+});
 
 it('an operator cannot decide about a file that the bank may still answer', async () => {
   expect(await decideFile(world.database, name, { kind: 'resend' })).toEqual({
