@@ -20,6 +20,8 @@ export const CHAIN_LIMITS = {
   chainCoinsMax: 2_000,
   /** A transaction that is in no block is sent again after this time: nodes forget what they have not mined. */
   chainRebroadcastMs: 30_000,
+  /** How often a keeper without waiting payments looks for small coins to join: they become many over hours, not minutes. */
+  chainUpkeepMs: 60_000,
   /** An assignment that is mined is looked at again at the latest after this time. */
   chainLookMsMax: 60_000,
   /** Blocks that are scanned in one turn, so that deposits are reported while the scanner catches up. */

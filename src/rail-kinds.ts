@@ -1,6 +1,7 @@
 import { evmKind } from './chains/evm/kind.ts';
+import { utxoKind } from './chains/utxo/kind.ts';
 import { HTTP_RAIL } from './http-rail/kind.ts';
 import type { RailKind } from './rails/kind.ts';
 
 /** The kinds of rails that the configuration file can name. */
-export const RAIL_KINDS: readonly RailKind[] = [evmKind, HTTP_RAIL];
+export const RAIL_KINDS: readonly RailKind[] = [evmKind, utxoKind, HTTP_RAIL];

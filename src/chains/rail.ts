@@ -8,7 +8,7 @@ import type { Rail } from '../rails/rail.ts';
 import { allocateAddress, type Derived } from './address-store.ts';
 import { chainBacklogs } from './backlogs.ts';
 import type { Driver } from './driver.ts';
-import { type Checkpoint, createKeeper } from './keeper.ts';
+import { type Checkpoint, createKeeper, outgoingOf } from './keeper.ts';
 import { createLeasedWorker, type LeasedWorker } from './leased.ts';
 import { lastBlock } from './scan-store.ts';
 import { createScanner, SCANNER } from './scanner.ts';
@@ -77,6 +77,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     name: network,
     now: () => clock.now(),
     nextAskMs: pauseOf(blockMs),
+    ...(driver.fault !== undefined && { fault: (payment) => driver.fault!(outgoingOf(payment)) }),
     accepted: () => {
       for (const keeper of keepers) keeper.wake();
     },
