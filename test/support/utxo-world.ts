@@ -25,6 +25,8 @@ import { type ChainNode, createChainWorld, type NodeOptions as OptionsOf } from 
 const NETWORK = 'LITECOIN';
 /** What the wallet has in the beginning. */
 const COINS = 8;
+/** Strangers whom empty blocks pay. */
+const EMPTY_BLOCKS_FROM = 1_000_000;
 const COIN_UNITS = 20_00000000n;
 
 export type NodeOptions = OptionsOf<UtxoSettings>;
@@ -36,8 +38,9 @@ const litecoind = installedKinds.find(({ network }) => network === NETWORK);
 export const hasLitecoind = litecoind !== undefined;
 
 /** Somebody else with coins: the blocks of the node pay them. */
-function createOutsider(node: TestNode) {
+async function createOutsider(node: TestNode) {
   const wallet = createWallet(NETWORK, [node]);
+  await fund(node, wallet);
   let count = 0;
   return {
     wallet,
@@ -57,6 +60,24 @@ function createOutsider(node: TestNode) {
   };
 }
 
+const assets = createAssets(DEFAULT_ASSETS);
+
+/** Of the signer inside the sandbox. */
+export async function sandboxAccount() {
+  const signerSettings = readSigner(
+    { signer: 'embedded', chain: 'regtest' },
+    { rail: NETWORK, path: 'rails.LITECOIN', assets, networks: NETWORKS, mode: 'sandbox', secret: () => '' },
+  );
+  const { xpub } = await openSigner(signerSettings).account(NETWORK, signal());
+  return { signerSettings, xpub: xpub! };
+}
+
+/** A node, and somebody with coins on it. */
+export async function startLitecoin() {
+  const node = await startNode(litecoind!, minerAddressesOf(NETWORK));
+  return { node, outsider: await createOutsider(node) };
+}
+
 /** The same payee as customers write the address, and as it is on the chain of the test. */
 export function payee(index: number): { readonly address: string; readonly local: string } {
   // Every fifth stranger has an address of the usual kind.
@@ -68,16 +89,9 @@ export function payee(index: number): { readonly address: string; readonly local
 }
 
 export async function createUtxoWorld(coins = COINS) {
-  const node = await startNode(litecoind!, minerAddressesOf(NETWORK));
-  const outsider = createOutsider(node);
-  await fund(node, outsider.wallet);
-  const assets = createAssets(DEFAULT_ASSETS);
-  const signerSettings = readSigner(
-    { signer: 'embedded', chain: 'regtest' },
-    { rail: NETWORK, path: 'rails.LITECOIN', assets, networks: NETWORKS, mode: 'sandbox', secret: () => '' },
-  );
-  const { xpub } = await openSigner(signerSettings).account(NETWORK, signal());
-  const common = settingsOf(NETWORK, [node], { account: xpub! });
+  const { node, outsider } = await startLitecoin();
+  const { signerSettings, xpub } = await sandboxAccount();
+  const common = settingsOf(NETWORK, [node], { account: xpub });
   const change = createUtxoDriver(common).account.change.address;
   /** One for all nodes, as in production. It is opened with the first of them. */
   let signer: Signer | undefined;
@@ -125,6 +139,8 @@ export async function createUtxoWorld(coins = COINS) {
     pass: () => node.mine(1),
   });
 
+  let emptyBlocks = 0;
+
   /** What each of the addresses was paid in the blocks of the best chain, by the reader of somebody else. */
   async function paid(addresses: readonly string[]): Promise<Map<string, bigint[]>> {
     const found = new Map<string, bigint[]>(addresses.map((address) => [address, []]));
@@ -149,9 +165,10 @@ export async function createUtxoWorld(coins = COINS) {
       const height: number = await node.rpc('getblockcount');
       await node.rpc('invalidateblock', await node.rpc('getblockhash', height - blocks + 1));
     },
-    /** A block without any transaction. */
+    /** A block without any payment, other than all before it. */
     async mineEmpty(): Promise<void> {
-      await node.rpc('generateblock', minerAddressesOf(NETWORK)[0], []);
+      emptyBlocks += 1;
+      await node.rpc('generateblock', payee(EMPTY_BLOCKS_FROM + emptyBlocks).local, []);
     },
     async drop(): Promise<void> {
       try {

@@ -156,6 +156,6 @@ export function createUtxoDriver(settings: UtxoSettings): UtxoDriver {
       const rate = await estimate(await nodes.view(signal), signal);
       return feeAt(rate, sizeOf(chain, 1, [account.change.script, account.change.script]));
     },
-    check: (signal) => checkWallet(chain, nodes, account, estimate, signal),
+    check: (signal) => checkWallet(chain, nodes, account, settings.lowMark, estimate, signal),
   };
 }

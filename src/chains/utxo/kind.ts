@@ -173,8 +173,19 @@ export const utxoKind = railKind({
     return openChain({ network, driver, signer, confirmations, blockMs, ...wallet }, node);
   },
   async check({ utxo, signer }: Settings, signal) {
-    const { createUtxoDriver } = await import('./create.ts');
-    const findings = await createUtxoDriver(utxo).check(signal);
-    return [...findings, ...(await checkSigner(signer, utxo.network, {}, signal))];
+    const [{ createUtxoDriver }, { accountFault }] = await Promise.all([
+      import('./create.ts'),
+      import('./wallet.ts'),
+    ]);
+    const driver = createUtxoDriver(utxo);
+    const findings = await driver.check(signal);
+    const ofSigner = await checkSigner(signer, utxo.network, {}, signal);
+    const [first] = ofSigner;
+    if (first === undefined || first.isFault) return [...findings, ...ofSigner];
+    const { xpub } = await openSigner(signer).account(utxo.network, signal);
+    const found = accountFault(utxo, driver.account, xpub);
+    return found === undefined
+      ? [...findings, ...ofSigner]
+      : [...findings, { what: first.what, found, isFault: true }];
   },
 });
