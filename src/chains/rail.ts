@@ -30,6 +30,7 @@ export type ChainOptions = {
   readonly hasCoins?: boolean;
   /** What the rail can say beyond that. */
   readonly rentOf?: NonNullable<Rail['rentOf']>;
+  readonly isAddress?: NonNullable<Rail['isAddress']>;
   readonly confirmations: number;
   readonly blockMs: number;
   readonly leaseMs?: number | undefined;
@@ -88,6 +89,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     horizonMs: LIMITS.answerTimeoutMs + LIMITS.statementTimeoutMs,
     ...queue,
     ...(options.rentOf !== undefined && { rentOf: options.rentOf }),
+    ...(options.isAddress !== undefined && { isAddress: options.isAddress }),
     // The quote is in the native coin: it says nothing about a token without a price.
     quoteFee: async (asset, signal) => (asset === native.asset ? driver.quote(asset, signal) : undefined),
     ...(account !== undefined && {

@@ -1,6 +1,7 @@
 import type { ChainOptions } from '../rail.ts';
 import { type Account, readAccount } from './account.ts';
 import { chainOf } from './chain.ts';
+import { scriptOf } from './script.ts';
 import type { UtxoSettings } from './settings.ts';
 
 /** Whether the signer has the keys of the wallet; if not, a clause about it. One without an account has keys that it names. */
@@ -28,14 +29,16 @@ export function openWallet(
   settings: UtxoSettings,
   account: Account,
   xpubOfSigner: string | undefined,
-): Pick<ChainOptions, 'lanes' | 'account' | 'walletAddresses' | 'hasCoins'> {
+): Pick<ChainOptions, 'lanes' | 'account' | 'walletAddresses' | 'hasCoins' | 'isAddress'> {
   const fault = accountFault(settings, account, xpubOfSigner);
   if (fault !== undefined) throw new Error(`the signer of ${settings.network} ${fault}`);
   const { address, path } = account.change;
+  const chain = chainOf(settings.network, settings.chain);
   return {
     lanes: [address],
     walletAddresses: [{ address, path }],
     hasCoins: true,
+    isAddress: (one) => scriptOf(chain, one) !== undefined,
     account: {
       xpub: settings.account,
       derive(number) {
