@@ -22,6 +22,8 @@ export const CHAIN_LIMITS = {
   chainRebroadcastMs: 30_000,
   /** A signer whose limits on amounts are reached is asked again after this time: its log has a line for each refusal. */
   chainVelocityRetryMs: 10_000,
+  /** How often a keeper without waiting payments looks for small coins to join: they become many over hours, not minutes. */
+  chainUpkeepMs: 60_000,
   /** An assignment that is mined is looked at again at the latest after this time. */
   chainLookMsMax: 60_000,
   /** Blocks that are scanned in one turn, so that deposits are reported while the scanner catches up. */

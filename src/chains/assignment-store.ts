@@ -4,6 +4,7 @@ import { columns } from '../database/columns.ts';
 import type { Database, Queryable, Transaction } from '../database/database.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { takePayments } from '../rails/payment-store.ts';
+import { insertChange, removeChange } from './coin-store.ts';
 import type {
   Assignment,
   Coin,
@@ -15,6 +16,7 @@ import type {
   Unsigned,
   Version,
 } from './driver.ts';
+import { lastBlock } from './scan-store.ts';
 
 /** Assignments, their payments and their versions. */
 
@@ -124,11 +126,13 @@ export async function laneState(
   open: readonly Open[],
   coinsMax: number,
 ): Promise<LaneState> {
+  // The block before the coins: what is scanned meanwhile is then missing from the block, not from the coins.
+  const scanned = await lastBlock(database, network);
   const [slot, coins] = await Promise.all([
     nextSlot(database, network, lane),
     freeCoins(database, network, coinsMax),
   ]);
-  return { lane, open: open.map(({ assignment }) => assignment), nextSlot: slot, coins };
+  return { lane, open: open.map(({ assignment }) => assignment), nextSlot: slot, coins, scanned };
 }
 
 export type NewAssignment = {
@@ -186,15 +190,29 @@ export async function insertVersion(
   tx: Transaction,
   assignmentId: string,
   number: number,
-  { hash, bytes, feeUnitsMax, feeRate }: Signed & Omit<Unsigned, 'bytes'>,
+  { hash, bytes, feeUnitsMax, feeRate, change }: Signed & Omit<Unsigned, 'bytes'>,
   now: Instant,
 ): Promise<void> {
-  const rows = await tx.query(
+  const rows = await tx.query<{ network: string }>(
     `insert into chain_versions (assignment_id, number, hash, bytes, fee_units_max, fee_rate, signed_at_ns)
-     select id, $2, $3, $4, $5, $6, $7 from chain_assignments where id = $1 and state = 'ASSIGNED' returning number`,
+     select id, $2, $3, $4, $5, $6, $7 from chain_assignments where id = $1 and state = 'ASSIGNED'
+     returning (select network from chain_assignments where id = $1)`,
     [assignmentId, number, hash, bytes, feeUnitsMax, feeRate, now],
   );
-  if (rows.length === 0) throw new Error(`assignment ${assignmentId} has ended, and gets no further version`);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`assignment ${assignmentId} has ended, and gets no further version`);
+  if (number > 1) await removeChange(tx, assignmentId);
+  if (change !== undefined) await insertChange(tx, row.network, change);
+}
+
+/** Whether the transaction is one of ours. */
+export async function isOwnVersion(database: Queryable, network: string, hash: string): Promise<boolean> {
+  const rows = await database.query(
+    `select from chain_versions v join chain_assignments a on a.id = v.assignment_id
+     where v.hash = $2 and a.network = $1 limit 1`,
+    [network, hash],
+  );
+  return rows.length > 0;
 }
 
 export async function noteBroadcast(

@@ -1,6 +1,6 @@
 import { columns } from '../database/columns.ts';
 import type { Transaction } from '../database/database.ts';
-import type { Block } from './driver.ts';
+import type { Block, Coin } from './driver.ts';
 
 /** Outputs that the wallet can spend, as blocks create and spend them (UTXO networks). */
 
@@ -59,4 +59,31 @@ export async function removeCoins(tx: Transaction, network: string, height: numb
     network,
     height,
   ]);
+}
+
+/** The change of a version, before it is in a block. */
+export async function insertChange(tx: Transaction, network: string, change: Coin): Promise<void> {
+  await tx.query(
+    `insert into chain_coins (network, tx_hash, output, units, address, path) values ($1, $2, $3, $4, $5, $6)
+     on conflict (network, tx_hash, output) do nothing`,
+    [network, change.txHash, change.output, change.units, change.address, change.path],
+  );
+}
+
+/**
+ * The change of an assignment's versions that is in no block, unless another assignment spends it. Only one version is ever mined,
+ * and its change is found in its block.
+ */
+export async function removeChange(tx: Transaction, assignmentId: string): Promise<void> {
+  await tx.query(
+    `delete from chain_coins c using chain_assignments a join chain_versions v on v.assignment_id = a.id
+     where a.id = $1 and c.network = a.network and c.tx_hash = v.hash and c.height is null and c.assignment_id is null`,
+    [assignmentId],
+  );
+}
+
+/** The assignment can never be executed: its coins are free again. One that is in no block may never be in one. */
+export async function releaseCoins(tx: Transaction, assignmentId: string): Promise<void> {
+  await tx.query('delete from chain_coins where assignment_id = $1 and height is null', [assignmentId]);
+  await tx.query('update chain_coins set assignment_id = null where assignment_id = $1', [assignmentId]);
 }

@@ -1,6 +1,6 @@
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { RailFinding } from '../rails/kind.ts';
-import type { OnChain } from '../rails/rail.ts';
+import type { TogetherOnChain } from '../rails/payment-store.ts';
 
 /**
  * What a family of chains (EVM, UTXO, Solana) provides. A driver knows formats and talks to nodes. It has no database and no
@@ -19,6 +19,12 @@ import type { OnChain } from '../rails/rail.ts';
  */
 export type Driver = {
   readonly network: CryptoNetwork;
+
+  /** Whether `plan` has work without payments, such as to join small coins: it is then called from time to time without any. */
+  readonly hasUpkeep?: boolean;
+
+  /** Why the network can never make the payment, for customers; undefined if it can. Pure. */
+  fault?(payment: Outgoing): string | undefined;
 
   /** The next assignment for waiting payments, oldest first; undefined if none is possible now (`reason` for operators). */
   plan(lane: LaneState, waiting: readonly Outgoing[], signal: AbortSignal): Promise<Plan>;
@@ -83,8 +89,10 @@ export type LaneState = {
   readonly open: readonly Assignment[];
   /** The slot after the last one that was ever assigned; undefined if none was. */
   readonly nextSlot: bigint | undefined;
-  /** UTXO: the coins that the scanner has found and no assignment uses. */
+  /** UTXO: the coins that no assignment uses: those that the scanner has found, and the change of signed versions. */
   readonly coins: readonly Coin[];
+  /** UTXO: the last block that was scanned. What was spent up to there is not among the coins. */
+  readonly scanned?: BlockId | undefined;
 };
 
 export type Plan =
@@ -165,15 +173,17 @@ export type Signed = {
   readonly hash: string;
   /** Hex, as nodes accept it. */
   readonly bytes: string;
+  /** UTXO: what it pays back to the wallet. Later assignments may spend it before it is in a block. */
+  readonly change?: Coin;
 };
 
-export type Version = Signed &
+export type Version = Omit<Signed, 'change'> &
   Omit<Unsigned, 'bytes'> & { readonly number: number; readonly signedAtMs: number };
 
 export type Observation =
   /** In no block. */
   | { readonly kind: 'unseen' }
-  | ({ readonly kind: 'mined'; readonly have: number; readonly need: number } & OnChain)
+  | ({ readonly kind: 'mined'; readonly have: number; readonly need: number } & TogetherOnChain)
   | ({
       readonly kind: 'final';
       readonly succeeded: boolean;
@@ -181,7 +191,7 @@ export type Observation =
       readonly feeUnits: bigint;
       /** Of a transaction that failed, for customers. */
       readonly reason?: string;
-    } & OnChain)
+    } & TogetherOnChain)
   /** At finality, something else has used the slot or a coin: the assignment can never be executed. */
   | { readonly kind: 'superseded'; readonly by: string | undefined }
   | { readonly kind: 'undecided'; readonly reason: string };

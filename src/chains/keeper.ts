@@ -65,16 +65,29 @@ const NEEDS_OPERATOR: readonly StopCode[] = ['foreign-slot', 'signer-refused', '
 const isWhole = ({ bytes }: Version): boolean => bytes !== '';
 
 /** An address is all that chains need to know about a destination. */
-function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
+export function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
   if (!('address' in destination)) throw new Error(`payment ${key} has no address`);
   return { key, asset, units, address: destination.address };
+}
+
+/** Whether another assignment spends the change of one of the versions: a new version would make that one impossible. */
+function isBuiltUpon(versions: readonly Version[], open: readonly store.Open[]): boolean {
+  const hashes = new Set(versions.map(({ hash }) => hash));
+  return open.some(({ assignment }) => assignment.coins.some(({ txHash }) => hashes.has(txHash)));
 }
 
 /** When each open assignment is looked at again. Pacing only: a keeper that has just started looks at all of them. */
 function createPacing(blockMs: number) {
   const dueAt = new Map<string, number>();
   const sentAt = new Map<string, number>();
+  let upkeepAt = 0;
   return {
+    /** At most once in a while: it pays nobody. */
+    isUpkeepDue(): boolean {
+      if (upkeepAt > performance.now()) return false;
+      upkeepAt = performance.now() + LIMITS.chainUpkeepMs;
+      return true;
+    },
     isDue: (id: string): boolean => (dueAt.get(id) ?? 0) <= performance.now(),
     seen(id: string, observation: Observation): void {
       const left = observation.kind === 'mined' ? observation.need - observation.have : 0;
@@ -172,7 +185,11 @@ export function createKeeper(parts: KeeperParts): Keeper {
 
   async function end(assignment: Assignment, ending: Ending, versions: number): Promise<void> {
     // Before its payments wait again: a keeper that dies in between must not make them over this lane.
-    if (ending.kind === 'superseded')
+    // What one of our own transactions has used is no place of somebody else: its payments are made from other coins.
+    const isForeign =
+      ending.kind === 'superseded' &&
+      (ending.by === undefined || !(await store.isOwnVersion(database, network, ending.by)));
+    if (isForeign)
       await stop(
         'foreign-slot',
         `a transaction that is none of ours has used the place of assignment ${assignment.id}`,
@@ -187,7 +204,11 @@ export function createKeeper(parts: KeeperParts): Keeper {
     if (keys.length > 0) await notePayments(database, keys, progress, clock.now());
   }
 
-  async function follow({ assignment, versions }: store.Open, signal: AbortSignal): Promise<boolean> {
+  async function follow(
+    { assignment, versions }: store.Open,
+    open: readonly store.Open[],
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (versions.length === 0) {
       if ((await sign(assignment, versions, signal)) || isRefused) return !isRefused;
       throw new ChainWait('fee-too-high', 'the fee that the network asks for is above the bound');
@@ -206,7 +227,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
         throw new ChainWait('nodes-disagree', observation.reason);
       default: {
         await note(assignment, { have: null, need: null });
-        if (await sign(assignment, versions, signal)) return true;
+        if (!isBuiltUpon(versions, open) && (await sign(assignment, versions, signal))) return true;
         // Every version: a node may have forgotten any of them, and only one can be executed.
         if (pacing.isToBeSent(assignment.id))
           for (const version of versions.filter(isWhole)) await send(assignment, version, signal);
@@ -220,9 +241,11 @@ export function createKeeper(parts: KeeperParts): Keeper {
     if (open.length >= LIMITS.chainOpenMax)
       throw new ChainWait('busy', `${open.length} transactions wait for confirmations`);
     const payments = await waitingPayments(database, network, LIMITS.chainPlanPaymentsMax);
-    if (payments.length === 0) return undefined;
+    const isUpkeep = payments.length === 0;
+    if (isUpkeep && (driver.hasUpkeep !== true || !pacing.isUpkeepDue())) return undefined;
     const state = await store.laneState(database, network, lane, open, LIMITS.chainCoinsMax);
     const plan = await reached(driver.plan(state, payments.map(outgoingOf), signal), signal);
+    if (plan.kind === 'wait' && isUpkeep && plan.code === 'busy') return undefined;
     if (plan.kind === 'wait') throw new ChainWait(plan.code, plan.reason);
     const id = newId();
     await checkpoint?.('before the assignment is committed', id);
@@ -238,7 +261,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
       const next = await assign(all, signal);
       if (next === undefined) return count > 0;
       all.push(next);
-      await follow(next, signal);
+      await follow(next, all, signal);
     }
     return true;
   }
@@ -252,7 +275,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     );
     await inParallel(due, LIMITS.chainObserveMax, async (one) => {
       try {
-        if (await follow(one, signal)) hasActed = true;
+        if (await follow(one, open, signal)) hasActed = true;
       } catch (error) {
         if (error instanceof LeaseLost) throw error;
         first ??= error;

@@ -8,7 +8,7 @@ import type { Rail } from '../rails/rail.ts';
 import { allocateAddress, type Derived } from './address-store.ts';
 import { chainBacklogs } from './backlogs.ts';
 import type { Driver } from './driver.ts';
-import { type Checkpoint, createKeeper } from './keeper.ts';
+import { type Checkpoint, createKeeper, outgoingOf } from './keeper.ts';
 import { createLeasedWorker, type LeasedWorker } from './leased.ts';
 import { lastBlock } from './scan-store.ts';
 import { createScanner, SCANNER } from './scanner.ts';
@@ -30,6 +30,7 @@ export type ChainOptions = {
   readonly hasCoins?: boolean;
   /** What the rail can say beyond that. */
   readonly rentOf?: NonNullable<Rail['rentOf']>;
+  readonly isAddress?: NonNullable<Rail['isAddress']>;
   readonly confirmations: number;
   readonly blockMs: number;
   readonly leaseMs?: number | undefined;
@@ -77,6 +78,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     name: network,
     now: () => clock.now(),
     nextAskMs: pauseOf(blockMs),
+    ...(driver.fault !== undefined && { fault: (payment) => driver.fault!(outgoingOf(payment)) }),
     accepted: () => {
       for (const keeper of keepers) keeper.wake();
     },
@@ -87,6 +89,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     horizonMs: LIMITS.answerTimeoutMs + LIMITS.statementTimeoutMs,
     ...queue,
     ...(options.rentOf !== undefined && { rentOf: options.rentOf }),
+    ...(options.isAddress !== undefined && { isAddress: options.isAddress }),
     // The quote is in the native coin: it says nothing about a token without a price.
     quoteFee: async (asset, signal) => (asset === native.asset ? driver.quote(asset, signal) : undefined),
     ...(account !== undefined && {

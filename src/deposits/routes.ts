@@ -80,7 +80,8 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
           network,
           await depositAddressOn(rail, id, LIMITS.railQuoteTimeoutMs),
         );
-        if (networks.addressFault(network, address) !== undefined) {
+        const isValid = rail.isAddress?.(address) ?? networks.addressFault(network, address) === undefined;
+        if (!isValid) {
           throw new Error(`the ${network} rail returned an address that is not valid on ${network}`);
         }
         return createOnce(writePath, {

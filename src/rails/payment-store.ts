@@ -4,7 +4,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { openJson, sealJson } from '../sealing/columns.ts';
-import type { OnChain, Payment, PaymentState, RailName } from './rail.ts';
+import type { OnChain, Payment, PaymentState, RailName, SubmitResult } from './rail.ts';
 
 /** Payments of rails that have a queue of their own. To accept a payment is one insert; to ask about it is one read. */
 
@@ -83,6 +83,28 @@ export function stateOf(progress: PaymentProgress | undefined, nextAskMs: number
   };
 }
 
+/**
+ * Remembers that the payment is never made. Undefined if it was accepted before; otherwise why it is not made, which may be what
+ * an earlier request was told.
+ */
+async function refusePayment(
+  database: Queryable,
+  rail: RailName,
+  payment: Payment,
+  reason: string,
+  now: Instant,
+): Promise<string | undefined> {
+  const { key, asset, amountUnits } = payment;
+  await database.query(
+    `insert into rail_payments (key, rail, asset, units, payment, state, detail, accepted_at_ns, updated_at_ns)
+     values ($1, $2, $3, $4, $5::jsonb, 'FAILED', $6, $7, $7)
+     on conflict (key) do nothing`,
+    [key, rail, asset, amountUnits, sealPayment(database.vault(), payment), reason, now],
+  );
+  const known = await findProgress(database, rail, key);
+  return known?.state === 'FAILED' ? known.detail! : undefined;
+}
+
 /** `submit` and `ask` of a rail that works off its queue. `accepted` wakes the worker of the rail on this node. */
 export function createQueue(parts: {
   readonly database: Database;
@@ -90,12 +112,18 @@ export function createQueue(parts: {
   readonly now: () => Instant;
   readonly nextAskMs: number;
   readonly accepted: () => void;
+  /** Why the payment can never be made; undefined if it can. */
+  readonly fault?: (payment: Payment) => string | undefined;
 }) {
-  const { database, name, now, nextAskMs, accepted } = parts;
+  const { database, name, now, nextAskMs, accepted, fault } = parts;
   return {
-    async submit(payment: Payment) {
+    async submit(payment: Payment): Promise<SubmitResult> {
+      const reason = fault?.(payment);
+      const refused =
+        reason === undefined ? undefined : await refusePayment(database, name, payment, reason, now());
+      if (refused !== undefined) return { kind: 'failed', meaning: 'final', reason: refused };
       if (await acceptPayment(database, name, payment, now())) accepted();
-      return { kind: 'accepted', nextAskMs } as const;
+      return { kind: 'accepted', nextAskMs };
     },
     ask: async (key: string): Promise<PaymentState> =>
       stateOf(await findProgress(database, name, key), nextAskMs),
@@ -156,33 +184,49 @@ export async function releasePayments(tx: Queryable, keys: readonly string[], no
   );
 }
 
+/** Where several payments of one transaction are on their chain. */
+export type TogetherOnChain = OnChain & {
+  /** Of each payment, in their order, where they differ. */
+  readonly txIndexes?: readonly string[];
+};
+
+/** The keys, and where each payment is within the transaction. */
+const placesOf = (keys: readonly string[], { txIndex, txIndexes }: TogetherOnChain): string[] =>
+  columns(
+    keys.map((key, index) => ({ key, txIndex: txIndexes?.[index] ?? txIndex ?? null })),
+    { key: 'uuid', txIndex: 'text' },
+  );
+
 /** Where they are on their chain. Payments that have ended stay as they are. */
 export async function notePayments(
   tx: Queryable,
   keys: readonly string[],
-  progress: { readonly have: number | null; readonly need: number | null } & OnChain,
+  progress: { readonly have: number | null; readonly need: number | null } & TogetherOnChain,
   now: Instant,
 ): Promise<void> {
-  const { have, need, txHash = null, txIndex = null } = progress;
+  const { have, need, txHash = null } = progress;
   await tx.query(
-    `update rail_payments set confirmations = $2, required = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
-     where key = any ($1::uuid[]) and state = 'ACCEPTED'
-       and (confirmations, required, tx_hash, tx_index) is distinct from ($2::integer, $3::integer, $4::text, $5::text)`,
-    [plainArray(keys), have, need, txHash, txIndex, now],
+    `update rail_payments p set confirmations = $3, required = $4, tx_hash = $5, tx_index = o.tx_index, updated_at_ns = $6
+     from unnest($1::uuid[], $2::text[]) as o (key, tx_index)
+     where p.key = o.key and p.state = 'ACCEPTED'
+       and (p.confirmations, p.required, p.tx_hash, p.tx_index)
+           is distinct from ($3::integer, $4::integer, $5::text, o.tx_index)`,
+    [...placesOf(keys, progress), have, need, txHash, now],
   );
 }
 
 export async function endPayments(
   tx: Queryable,
   keys: readonly string[],
-  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & OnChain,
+  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & TogetherOnChain,
   now: Instant,
 ): Promise<void> {
-  const { state, detail, txHash = null, txIndex = null } = end;
+  const { state, detail, txHash = null } = end;
   const ended = await tx.query(
-    `update rail_payments set state = $2, detail = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
-     where key = any ($1::uuid[]) and state = 'ACCEPTED' returning key`,
-    [plainArray(keys), state, detail, txHash, txIndex, now],
+    `update rail_payments p set state = $3, detail = $4, tx_hash = $5, tx_index = o.tx_index, updated_at_ns = $6
+     from unnest($1::uuid[], $2::text[]) as o (key, tx_index)
+     where p.key = o.key and p.state = 'ACCEPTED' returning p.key`,
+    [...placesOf(keys, end), state, detail, txHash, now],
   );
   if (ended.length < keys.length)
     throw new Error(`of ${keys.length} payments, only ${ended.length} had not ended`);

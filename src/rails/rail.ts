@@ -82,6 +82,8 @@ export type Rail = {
   rentOf?(payment: Payment, signal: AbortSignal): Promise<bigint>;
   /** An address for deposits; the same id always gives the same address. */
   depositAddress?(id: string, signal: AbortSignal): Promise<string>;
+  /** Whether it is an address of the chain; absent: of the main chain of the network. Test chains write addresses differently. */
+  isAddress?(address: string): boolean;
   /** The operator's own account on that network, for others to pay to. */
   depositInstructions?(signal: AbortSignal): Promise<object>;
 };

@@ -52,17 +52,19 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       expect(await wallet.observe(assignment, [version])).toEqual({ kind: 'unseen' });
       await node.mine(1);
       const { hash: txHash } = version;
+      const txIndexes = assignment.payments.map((_, index) => String(index));
       expect(await wallet.observe(assignment, [version])).toEqual({
         kind: 'mined',
         have: 1,
         need: CONFIRMATIONS,
         txHash,
+        txIndexes,
       });
       for (const index of [0, 1, 2, 3, 4, 57, 99])
         expect(await arrived(payments[index]!.address)).toEqual([payments[index]!.units]);
       expect(await arrived(payments[100]!.address)).toEqual([]);
       await node.mine(CONFIRMATIONS - 1);
-      const final = { kind: 'final', succeeded: true, feeUnits: version.feeUnitsMax, txHash };
+      const final = { kind: 'final', succeeded: true, feeUnits: version.feeUnitsMax, txHash, txIndexes };
       expect(await wallet.observe(assignment, [version])).toEqual(final);
       const before = wallet.coins();
       await wallet.scan();
@@ -146,6 +148,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
         succeeded: true,
         feeUnits,
         txHash,
+        txIndexes: ['0'],
       });
       if (second !== undefined) await expect(wallet.broadcast(second)).rejects.toThrow();
       await wallet.scan();

@@ -55,6 +55,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
           have: 1,
           need: CONFIRMATIONS,
           txHash,
+          txIndexes: ['0'],
         });
         await node.mine(depth + CONFIRMATIONS);
         expect(await wallet.observe(assignment, [version])).toMatchObject({ kind: 'final', txHash });

@@ -143,7 +143,13 @@ export function createWallet(
     );
   }
 
-  const lane = (): LaneState => ({ lane: 'wallet', open, nextSlot: undefined, coins: coins() });
+  const lane = (): LaneState => ({
+    lane: 'wallet',
+    open,
+    nextSlot: undefined,
+    coins: coins(),
+    scanned: blocks.at(-1),
+  });
 
   function assign(draft: Draft): Assignment {
     assigned += 1;
@@ -158,7 +164,8 @@ export function createWallet(
   }
 
   async function plan(payments: readonly Outgoing[]): Promise<Assignment> {
-    const found = await driver.plan(lane(), payments, signal());
+    // These tests say themselves what the wallet has scanned.
+    const found = await driver.plan({ ...lane(), scanned: await driver.head(signal()) }, payments, signal());
     if (found.kind === 'wait') throw new Error(`${found.code}: ${found.reason}`);
     return assign(found.draft);
   }

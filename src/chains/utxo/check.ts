@@ -61,14 +61,19 @@ async function checkBalance(
   chain: Chain,
   nodes: Nodes,
   account: Account,
+  lowMark: bigint | undefined,
   signal: AbortSignal,
 ): Promise<RailFinding> {
   const what = 'wallet';
   const places = Array.from({ length: UTXO_LIMITS.checkedAddressesMax }, (_, index) => index);
   const addresses = [account.change.address, ...places.map((index) => account.keyAt(`0/${index}`).address)];
   try {
-    const units = (await holdingsOf(chain, nodes, addresses, signal)).get(chain.asset);
-    return { what, found: `${units} units of ${chain.asset} at the first ${addresses.length} addresses` };
+    const units = (await holdingsOf(chain, nodes, addresses, signal)).get(chain.asset)!;
+    const found = `${units} units of ${chain.asset} at the first ${addresses.length} addresses`;
+    const isLow = lowMark !== undefined && units < lowMark;
+    return isLow
+      ? { what, found: `${found}, below the low mark of ${lowMark}`, isFault: true }
+      : { what, found };
   } catch (error) {
     // Some nodes cannot search. Payments do not need it.
     const isFault = !(error instanceof RpcError);
@@ -80,6 +85,7 @@ export async function checkWallet(
   chain: Chain,
   nodes: Nodes,
   account: Account,
+  lowMark: bigint | undefined,
   estimate: (view: View, signal: AbortSignal) => Promise<bigint>,
   signal: AbortSignal,
 ): Promise<readonly RailFinding[]> {
@@ -96,5 +102,5 @@ export async function checkWallet(
   } catch (error) {
     return [...findings, { what: 'nodes together', found: messageOf(error), isFault: true }];
   }
-  return [...findings, await checkBalance(chain, nodes, account, signal)];
+  return [...findings, await checkBalance(chain, nodes, account, lowMark, signal)];
 }

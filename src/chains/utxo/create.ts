@@ -11,8 +11,9 @@ import { plan } from './plan.ts';
 import { completePsbt, writePsbt } from './psbt.ts';
 import { type Rpc, RpcError } from './rpc.ts';
 import { createScan } from './scan.ts';
+import { scriptOf } from './script.ts';
 import { createSearch } from './search.ts';
-import { outputsOf } from './select.ts';
+import { outputsOf, paymentFault } from './select.ts';
 import type { UtxoSettings } from './settings.ts';
 import { firstVersion, nextVersion, raised, readDetails, type VersionPlan } from './versions.ts';
 
@@ -119,7 +120,9 @@ async function broadcast({ nodes }: Parts, version: Version, signal: AbortSignal
   if (rejected.length === answers.length) throw rejected[0]!.reason;
 }
 
-export function createUtxoDriver(settings: UtxoSettings): Driver & { readonly account: Account } {
+export type UtxoDriver = Driver & Required<Pick<Driver, 'fault'>> & { readonly account: Account };
+
+export function createUtxoDriver(settings: UtxoSettings): UtxoDriver {
   const chain = chainOf(settings.network, settings.chain, settings.replacement);
   const account = readAccount(chain, settings.account);
   const nodes = createNodes(chain, settings.nodes, settings.agreement);
@@ -129,6 +132,14 @@ export function createUtxoDriver(settings: UtxoSettings): Driver & { readonly ac
   return {
     network: settings.network,
     account,
+    hasUpkeep: true,
+    fault(payment) {
+      const reason = paymentFault(chain, payment);
+      if (reason !== undefined) return `The payment ${reason}.`;
+      // It would come back as change, and the customer would have paid nobody.
+      const isOwn = Buffer.from(account.change.script).equals(scriptOf(chain, payment.address)!);
+      return isOwn ? `${payment.address} is an address of the service's own wallet.` : undefined;
+    },
     plan: (lane, waiting, signal) => plan({ ...parts, estimate }, lane, waiting, signal),
     build: (assignment, versions, signal) => build(parts, assignment, versions, signal),
     complete: (unsigned, signatures) => completePsbt(chain, unsigned.bytes, signatures),
@@ -145,6 +156,6 @@ export function createUtxoDriver(settings: UtxoSettings): Driver & { readonly ac
       const rate = await estimate(await nodes.view(signal), signal);
       return feeAt(rate, sizeOf(chain, 1, [account.change.script, account.change.script]));
     },
-    check: (signal) => checkWallet(chain, nodes, account, estimate, signal),
+    check: (signal) => checkWallet(chain, nodes, account, settings.lowMark, estimate, signal),
   };
 }

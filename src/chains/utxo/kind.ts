@@ -1,6 +1,16 @@
 import type { Static } from 'typebox';
+import { parseAmount } from '../../kernel/amount.ts';
 import { Type } from '../../kernel/type.ts';
-import type { RailFinding, ReadContext, SecretReference } from '../../rails/kind.ts';
+import { LIMITS } from '../../limits.ts';
+import { type ReadContext, railKind, type SecretReference } from '../../rails/kind.ts';
+import { openChain } from '../rail.ts';
+import {
+  checkSigner,
+  openSigner,
+  readSigner,
+  SignerSetting,
+  type SignerSettings,
+} from '../signer-settings.ts';
 import { readAccountText } from './account-key.ts';
 import { chainOf, UTXO_NETWORKS, type UtxoNetwork } from './chain.ts';
 import type { FeeSettings, UtxoSettings } from './settings.ts';
@@ -21,6 +31,8 @@ const integer = (minimum: number, maximum: number) =>
 
 /** Units per 1,000 vbytes. One coin for 1,000 vbytes is a mistake, not a fee. */
 const Rate = integer(1, 100_000_000);
+
+const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
 
 const Node = Type.Object({ url: Name, user: Name, password: Secret }, closed);
 
@@ -45,6 +57,10 @@ const schema = Type.Object(
     agreement: Type.Optional(integer(1, 100)),
     confirmations: Type.Optional(integer(1, 1_000)),
     replacement: Type.Optional(Type.Boolean()),
+    signer: SignerSetting,
+    low_mark: Type.Optional(Decimal),
+    high_mark: Type.Optional(Decimal),
+    cold_address: Type.Optional(Name),
   },
   closed,
 );
@@ -78,7 +94,40 @@ function readFees(fees: Entry['fees'], path: string): FeeSettings {
   };
 }
 
-function read(entry: Entry, { rail, path, networks, secret }: ReadContext): UtxoSettings {
+type Treasury = Pick<UtxoSettings, 'lowMark' | 'highMark' | 'coldAddress'>;
+
+function readTreasury(entry: Entry, { rail, path, networks }: ReadContext): Treasury {
+  const { native, addresses } = networks.crypto(rail as UtxoNetwork);
+  const mark = (name: 'low_mark' | 'high_mark'): bigint | undefined => {
+    const text = entry[name];
+    if (text === undefined) return undefined;
+    const parsed = parseAmount(text, native.decimals);
+    if (!parsed.ok) throw new Error(`${path}.${name} ${parsed.message}, not ${JSON.stringify(text)}`);
+    return parsed.units;
+  };
+  const [lowMark, highMark] = [mark('low_mark'), mark('high_mark')];
+  if (lowMark !== undefined && highMark !== undefined && lowMark >= highMark)
+    throw new Error(`${path}.low_mark must be below high_mark`);
+  const { cold_address: coldAddress } = entry;
+  const fault = coldAddress === undefined ? undefined : addresses.fault(coldAddress);
+  if (fault !== undefined)
+    throw new Error(
+      `${path}.cold_address is not an address on ${rail}: ${JSON.stringify(coldAddress)} ${fault}`,
+    );
+  if (highMark !== undefined && coldAddress === undefined)
+    throw new Error(`${path}.high_mark needs cold_address, where the coins above it go`);
+  return { lowMark, highMark, coldAddress };
+}
+
+export type Settings = { readonly utxo: UtxoSettings; readonly signer: SignerSettings };
+
+const read = (entry: Entry, context: ReadContext): Settings => ({
+  utxo: readUtxo(entry, context),
+  signer: readSigner(entry, context),
+});
+
+function readUtxo(entry: Entry, context: ReadContext): UtxoSettings {
+  const { rail, path, networks, secret } = context;
   const network = rail as UtxoNetwork;
   const { chain = 'main', nodes, account, agreement = 1, replacement } = entry;
   if (agreement > nodes.length)
@@ -100,18 +149,43 @@ function read(entry: Entry, { rail, path, networks, secret }: ReadContext): Utxo
     account,
     confirmations: entry.confirmations ?? networks.crypto(network).confirmations,
     fees: readFees(entry.fees, `${path}.fees`),
+    ...readTreasury(entry, context),
     ...(replacement !== undefined && { replacement }),
   };
 }
 
-/** Everything of the kind that does not need a running node of Ferry. */
-export const UTXO_KIND = {
+export const utxoKind = railKind({
   name: 'utxo',
-  serves: (rail: string): boolean => UTXO_NETWORKS.some((network) => network === rail),
+  serves: (rail) => UTXO_NETWORKS.some((network) => network === rail),
   schema,
   read,
-  async check(settings: UtxoSettings, signal: AbortSignal): Promise<readonly RailFinding[]> {
-    const { createUtxoDriver } = await import('./create.ts');
-    return createUtxoDriver(settings).check(signal);
+  async open({ utxo, signer: signerSettings }: Settings, node) {
+    const { network, confirmations } = utxo;
+    const [{ createUtxoDriver }, { openWallet }] = await Promise.all([
+      import('./create.ts'),
+      import('./wallet.ts'),
+    ]);
+    const signer = openSigner(signerSettings, node);
+    const driver = createUtxoDriver(utxo);
+    const { xpub } = await signer.account(network, AbortSignal.timeout(LIMITS.railCallTimeoutMs));
+    const wallet = openWallet(utxo, driver.account, xpub);
+    const { blockMs } = node.networks.crypto(network);
+    return openChain({ network, driver, signer, confirmations, blockMs, ...wallet }, node);
   },
-};
+  async check({ utxo, signer }: Settings, signal) {
+    const [{ createUtxoDriver }, { accountFault }] = await Promise.all([
+      import('./create.ts'),
+      import('./wallet.ts'),
+    ]);
+    const driver = createUtxoDriver(utxo);
+    const findings = await driver.check(signal);
+    const ofSigner = await checkSigner(signer, utxo.network, {}, signal);
+    const [first] = ofSigner;
+    if (first === undefined || first.isFault) return [...findings, ...ofSigner];
+    const { xpub } = await openSigner(signer).account(utxo.network, signal);
+    const found = accountFault(utxo, driver.account, xpub);
+    return found === undefined
+      ? [...findings, ...ofSigner]
+      : [...findings, { what: first.what, found, isFault: true }];
+  },
+});

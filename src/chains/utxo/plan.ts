@@ -111,22 +111,27 @@ function shortage(
     : wait('low-funds', reason);
 }
 
+/** What a plan starts from: the nodes, the newest block, which is scanned, and what they ask for. */
+type Moment = {
+  readonly view: View;
+  readonly head: BlockId;
+  readonly lane: LaneState;
+  readonly rate: bigint;
+};
+
 async function planPayments(
   planner: Planner,
-  view: View,
-  lane: LaneState,
+  { view, head, lane, rate }: Moment,
   waiting: readonly Outgoing[],
-  rate: bigint,
   signal: AbortSignal,
 ): Promise<Plan> {
-  const { chain, settings, nodes } = planner;
+  const { chain, settings } = planner;
   const possible = waiting.filter((payment) => paymentFault(chain, payment) === undefined);
   if (possible.length === 0)
     return wait('busy', `no waiting payment can be made: the first ${paymentFault(chain, waiting[0]!)}`);
   const isConfirmed = (coin: Coin): boolean =>
     depthOf(coin, view.height) >= (isChange(coin) ? 1 : settings.confirmations);
   const confirmed = lane.coins.filter(isConfirmed).toSorted(byValue);
-  const head = { height: view.height, hash: await nodes.agreedHash(view, view.height, signal) };
   const first = selectBatch(fundsAt(planner, confirmed, rate), possible);
   const wanted = Math.min(possible.length, UTXO_LIMITS.paymentsMax);
   if (first?.payments.length === wanted)
@@ -168,12 +173,10 @@ async function planLift(
 
 async function planUpkeep(
   planner: Planner,
-  view: View,
-  lane: LaneState,
-  rate: bigint,
+  { view, head, lane, rate }: Moment,
   signal: AbortSignal,
 ): Promise<Plan> {
-  const { settings, nodes } = planner;
+  const { settings } = planner;
   const idle = wait('busy', 'no payment is waiting');
   const lift = await planLift(planner, view, lane, rate, signal);
   const isUnderWay = lane.open.some(({ purpose }) => purpose === 'UPKEEP');
@@ -182,7 +185,6 @@ async function planUpkeep(
   const coins =
     lift?.coins ?? (isCheap ? selectConsolidation(fundsAt(planner, old, rate))?.coins : undefined);
   if (coins === undefined) return idle;
-  const head = { height: view.height, hash: await nodes.agreedHash(view, view.height, signal) };
   return draftOf(planner, head, { purpose: 'UPKEEP', coins, payments: [] }, lift?.ancestors ?? []);
 }
 
@@ -195,12 +197,17 @@ export async function plan(
   const { settings, nodes } = planner;
   try {
     const view = await nodes.view(signal);
+    const head = { height: view.height, hash: await nodes.agreedHash(view, view.height, signal) };
+    const { scanned } = lane;
+    // A block that is not scanned yet may have spent any of the coins.
+    if (scanned?.height !== head.height || scanned.hash !== head.hash)
+      return wait('busy', `block ${head.height} is not scanned yet`);
     const rate = await planner.estimate(view, signal);
     const { maxRate } = settings.fees;
     if (rate > maxRate)
       return wait('fee-too-high', `nodes ask for ${rate} units per 1,000 vbytes, the bound is ${maxRate}`);
-    if (waiting.length === 0) return await planUpkeep(planner, view, lane, rate, signal);
-    return await planPayments(planner, view, lane, waiting, rate, signal);
+    if (waiting.length === 0) return await planUpkeep(planner, { view, head, lane, rate }, signal);
+    return await planPayments(planner, { view, head, lane, rate }, waiting, signal);
   } catch (error) {
     if (error instanceof NodesDisagree) return wait('nodes-disagree', messageOf(error));
     if (isTransient(error)) return wait('node-behind', messageOf(error));

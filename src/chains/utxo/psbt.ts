@@ -69,6 +69,8 @@ export type Inspected = {
   readonly outputs: readonly { readonly address: string | undefined; readonly units: bigint }[];
   readonly feeUnits: bigint;
   readonly transaction: Transaction;
+  /** The output that has the path of a key: payments have none, even to addresses of the wallet. */
+  readonly change: Pick<Coin, 'output' | 'units' | 'address' | 'path'> | undefined;
 };
 
 function inputOf(chain: Chain, psbt: Psbt, index: number) {
@@ -90,6 +92,17 @@ function inputOf(chain: Chain, psbt: Psbt, index: number) {
     keyHash,
     path: derivation!.path.slice(-2).join('/'),
   };
+}
+
+function changeIn(chain: Chain, psbt: Psbt): Inspected['change'] {
+  for (let output = psbt.outputsLength - 1; output >= 0; output -= 1) {
+    const { script, amount, bip32Derivation } = psbt.getOutput(output);
+    const [, derivation] = bip32Derivation?.[0] ?? [];
+    if (derivation === undefined) continue;
+    const path = derivation.path.slice(-2).join('/');
+    return { output, units: amount!, address: addressOf(chain, script!)!, path };
+  }
+  return undefined;
 }
 
 /** Pure, and independent of who made the bytes. Throws if they are not a transaction from a wallet like ours. */
@@ -128,6 +141,7 @@ export function inspect(chain: Chain, unsigned: string): Inspected {
     outputs: outputs.map(({ script, units }) => ({ address: addressOf(chain, script), units })),
     feeUnits: outputs.reduce((left, { units }) => left - units, inUnits),
     transaction,
+    change: changeIn(chain, psbt),
   };
 }
 
@@ -173,7 +187,7 @@ function isValid(publicKey: Uint8Array, signedHash: Uint8Array, signature: Buffe
  * refuse the transaction for as long as it exists.
  */
 export function completePsbt(chain: Chain, unsigned: string, signatures: readonly string[]): Signed {
-  const { inputs, transaction } = inspect(chain, unsigned);
+  const { inputs, transaction, change } = inspect(chain, unsigned);
   if (signatures.length !== inputs.length)
     throw new Error(`there are ${signatures.length} signatures for ${inputs.length} inputs`);
   const signed = inputs.map(({ publicKey, signedHash }, index) => {
@@ -186,5 +200,7 @@ export function completePsbt(chain: Chain, unsigned: string, signatures: readonl
     return { ...input, script: Buffer.concat(proof.flatMap((item) => [Buffer.of(item.length), item])) };
   });
   const complete = { ...transaction, inputs: signed };
-  return { hash: hashOf(complete), bytes: writeTransaction(complete).toString('hex') };
+  const hash = hashOf(complete);
+  const bytes = writeTransaction(complete).toString('hex');
+  return { hash, bytes, ...(change && { change: { ...change, txHash: hash, height: null } }) };
 }

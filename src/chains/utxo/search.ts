@@ -91,7 +91,12 @@ export function createSearch(nodes: Nodes, need: number) {
   }
 
   /** A coin is spent once in a chain, so if one of the versions is there, no other transaction can be. */
-  function judge(versions: readonly Version[], hits: readonly Hit[], height: number): Observation {
+  function judge(
+    { payments }: Assignment,
+    versions: readonly Version[],
+    hits: readonly Hit[],
+    height: number,
+  ): Observation {
     const mined = hits.find(({ txHash }) => versions.some(({ hash }) => hash === txHash));
     const hit = mined ?? hits[0];
     if (hit === undefined) return { kind: 'unseen' };
@@ -103,9 +108,10 @@ export function createSearch(nodes: Nodes, need: number) {
     }
     const { feeUnitsMax: feeUnits } = versions.find(({ hash }) => hash === mined.txHash)!;
     const { txHash } = mined;
+    const txIndexes = payments.map((_, index) => String(index));
     return have >= need
-      ? { kind: 'final', succeeded: true, feeUnits, txHash }
-      : { kind: 'mined', have, need, txHash };
+      ? { kind: 'final', succeeded: true, feeUnits, txHash, txIndexes }
+      : { kind: 'mined', have, need, txHash, txIndexes };
   }
 
   return {
@@ -116,7 +122,7 @@ export function createSearch(nodes: Nodes, need: number) {
     ): Promise<Observation> {
       try {
         const view = await nodes.view(signal);
-        return judge(versions, await search(assignment, view, signal), view.height);
+        return judge(assignment, versions, await search(assignment, view, signal), view.height);
       } catch (error) {
         if (isTransient(error)) return { kind: 'undecided', reason: messageOf(error) };
         throw error;

@@ -16,6 +16,10 @@ export type UtxoSettings = {
   readonly fees: FeeSettings;
   /** Whether nodes and miners replace unconfirmed transactions; absent: as usual on the network. */
   readonly replacement?: boolean;
+  /** Units below which operators are to refill the wallet, and above which coins go to the cold address. */
+  readonly lowMark?: bigint | undefined;
+  readonly highMark?: bigint | undefined;
+  readonly coldAddress?: string | undefined;
 };
 
 /** Rates are units per 1,000 vbytes. */

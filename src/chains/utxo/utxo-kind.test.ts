@@ -5,7 +5,7 @@ import { createAssets } from '../../kernel/asset.ts';
 import { DEFAULT_ASSETS } from '../../networks/default-assets.ts';
 import { NETWORKS } from '../../networks/register.ts';
 import { railKind } from '../../rails/kind.ts';
-import { UTXO_KIND } from './kind.ts';
+import { type Settings, utxoKind } from './kind.ts';
 import type { UtxoSettings } from './settings.ts';
 
 const account = HDKey.fromMasterSeed(Buffer.alloc(32, 4)).derive("m/84'/0'/0'").publicExtendedKey;
@@ -14,18 +14,19 @@ const entry = {
   nodes: [{ url: 'http://10.0.0.5:8332', user: 'ferry', password: { env: 'NODE_PASSWORD' } }],
   account,
   fees: { max_rate: 100_000, fallback_rate: 10_000 },
+  signer: { socket: '/run/ferry/signer.sock' },
 };
 
 /** What the configuration makes of an entry. */
 function settingsOf(given: unknown, rail = 'BITCOIN'): UtxoSettings {
   let settings: UtxoSettings | undefined;
   const kind = railKind({
-    ...UTXO_KIND,
+    ...utxoKind,
     read: (one, context) => {
-      settings = UTXO_KIND.read(one, context);
-      return settings;
+      const found = utxoKind.read(one as never, context) as Settings;
+      settings = found.utxo;
+      return found;
     },
-    open: () => Promise.reject(new Error('not opened here')),
   });
   readRails(
     { [rail]: given },
@@ -65,7 +66,21 @@ describe('the entry of a rail of the kind utxo', () => {
     });
   });
 
+  it('has marks for the wallet, in coins, and the address to which the coins above go', () => {
+    const cold = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
+    expect(settingsOf({ ...entry, low_mark: '0.5', high_mark: '2', cold_address: cold })).toMatchObject({
+      lowMark: 50_000_000n,
+      highMark: 200_000_000n,
+      coldAddress: cold,
+    });
+  });
+
   it.each([
+    [{ signer: 'embedded' }, 'rails.BITCOIN.signer must name the socket or the url of "ferry signer"'],
+    [{ low_mark: '0.000000001' }, 'rails.BITCOIN.low_mark'],
+    [{ low_mark: '2', high_mark: '1' }, 'rails.BITCOIN.low_mark must be below high_mark'],
+    [{ high_mark: '1' }, 'rails.BITCOIN.high_mark needs cold_address'],
+    [{ cold_address: 'nowhere' }, 'rails.BITCOIN.cold_address is not an address on BITCOIN: "nowhere"'],
     [{ account: 'xprv' }, 'rails.BITCOIN.account is no extended public key (xpub, zpub, tpub or vpub)'],
     [{ chain: 'test' }, 'rails.BITCOIN.account is a key of the main chain'],
     [{ chain: 'signet' }, 'rails.BITCOIN.chain must be one of main, test, regtest, not "signet"'],
