@@ -1,6 +1,7 @@
 import { evmKind } from './chains/evm/kind.ts';
+import { SOLANA_KIND } from './chains/solana/kind.ts';
 import { HTTP_RAIL } from './http-rail/kind.ts';
 import type { RailKind } from './rails/kind.ts';
 
 /** The kinds of rails that the configuration file can name. */
-export const RAIL_KINDS: readonly RailKind[] = [evmKind, HTTP_RAIL];
+export const RAIL_KINDS: readonly RailKind[] = [evmKind, SOLANA_KIND, HTTP_RAIL];

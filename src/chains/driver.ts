@@ -1,6 +1,6 @@
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { RailFinding } from '../rails/kind.ts';
-import type { OnChain } from '../rails/rail.ts';
+import type { TogetherOnChain } from '../rails/payment-store.ts';
 
 /**
  * What a family of chains (EVM, UTXO, Solana) provides. A driver knows formats and talks to nodes. It has no database and no
@@ -173,7 +173,7 @@ export type Version = Signed &
 export type Observation =
   /** In no block. */
   | { readonly kind: 'unseen' }
-  | ({ readonly kind: 'mined'; readonly have: number; readonly need: number } & OnChain)
+  | ({ readonly kind: 'mined'; readonly have: number; readonly need: number } & TogetherOnChain)
   | ({
       readonly kind: 'final';
       readonly succeeded: boolean;
@@ -181,7 +181,7 @@ export type Observation =
       readonly feeUnits: bigint;
       /** Of a transaction that failed, for customers. */
       readonly reason?: string;
-    } & OnChain)
+    } & TogetherOnChain)
   /** At finality, something else has used the slot or a coin: the assignment can never be executed. */
   | { readonly kind: 'superseded'; readonly by: string | undefined }
   | { readonly kind: 'undecided'; readonly reason: string };

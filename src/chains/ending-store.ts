@@ -2,41 +2,40 @@ import { plainArray } from '../database/array.ts';
 import type { Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
-import { endPayments, releasePayments } from '../rails/payment-store.ts';
+import { endPayments, releasePayments, type TogetherOnChain } from '../rails/payment-store.ts';
 
 /** How assignments end: in the transaction that posts their fee. */
 
 export type AssignmentState = 'ASSIGNED' | 'SUCCEEDED' | 'FAILED' | 'SUPERSEDED';
 
-export type AssignmentEnd = {
+export type AssignmentEnd = TogetherOnChain & {
   readonly id: string;
   readonly state: AssignmentState;
   /** What the customer is told; absent where the payments wait again. */
   readonly detail?: string;
-  readonly txHash?: string;
-  readonly txIndex?: string;
   readonly feeUnits?: bigint;
   readonly endedAtNs?: Instant;
 };
 
 async function keysOf(tx: Transaction, id: string): Promise<string[]> {
   const rows = await tx.query<{ key: string }>(
-    'select key from chain_assignment_payments where assignment_id = $1 and active',
+    'select key from chain_assignment_payments where assignment_id = $1 and active order by position',
     [id],
   );
   return rows.map(({ key }) => key);
 }
 
 async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
-  const { id, state, detail, feeUnits = null, endedAtNs } = end;
+  const { id, state, detail, feeUnits = null, endedAtNs, txHash, txIndex, txIndexes } = end;
   const keys = await keysOf(tx, id);
   const onChain = {
-    ...(end.txHash !== undefined && { txHash: end.txHash }),
-    ...(end.txIndex !== undefined && { txIndex: end.txIndex }),
+    ...(txHash !== undefined && { txHash }),
+    ...(txIndex !== undefined && { txIndex }),
+    ...(txIndexes !== undefined && { txIndexes }),
   };
   await tx.query(
     'update chain_assignments set state = $2, tx_hash = $3, fee_units = $4, updated_at_ns = $5 where id = $1',
-    [id, state, end.txHash ?? null, feeUnits, endedAtNs!],
+    [id, state, txHash ?? null, feeUnits, endedAtNs!],
   );
   if (state === 'SUPERSEDED') {
     await tx.query('update chain_assignment_payments set active = false where assignment_id = $1', [id]);

@@ -15,7 +15,7 @@ type Facts = {
 
 function endOf({ id }: Assignment, ending: Ending, { networkName, confirmations }: Facts): AssignmentEnd {
   if (ending.kind === 'superseded') return { id, state: 'SUPERSEDED' };
-  const { succeeded, feeUnits, reason, txHash, txIndex } = ending;
+  const { succeeded, feeUnits, reason, txHash, txIndex, txIndexes } = ending;
   return {
     id,
     state: succeeded ? 'SUCCEEDED' : 'FAILED',
@@ -25,6 +25,7 @@ function endOf({ id }: Assignment, ending: Ending, { networkName, confirmations 
     feeUnits,
     ...(txHash !== undefined && { txHash }),
     ...(txIndex !== undefined && { txIndex }),
+    ...(txIndexes !== undefined && { txIndexes }),
   };
 }
 

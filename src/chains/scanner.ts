@@ -24,6 +24,8 @@ export type ScannerParts = {
   readonly confirmations: number;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses: readonly Derived[];
+  /** Addresses for deposits that may not be handed out yet: what they receive goes to suspense. */
+  readonly pool: readonly Derived[];
   /** Whether the wallet spends outputs, which are then remembered one by one. */
   readonly hasCoins: boolean;
 };
@@ -33,9 +35,9 @@ export type Scanner = {
 };
 
 /** All our addresses in memory: one set lookup for each output of a block. */
-function createOwnAddresses(database: Database, network: string, wallet: readonly Derived[]) {
+function createOwnAddresses({ database, task: { network }, walletAddresses: wallet, pool }: ScannerParts) {
   const ofWallet = new Set(wallet.map(({ address }) => address));
-  const known = new Map(wallet.map(({ address, path }) => [address, path]));
+  const known = new Map([...wallet, ...pool].map(({ address, path }) => [address, path]));
   let next = 0n;
   return {
     has: (address: string): boolean => known.has(address),
@@ -56,9 +58,9 @@ function createOwnAddresses(database: Database, network: string, wallet: readonl
 }
 
 export function createScanner(parts: ScannerParts): Scanner {
-  const { driver, database, clock, task, confirmations, walletAddresses, hasCoins } = parts;
+  const { driver, database, clock, task, confirmations, hasCoins } = parts;
   const { network } = task;
-  const own = createOwnAddresses(database, network, walletAddresses);
+  const own = createOwnAddresses(parts);
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -140,8 +142,7 @@ export function createScanner(parts: ScannerParts): Scanner {
   }
 
   /** Reports what is final. The blocks up to there are those of the nodes, because the last one is, and each names its parent. */
-  async function report(signal: AbortSignal): Promise<boolean> {
-    const final = await finalBlock(signal);
+  async function report(final: BlockId, signal: AbortSignal): Promise<boolean> {
     const scanned = await store.blockAt(database, network, final.height);
     if (scanned === undefined || scanned.hash !== final.hash) return false;
     const due = await store.dueDeposits(database, network, final.height, LIMITS.chainReportsMax);
@@ -173,8 +174,10 @@ export function createScanner(parts: ScannerParts): Scanner {
       const stopped = await findStop(database, task);
       if (stopped?.needsOperator === true) return false;
       try {
+        // First: blocks come while others are scanned, and on a fast chain the newest final one would never be scanned yet.
+        const final = await finalBlock(signal);
         const hasScanned = await scan(signal);
-        const hasReported = await report(signal);
+        const hasReported = await report(final, signal);
         if (stopped !== undefined) await endStop(database, task);
         return hasScanned || hasReported;
       } catch (error) {

@@ -1,4 +1,5 @@
 import { plainArray } from '../database/array.ts';
+import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -139,33 +140,49 @@ export async function releasePayments(tx: Queryable, keys: readonly string[], no
   );
 }
 
+/** Where several payments of one transaction are on their chain. */
+export type TogetherOnChain = OnChain & {
+  /** Of each payment, in their order, where they differ. */
+  readonly txIndexes?: readonly string[];
+};
+
+/** The keys, and where each payment is within the transaction. */
+const placesOf = (keys: readonly string[], { txIndex, txIndexes }: TogetherOnChain): string[] =>
+  columns(
+    keys.map((key, index) => ({ key, txIndex: txIndexes?.[index] ?? txIndex ?? null })),
+    { key: 'uuid', txIndex: 'text' },
+  );
+
 /** Where they are on their chain. Payments that have ended stay as they are. */
 export async function notePayments(
   tx: Queryable,
   keys: readonly string[],
-  progress: { readonly have: number | null; readonly need: number | null } & OnChain,
+  progress: { readonly have: number | null; readonly need: number | null } & TogetherOnChain,
   now: Instant,
 ): Promise<void> {
-  const { have, need, txHash = null, txIndex = null } = progress;
+  const { have, need, txHash = null } = progress;
   await tx.query(
-    `update rail_payments set confirmations = $2, required = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
-     where key = any ($1::uuid[]) and state = 'ACCEPTED'
-       and (confirmations, required, tx_hash, tx_index) is distinct from ($2::integer, $3::integer, $4::text, $5::text)`,
-    [plainArray(keys), have, need, txHash, txIndex, now],
+    `update rail_payments p set confirmations = $3, required = $4, tx_hash = $5, tx_index = o.tx_index, updated_at_ns = $6
+     from unnest($1::uuid[], $2::text[]) as o (key, tx_index)
+     where p.key = o.key and p.state = 'ACCEPTED'
+       and (p.confirmations, p.required, p.tx_hash, p.tx_index)
+           is distinct from ($3::integer, $4::integer, $5::text, o.tx_index)`,
+    [...placesOf(keys, progress), have, need, txHash, now],
   );
 }
 
 export async function endPayments(
   tx: Queryable,
   keys: readonly string[],
-  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & OnChain,
+  end: { readonly state: 'COMPLETED' | 'FAILED'; readonly detail: string } & TogetherOnChain,
   now: Instant,
 ): Promise<void> {
-  const { state, detail, txHash = null, txIndex = null } = end;
+  const { state, detail, txHash = null } = end;
   const ended = await tx.query(
-    `update rail_payments set state = $2, detail = $3, tx_hash = $4, tx_index = $5, updated_at_ns = $6
-     where key = any ($1::uuid[]) and state = 'ACCEPTED' returning key`,
-    [plainArray(keys), state, detail, txHash, txIndex, now],
+    `update rail_payments p set state = $3, detail = $4, tx_hash = $5, tx_index = o.tx_index, updated_at_ns = $6
+     from unnest($1::uuid[], $2::text[]) as o (key, tx_index)
+     where p.key = o.key and p.state = 'ACCEPTED' returning p.key`,
+    [...placesOf(keys, end), state, detail, txHash, now],
   );
   if (ended.length < keys.length)
     throw new Error(`of ${keys.length} payments, only ${ended.length} had not ended`);

@@ -116,6 +116,7 @@ export type TestChain = {
   relayed(): Promise<Relay>;
   readonly genesisHash: string;
   call<Result>(method: string, ...params: unknown[]): Promise<Result>;
+  fund(address: string, lamports: bigint): void;
   /** A new key with so many lamports. */
   wallet(lamports?: bigint): Promise<KeyPairSigner>;
   settings(overrides?: Partial<SolanaSettings>): SolanaSettings;
@@ -152,6 +153,7 @@ export async function startSolana(): Promise<TestChain> {
     },
     genesisHash,
     call,
+    fund: (address, lamports) => net.fundSol(address, Number(lamports)),
     async wallet(lamports = 0n) {
       const signer = await library.kit.generateKeyPairSigner();
       if (lamports > 0n) net.fundSol(signer.address, Number(lamports));
@@ -163,6 +165,7 @@ export async function startSolana(): Promise<TestChain> {
       genesisHash,
       nodesAgreeing: 1,
       confirmations: 32,
+      blockMs: 10,
       lanes: [],
       native: 'SOL',
       tokens: [],
