@@ -77,6 +77,26 @@ export async function createSolanaWorld(chain: TestChain) {
     account,
     mints,
     unknown,
+    /** Everything that was signed for that transfer. */
+    async bytesOf(transferId: string): Promise<string[]> {
+      const rows = await world.database.query<{ bytes: string }>(
+        `select v.bytes from chain_versions v join chain_assignment_payments p using (assignment_id) where p.key = $1`,
+        [transferId],
+      );
+      return rows.map(({ bytes }) => bytes);
+    },
+    /** By anybody who has seen the bytes. Nodes may refuse what was executed before. */
+    async sendAgain(bytes: string): Promise<void> {
+      const wire = Buffer.from(bytes, 'hex').toString('base64');
+      const options = { encoding: 'base64', skipPreflight: true };
+      await chain.call('sendTransaction', wire, options).catch(() => undefined);
+    },
+    /** Transactions on the chain that name the address and have the id of the transfer as a memo. */
+    async timesPaid(transferId: string, address: string): Promise<number> {
+      type Listed = readonly { memo: string | null; err: unknown }[];
+      const listed = await chain.call<Listed>('getSignaturesForAddress', address, { limit: 100 });
+      return listed.filter(({ memo, err }) => err === null && memo?.includes(transferId)).length;
+    },
     /** What an address has received of that asset. */
     async received(asset: string, address: string): Promise<bigint> {
       if (asset === 'SOL') return lamportsOf(chain, address);
