@@ -141,15 +141,27 @@ export function createScanner(parts: ScannerParts): Scanner {
     return true;
   }
 
+  /**
+   * Up to which height what was scanned is final; undefined if nothing is known to be. A scanner that is behind the final block
+   * reports what it has only if the driver reads nothing but final blocks.
+   */
+  async function reportable(final: BlockId): Promise<number | undefined> {
+    const scanned = await store.blockAt(database, network, final.height);
+    if (scanned !== undefined) return scanned.hash === final.hash ? final.height : undefined;
+    const last = await store.lastBlock(database, network);
+    const isBehind = last !== undefined && last.height < final.height;
+    return isBehind && driver.readsOnlyFinal === true ? last.height : undefined;
+  }
+
   /** Reports what is final. The blocks up to there are those of the nodes, because the last one is, and each names its parent. */
   async function report(final: BlockId, signal: AbortSignal): Promise<boolean> {
-    const scanned = await store.blockAt(database, network, final.height);
-    if (scanned === undefined || scanned.hash !== final.hash) return false;
-    const due = await store.dueDeposits(database, network, final.height, LIMITS.chainReportsMax);
-    for (const [height, deposits] of Map.groupBy(due, (one) => one.height)) {
-      const block = await store.blockAt(database, network, height);
+    const height = await reportable(final);
+    if (height === undefined) return false;
+    const due = await store.dueDeposits(database, network, height, LIMITS.chainReportsMax);
+    for (const [at, deposits] of Map.groupBy(due, (one) => one.height)) {
+      const block = await store.blockAt(database, network, at);
       if (block !== undefined && driver.confirm !== undefined) {
-        const all = await store.depositsAt(database, network, height);
+        const all = await store.depositsAt(database, network, at);
         await reached(driver.confirm(block, all, signal), signal);
       }
       await fenced(database, task, async (tx) => {

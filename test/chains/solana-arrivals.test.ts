@@ -105,6 +105,38 @@ describe('a deposit on Solana', () => {
     expect(await world.database.query('select from transfers')).toHaveLength(before.length);
   });
 
+  it('waits while nodes show different deposits in its block, and is credited once they agree', async () => {
+    const { profileId, address } = await account();
+    const liar = await chain.relayed();
+    liar.behave(({ method }, { result }) =>
+      method === 'getBlock' && result != null ? { result: { ...result, transactions: [] } } : undefined,
+    );
+    const nodes = [chain.relay, liar].map(({ url }) => ({ url, headers: {} }));
+    const careful = await world.createNode({ settings: { nodes, nodesAgreeing: 2 } });
+    await world.node.scanner.stop();
+    await pay(address, 1_000_000_000n);
+    const stopped = async (): Promise<string | undefined> => {
+      const rows = await world.database.query<{ code: string }>(
+        `select code from chain_stops where task = 'scanner'`,
+      );
+      return rows[0]?.code;
+    };
+    await until('the scanner waits', async () => {
+      await world.turn(careful);
+      return (await stopped()) === 'nodes-disagree';
+    });
+    expect(await world.available(profileId, 'SOL')).toBe('0');
+    liar.behave(undefined);
+    await until('the deposit is credited', async () => {
+      await world.turn(careful);
+      return (await world.available(profileId, 'SOL')) === '1';
+    });
+    await until('the scanner goes on', async () => {
+      await world.turn(careful);
+      return (await stopped()) === undefined;
+    });
+  });
+
   it('has the same address for the same id, and a reason and a metric when all addresses are in use', async () => {
     const { deposits } = await world.account();
     const small = await world.createNode({

@@ -32,7 +32,7 @@ describe('a lane on Solana', () => {
       created.push({ asset, to, id: (await world.withdraw(profileId, asset, '0.1', to)).id });
     }
     let kills = 0;
-    let isOver = false;
+    const over = new AbortController();
     const start = async (): Promise<SolanaNode & { isDead(): boolean }> => {
       let isDead = false;
       const node = await world.createNode(
@@ -52,18 +52,18 @@ describe('a lane on Solana', () => {
     };
     const keep = async (): Promise<void> => {
       let node = await start();
-      while (!isOver) {
+      while (!over.signal.aborted) {
         await world.turn(node).catch(() => undefined);
         if (node.isDead()) node = await start();
       }
-      await Promise.all([...node.keepers, node.scanner].map((one) => one.stop()));
+      await Promise.all([...node.keepers, node.scanner].map(async (one) => one.stop()));
     };
     const keeping = Promise.all([keep(), keep(), keep()]);
     await until('all have ended', async () => {
       const found = await Promise.all(created.map(({ id }) => world.transferOf(id)));
       return found.every(({ status }) => status !== 'PENDING');
     }).finally(() => {
-      isOver = true;
+      over.abort();
     });
     await keeping;
     expect(kills).toBeGreaterThan(0);
@@ -102,7 +102,7 @@ describe('a lane on Solana', () => {
     awake.resolve();
     await expect(turn).rejects.toThrow(/another node works on|aborted/);
     expect(await world.timesPaid(id, to)).toBe(1);
-    await Promise.all([...other.keepers, other.scanner].map((one) => one.stop()));
+    await Promise.all([...other.keepers, other.scanner].map(async (one) => one.stop()));
     await world.expectBooked();
   });
 });

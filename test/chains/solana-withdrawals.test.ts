@@ -15,6 +15,13 @@ afterAll(async () => {
 });
 
 const payee = async (): Promise<string> => (await chain.wallet()).address;
+/** Rent that counts towards the bound of the day. */
+const reserved = async (): Promise<bigint> => {
+  const [row] = await world.database.query<{ lamports: bigint }>(
+    'select coalesce(sum(lamports), 0)::numeric as lamports from rent_paid',
+  );
+  return row!.lamports;
+};
 const fees = async (): Promise<bigint> => (await world.ledger('network-fees:solana')).SOL ?? 0n;
 
 describe('a withdrawal over Solana', () => {
@@ -27,7 +34,7 @@ describe('a withdrawal over Solana', () => {
     async (asset, amount, units, accountBytes) => {
       const profileId = await world.createProfile({ [asset]: '10' });
       const to = await payee();
-      const before = await fees();
+      const [before, reservedBefore] = [await fees(), await reserved()];
       const { id } = await world.withdraw(profileId, asset, amount, to);
       const [ended] = await world.settle(world.node, [id]);
       expect(ended).toMatchObject({
@@ -41,6 +48,7 @@ describe('a withdrawal over Solana', () => {
           ? 0n
           : BigInt(await chain.call<number>('getMinimumBalanceForRentExemption', accountBytes));
       expect(before - (await fees())).toBeGreaterThan(rent);
+      expect((await reserved()) - reservedBefore).toBe(rent);
       await world.expectBooked();
     },
   );

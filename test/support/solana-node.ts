@@ -123,9 +123,9 @@ export type TestChain = {
   stop(): Promise<void>;
 };
 
-export async function startSolana(): Promise<TestChain> {
+export async function startSolana(slotTimeMs = 10): Promise<TestChain> {
   const { Surfnet } = createRequire(import.meta.url)('@solana/surfpool-linux-x64-gnu') as SurfnetModule;
-  const net = Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs: 10 });
+  const net = Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs });
   // Its queue of events is bounded; when it is full, the node stops.
   const drain = setInterval(() => net.drainEvents(), 50);
   const library = await loadLibrary();

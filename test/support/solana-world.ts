@@ -14,6 +14,8 @@ import type { TestChain } from './solana-node.ts';
 
 const NETWORK = 'SOLANA';
 const DECIMALS = 6;
+/** Nodes use the first one, unless they are told otherwise. */
+const LANES = 8;
 
 export type NodeOptions = OptionsOf<SolanaSettings>;
 export type SolanaNode = ChainNode<SolanaDriver>;
@@ -41,11 +43,15 @@ export async function createSolanaWorld(chain: TestChain) {
     mode: 'sandbox',
     secret: () => '',
   };
-  const signerSettings = readSigner({ signer: 'embedded' }, context);
+  const read = readSigner({ signer: 'embedded' }, context);
+  if (read.kind !== 'embedded') throw new Error('the signer of this world is embedded');
+  const own = read.policy.networks.get(NETWORK)!;
+  const networks = new Map([[NETWORK, { ...own, lanes: LANES }] as const]);
+  const signerSettings = { ...read, policy: { ...read.policy, networks } };
   const account = () => openSigner(signerSettings).account(NETWORK, signal());
   const { lanes } = await account();
   const lane = lanes[0]!;
-  chain.fund(lane, 1_000_000_000_000n);
+  for (const one of lanes) chain.fund(one, 1_000_000_000_000n);
   for (const mint of Object.values(mints)) await mintTo(chain, mint, lane, 10n ** 12n);
   const tokens = Object.entries(mints).map(([asset, { address: mint }]) => ({
     asset,
@@ -59,8 +65,8 @@ export async function createSolanaWorld(chain: TestChain) {
     feeSchedule: { crypto: { TAXED: { [NETWORK]: '1' } } },
     rentLamportsPerDayMax: 10n ** 12n,
     wallet: lanes,
-    async open({ settings: own, wrapSigner, checkpoint, leaseMs }, node) {
-      const settings = chain.settings({ tokens, ...own });
+    async open({ settings: changes, wrapSigner, checkpoint, leaseMs }, node) {
+      const settings = chain.settings({ tokens, lanes: [lane], ...changes });
       const driver = await createSolanaDriver(settings);
       const signer = openSigner(signerSettings, node);
       const used = wrapSigner?.(signer) ?? signer;
@@ -74,6 +80,7 @@ export async function createSolanaWorld(chain: TestChain) {
     ...world,
     chain,
     lane,
+    lanes,
     account,
     mints,
     unknown,

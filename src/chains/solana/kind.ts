@@ -209,7 +209,8 @@ export async function openSolanaRail(
       lanes: settings.lanes.length > 0 ? settings.lanes : lanes,
       account: depositPool(network, deposits),
       async rentOf({ asset, amountUnits: units, destination }, signal) {
-        if (!('address' in destination)) return 0n;
+        // Coins need no account: no node is asked.
+        if (!('address' in destination) || asset === settings.native) return 0n;
         return driver.rentOf({ asset, units, address: destination.address }, signal);
       },
       confirmations,
