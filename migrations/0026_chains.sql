@@ -15,10 +15,11 @@ create table chain_assignments (
   fee_asset       text not null,            -- the coin that the network is paid with
   assigned_at_ns  bigint not null,
   updated_at_ns   bigint not null,
-  unique (network, lane, slot),
   constraint chain_assignments_end_with_a_transaction check (
     (state in ('SUCCEEDED', 'FAILED')) = (num_nonnulls(tx_hash, fee_units) = 2))
 );
+-- A slot has one assignment, and beside it at most the cancellation that uses up the slot in its place.
+create unique index chain_assignments_slot on chain_assignments (network, lane, slot, (purpose = 'CANCELLATION'));
 create index chain_assignments_open on chain_assignments (network, lane, assigned_at_ns, id) where state = 'ASSIGNED';
 create index chain_assignments_by_change on chain_assignments using brin (updated_at_ns)
   with (pages_per_range = 32, autosummarize = on);
@@ -97,7 +98,7 @@ create table chain_stops (
 -- The account that deposit addresses are derived from, and how many there are.
 create table chain_accounts (
   network      text primary key,
-  xpub         text not null,
+  xpub         text not null,               -- without hierarchical keys: the first address of the signer's list
   next_number  bigint not null default 0
 );
 

@@ -47,6 +47,15 @@ export async function allocateAddress(
   });
 }
 
+/** How many were handed out. */
+export async function addressCount(database: Queryable, network: string): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    'select next_number::integer as count from chain_accounts where network = $1',
+    [network],
+  );
+  return row?.count ?? 0;
+}
+
 /** In the order of their numbers, from one on. */
 export function addressesFrom(
   database: Queryable,

@@ -15,7 +15,7 @@ export function openByLane(database: Database, network: string): Promise<LaneRow
   return database.query<LaneRow>(
     `select $1::text as network, lane, count(*)::integer as open,
             (extract(epoch from clock_timestamp()) - min(assigned_at_ns) / 1000000000)::integer as "oldestSeconds"
-     from (select lane, assigned_at_ns from chain_assignments where network = $1 and state = 'ASSIGNED' limit $2) as some
+     from (select lane, assigned_at_ns from chain_assignments where network = $1 and state = 'ASSIGNED' limit $2) as counted
      group by lane`,
     [network, LIMITS.backlogCountMax],
   );
@@ -24,7 +24,7 @@ export function openByLane(database: Database, network: string): Promise<LaneRow
 export async function unreportedDeposits(database: Database, network: string): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `select count(*)::integer as count
-     from (select from chain_deposits where network = $1 and not reported limit $2) as some`,
+     from (select from chain_deposits where network = $1 and not reported limit $2) as counted`,
     [network, LIMITS.backlogCountMax],
   );
   return row!.count;

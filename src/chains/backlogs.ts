@@ -1,11 +1,28 @@
 import type { Database } from '../database/database.ts';
 import type { Backlog } from '../kernel/capability.ts';
+import { addressCount } from './address-store.ts';
 import { openByLane, unreportedDeposits } from './backlog-store.ts';
 import { listStops } from './lease-store.ts';
 import { lastBlock } from './scan-store.ts';
 
-export function chainBacklogs(database: Database, network: string): readonly Backlog[] {
+/** Without hierarchical keys, the signer has a list of addresses, which can run out. */
+function poolBacklogs(database: Database, network: string, poolSize: number | undefined): Backlog[] {
+  if (poolSize === undefined) return [];
   return [
+    {
+      gauges: { ferry_chain_addresses_free: 'Deposit addresses of the signer that were not handed out yet.' },
+      labels: ['network'],
+      async read() {
+        const used = await addressCount(database, network);
+        return [{ network, ferry_chain_addresses_free: Math.max(0, poolSize - used) }];
+      },
+    },
+  ];
+}
+
+export function chainBacklogs(database: Database, network: string, poolSize?: number): readonly Backlog[] {
+  return [
+    ...poolBacklogs(database, network, poolSize),
     {
       gauges: { ferry_chain_stopped: 'Lanes and scanners that do not go on, by reason: 1 for each.' },
       labels: ['network', 'task', 'code'],

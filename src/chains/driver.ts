@@ -51,6 +51,9 @@ export type Driver = {
   /** The newest block. */
   head(signal: AbortSignal): Promise<BlockId>;
 
+  /** `block` returns only blocks that are final: none of them is ever replaced. */
+  readonly readsOnlyFinal?: true;
+
   /** A block of the best chain, with everything in it that pays one of our addresses, or that was sent from one. */
   block(height: number, isOurs: (address: string) => boolean, signal: AbortSignal): Promise<Block>;
 

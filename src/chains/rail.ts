@@ -14,6 +14,15 @@ import { lastBlock } from './scan-store.ts';
 import { createScanner, SCANNER } from './scanner.ts';
 import type { Signer } from './signer.ts';
 
+/** Where deposit addresses come from. */
+export type DepositAccount = {
+  /** What they are derived from. Another one than before is refused. */
+  readonly xpub: string;
+  derive(number: bigint): Derived | Promise<Derived>;
+  /** All of them, if the signer has a list instead of hierarchical keys. */
+  readonly pool?: readonly Derived[];
+};
+
 /** A chain as a rail: one keeper for each lane, and one scanner. */
 export type ChainOptions = {
   readonly network: CryptoNetwork;
@@ -21,9 +30,7 @@ export type ChainOptions = {
   readonly signer: Signer;
   readonly lanes: readonly string[];
   /** Absent if deposits are not taken on this network. */
-  readonly account?:
-    | { readonly xpub: string; derive(number: bigint): Derived | Promise<Derived> }
-    | undefined;
+  readonly account?: DepositAccount | undefined;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses?: readonly Derived[];
   /** Whether the wallet spends outputs (UTXO networks). */
@@ -61,7 +68,8 @@ function workersOf(options: ChainOptions, node: RailNode) {
   });
   const task = { network, task: SCANNER, holder };
   const { walletAddresses = [], hasCoins = false } = options;
-  const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, hasCoins });
+  const pool = options.account?.pool ?? [];
+  const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, pool, hasCoins });
   return {
     keepers,
     scanner: createLeasedWorker({ ...leased, name: `${network} scanner`, task, turn: scanner.turn }),
@@ -105,7 +113,7 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     rail,
     notices: noticesOf(database, network),
     workers: [...keepers, scanner],
-    backlogs: chainBacklogs(database, network),
+    backlogs: chainBacklogs(database, network, account?.pool?.length),
     keepers,
     scanner,
   };

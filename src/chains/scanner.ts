@@ -24,6 +24,8 @@ export type ScannerParts = {
   readonly confirmations: number;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses: readonly Derived[];
+  /** Addresses for deposits that may not be handed out yet: what they receive goes to suspense. */
+  readonly pool: readonly Derived[];
   /** Whether the wallet spends outputs, which are then remembered one by one. */
   readonly hasCoins: boolean;
 };
@@ -33,9 +35,9 @@ export type Scanner = {
 };
 
 /** All our addresses in memory: one set lookup for each output of a block. */
-function createOwnAddresses(database: Database, network: string, wallet: readonly Derived[]) {
+function createOwnAddresses({ database, task: { network }, walletAddresses: wallet, pool }: ScannerParts) {
   const ofWallet = new Set(wallet.map(({ address }) => address));
-  const known = new Map(wallet.map(({ address, path }) => [address, path]));
+  const known = new Map([...wallet, ...pool].map(({ address, path }) => [address, path]));
   let next = 0n;
   return {
     has: (address: string): boolean => known.has(address),
@@ -56,9 +58,9 @@ function createOwnAddresses(database: Database, network: string, wallet: readonl
 }
 
 export function createScanner(parts: ScannerParts): Scanner {
-  const { driver, database, clock, task, confirmations, walletAddresses, hasCoins } = parts;
+  const { driver, database, clock, task, confirmations, hasCoins } = parts;
   const { network } = task;
-  const own = createOwnAddresses(database, network, walletAddresses);
+  const own = createOwnAddresses(parts);
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -139,16 +141,27 @@ export function createScanner(parts: ScannerParts): Scanner {
     return true;
   }
 
-  /** Reports what is final. The blocks up to there are those of the nodes, because the last one is, and each names its parent. */
-  async function report(signal: AbortSignal): Promise<boolean> {
-    const final = await finalBlock(signal);
+  /**
+   * Up to which height what was scanned is final; undefined if nothing is known to be. A scanner that is behind the final block
+   * reports what it has only if the driver reads nothing but final blocks.
+   */
+  async function reportable(final: BlockId): Promise<number | undefined> {
     const scanned = await store.blockAt(database, network, final.height);
-    if (scanned === undefined || scanned.hash !== final.hash) return false;
-    const due = await store.dueDeposits(database, network, final.height, LIMITS.chainReportsMax);
-    for (const [height, deposits] of Map.groupBy(due, (one) => one.height)) {
-      const block = await store.blockAt(database, network, height);
+    if (scanned !== undefined) return scanned.hash === final.hash ? final.height : undefined;
+    const last = await store.lastBlock(database, network);
+    const isBehind = last !== undefined && last.height < final.height;
+    return isBehind && driver.readsOnlyFinal === true ? last.height : undefined;
+  }
+
+  /** Reports what is final. The blocks up to there are those of the nodes, because the last one is, and each names its parent. */
+  async function report(final: BlockId, signal: AbortSignal): Promise<boolean> {
+    const height = await reportable(final);
+    if (height === undefined) return false;
+    const due = await store.dueDeposits(database, network, height, LIMITS.chainReportsMax);
+    for (const [at, deposits] of Map.groupBy(due, (one) => one.height)) {
+      const block = await store.blockAt(database, network, at);
       if (block !== undefined && driver.confirm !== undefined) {
-        const all = await store.depositsAt(database, network, height);
+        const all = await store.depositsAt(database, network, at);
         await reached(driver.confirm(block, all, signal), signal);
       }
       await fenced(database, task, async (tx) => {
@@ -173,8 +186,10 @@ export function createScanner(parts: ScannerParts): Scanner {
       const stopped = await findStop(database, task);
       if (stopped?.needsOperator === true) return false;
       try {
+        // First: blocks come while others are scanned, and on a fast chain the newest final one would never be scanned yet.
+        const final = await finalBlock(signal);
         const hasScanned = await scan(signal);
-        const hasReported = await report(signal);
+        const hasReported = await report(final, signal);
         if (stopped !== undefined) await endStop(database, task);
         return hasScanned || hasReported;
       } catch (error) {

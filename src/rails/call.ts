@@ -1,4 +1,4 @@
-import { type Problem, unavailable } from '../kernel/problem.ts';
+import { Problem, unavailable } from '../kernel/problem.ts';
 import type { Payment, PaymentState, Rail, Requested, SubmitResult } from './rail.ts';
 
 /** Limits the time of a call, even if the rail ignores the signal. */
@@ -71,8 +71,9 @@ async function forDeposits<Value>(
 ): Promise<Value> {
   try {
     return await within(timeoutMs, call);
-  } catch {
-    throw unreachable(name);
+  } catch (error) {
+    // A rail that says itself why it cannot is believed.
+    throw error instanceof Problem ? error : unreachable(name);
   }
 }
 

@@ -78,10 +78,13 @@ describe('the configuration of a Solana rail', () => {
 
   it.each([
     [{ nodes: [] }, 'rails.SOLANA.nodes'],
-    [{ nodes: nodes(1), nonce_accounts: 0 }, 'rails.SOLANA.nonce_accounts'],
-    [{ nodes: nodes(1), wallet: 'x' }, 'rails.SOLANA.wallet'],
+    [{ signer: 'elsewhere' }, 'rails.SOLANA.signer'],
+    [{ nonce_accounts: 0 }, 'rails.SOLANA.nonce_accounts'],
+    [{ wallet: 'x' }, 'rails.SOLANA.wallet'],
   ])('has a schema that names the entry in %j', (entry, place) => {
-    expect(shapeFault(SOLANA_KIND.schema, entry, 'rails.SOLANA')).toContain(place);
+    expect(
+      shapeFault(SOLANA_KIND.schema, { nodes: nodes(1), signer: 'embedded', ...entry }, 'rails.SOLANA'),
+    ).toContain(place);
   });
 
   it('is read without loading the libraries, which only one file loads', () => {

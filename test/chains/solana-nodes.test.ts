@@ -5,7 +5,7 @@ import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment, Version } from '../../src/chains/driver.ts';
 import type { SolanaDriver } from '../../src/chains/solana/driver.ts';
-import { checkSolana, createSolanaDriver } from '../../src/chains/solana/kind.ts';
+import { createSolanaDriver } from '../../src/chains/solana/kind.ts';
 import { LIMITS } from '../../src/limits.ts';
 import {
   assigned,
@@ -182,7 +182,7 @@ describe('the check of a Solana rail', () => {
     const draft = await draftOf(await createSolanaDriver(settings), laneState(lane.address), [payment]);
     expect(draft.payments).toEqual([payment]);
     other.setDown(true);
-    const findings = await checkSolana(settings, signal());
+    const findings = await (await createSolanaDriver(settings)).check(signal());
     const found = (what: string) => findings.find((finding) => finding.what === what)!;
     const [first, second] = [chain.relay, other].map(({ url }) => `node ${new URL(url).host}`);
     expect(found(first!).found).toMatch(/^version 4\.\d+\.\d+, final slot \d+, health ok$/);

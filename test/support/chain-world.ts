@@ -223,6 +223,7 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
     database,
     node: first,
     createNode,
+    connect: (connectionsMax: number) => connectUnlocked(test.address, connectionsMax),
     createProfile,
     withdraw,
     depositAddress,

@@ -190,8 +190,8 @@ export async function signed(
     ),
   );
   const { feeUnitsMax, feeRate } = unsigned;
-  const complete = await driver.complete(unsigned, signatures, '');
-  return { ...complete, feeUnitsMax, feeRate, number, signedAtMs: 0 };
+  const whole = await driver.complete(unsigned, signatures, '');
+  return { ...whole, feeUnitsMax, feeRate, number, signedAtMs: 0 };
 }
 
 export const isEnd = ({ kind }: Observation): boolean => kind === 'final' || kind === 'superseded';

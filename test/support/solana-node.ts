@@ -116,15 +116,16 @@ export type TestChain = {
   relayed(): Promise<Relay>;
   readonly genesisHash: string;
   call<Result>(method: string, ...params: unknown[]): Promise<Result>;
+  fund(address: string, lamports: bigint): void;
   /** A new key with so many lamports. */
   wallet(lamports?: bigint): Promise<KeyPairSigner>;
   settings(overrides?: Partial<SolanaSettings>): SolanaSettings;
   stop(): Promise<void>;
 };
 
-export async function startSolana(): Promise<TestChain> {
+export async function startSolana(slotTimeMs = 10): Promise<TestChain> {
   const { Surfnet } = createRequire(import.meta.url)('@solana/surfpool-linux-x64-gnu') as SurfnetModule;
-  const net = Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs: 10 });
+  const net = Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs });
   // Its queue of events is bounded; when it is full, the node stops.
   const drain = setInterval(() => net.drainEvents(), 50);
   const library = await loadLibrary();
@@ -152,6 +153,7 @@ export async function startSolana(): Promise<TestChain> {
     },
     genesisHash,
     call,
+    fund: (address, lamports) => net.fundSol(address, Number(lamports)),
     async wallet(lamports = 0n) {
       const signer = await library.kit.generateKeyPairSigner();
       if (lamports > 0n) net.fundSol(signer.address, Number(lamports));
@@ -163,6 +165,7 @@ export async function startSolana(): Promise<TestChain> {
       genesisHash,
       nodesAgreeing: 1,
       confirmations: 32,
+      blockMs: 10,
       lanes: [],
       native: 'SOL',
       tokens: [],

@@ -1,22 +1,29 @@
+import { unavailable } from '../../kernel/problem.ts';
+import type { DepositAccount } from '../rail.ts';
+
 /**
- * Deposit addresses. Solana's keys (Ed25519) have no public derivation, so an address cannot be made from an xpub: the signer makes
- * the keys, and the service keeps a pool of their addresses.
- *
- * What the service must have, beside the driver:
- *
- * - `SignerAccount.deposits` of the signer: its deposit addresses in the order of their numbers. It derives each key from its seed
- *   and the number, so the same number always gives the same address, and a restored signer has all keys.
- * - A table of the pool: network, number (unique), address (unique), and the id that it was handed out for (unique, null while it is
- *   free). Handing one out is one update of the free row with the lowest number, `for update skip locked`; the same id gets the same
- *   address again. An empty pool is a 503.
- * - A worker with a connection to the signer that appends addresses with new numbers when fewer than a low mark are free, and
- *   refuses a list that differs from the rows that exist. Nodes that serve the API need no connection to the signer.
- * - The scanner's set of our addresses contains every address of the pool, also those that are free: money that arrives at a free
- *   one goes to suspense. It does not contain the lanes, or sweeps would look like deposits.
+ * Deposit addresses. Solana's keys (Ed25519) have no public derivation, so an address cannot be made from an xpub: the signer has a
+ * list of them. It derives each key from its seed and the number, so the same number always gives the same address, and a restored
+ * signer has all keys. The first address stands for the whole list: a signer with another seed is refused.
  */
-export type PooledAddress = {
-  readonly number: number;
-  readonly address: string;
-  /** What it was handed out for; null while it is free. */
-  readonly handedOutFor: string | null;
-};
+
+/** How long customers wait before they ask again: an operator has to make the list longer. */
+const RETRY_SECONDS = 300;
+
+export function depositPool(network: string, deposits: readonly string[]): DepositAccount | undefined {
+  const [first] = deposits;
+  if (first === undefined) return undefined;
+  const pool = deposits.map((address, number) => ({ address, path: String(number) }));
+  return {
+    xpub: first,
+    pool,
+    derive(number) {
+      const found = pool[Number(number)];
+      if (found !== undefined) return found;
+      throw unavailable(
+        `All ${pool.length} deposit addresses of ${network} are in use, and the operator has to add more. Nothing was created; retry with the same ref_id.`,
+        RETRY_SECONDS,
+      );
+    },
+  };
+}

@@ -92,6 +92,7 @@ export async function openSolana(settings: SolanaSettings): Promise<SolanaDriver
   const chain = await openChain(settings);
   return {
     network: settings.network,
+    readsOnlyFinal: true,
     plan: (lane, waiting, signal) => plan(chain, lane, waiting, signal),
     build: (assignment, versions, signal) => build(chain, assignment, versions, signal),
     complete,

@@ -3,7 +3,17 @@ import { parseAmount } from '../../kernel/amount.ts';
 import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
 import { CRYPTO_NETWORK_RECORDS, type CryptoNetwork } from '../../networks/crypto.ts';
-import type { RailFinding, RailKind, ReadContext } from '../../rails/kind.ts';
+import { type RailNode, type ReadContext, railKind } from '../../rails/kind.ts';
+import { type ChainAdapter, type ChainOptions, openChain } from '../rail.ts';
+import type { Signer } from '../signer.ts';
+import {
+  checkSigner,
+  openSigner,
+  readSigner,
+  SignerSetting,
+  type SignerSettings,
+} from '../signer-settings.ts';
+import { depositPool } from './deposit-addresses.ts';
 import type { SolanaDriver } from './driver.ts';
 import type { SolanaNode, SolanaSettings, SolanaToken } from './settings.ts';
 
@@ -58,6 +68,7 @@ export const SOLANA_SCHEMA = Type.Object(
       Type.String({ minLength: 1, expected: 'the name or the genesis hash of a cluster' }),
     ),
     nodes_agreeing: Type.Optional(countOf(LIMITS.solanaNodesMax)),
+    signer: SignerSetting,
     lanes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { expected: 'a list of addresses' })),
     nonce_accounts: Type.Optional(countOf(LIMITS.solanaNonceAccountsMax)),
     batch_payments_max: Type.Optional(countOf(LIMITS.solanaPaymentsMax)),
@@ -122,7 +133,7 @@ function readMark(text: string | undefined, path: string, decimals: number): big
   return parsed.units;
 }
 
-export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
+export function readSolana(entry: Omit<Entry, 'signer'>, context: ReadContext): SolanaSettings {
   const { path, rail, networks } = context;
   const record = networks.crypto(rail as CryptoNetwork);
   const nodes = entry.nodes.map((node, index) => readNode(node, `${path}.nodes[${index}]`, context));
@@ -151,6 +162,7 @@ export function readSolana(entry: Entry, context: ReadContext): SolanaSettings {
     genesisHash: readGenesis(entry.cluster ?? DEFAULTS.cluster, context),
     nodesAgreeing,
     confirmations: record.confirmations,
+    blockMs: record.blockMs,
     lanes,
     native,
     tokens: readTokens(context),
@@ -168,23 +180,62 @@ export async function createSolanaDriver(settings: SolanaSettings): Promise<Sola
   return openSolana(settings);
 }
 
-export async function checkSolana(
+type Settings = { readonly solana: SolanaSettings; readonly signer: SignerSettings };
+
+/** What a test may choose: how long leases last, and where a keeper is stopped. */
+export type SolanaOptions = Pick<ChainOptions, 'leaseMs' | 'checkpoint'>;
+
+/** The rail of an opened driver: the lanes that are configured, or all that the signer has. */
+export async function openSolanaRail(
   settings: SolanaSettings,
-  signal: AbortSignal,
-): Promise<readonly RailFinding[]> {
-  const driver = await createSolanaDriver(settings);
-  return driver.check(signal);
+  driver: SolanaDriver,
+  signer: Signer,
+  node: RailNode,
+  options: SolanaOptions = {},
+): Promise<ChainAdapter> {
+  const { network, confirmations, blockMs } = settings;
+  const { lanes, deposits = [] } = await signer.account(
+    network,
+    AbortSignal.timeout(LIMITS.railCallTimeoutMs),
+  );
+  const foreign = settings.lanes.find((lane) => !lanes.includes(lane));
+  if (foreign !== undefined) throw new Error(`the signer has no key for the lane ${foreign} of ${network}`);
+  return openChain(
+    {
+      ...options,
+      network,
+      driver,
+      signer,
+      lanes: settings.lanes.length > 0 ? settings.lanes : lanes,
+      account: depositPool(network, deposits),
+      async rentOf({ asset, amountUnits: units, destination }, signal) {
+        // Coins need no account: no node is asked.
+        if (!('address' in destination) || asset === settings.native) return 0n;
+        return driver.rentOf({ asset, units, address: destination.address }, signal);
+      },
+      confirmations,
+      blockMs,
+    },
+    node,
+  );
 }
 
-/** The kind without `open`, which needs the keeper and the scanner. */
-export const SOLANA_KIND = {
+export const SOLANA_KIND = railKind({
   name: 'solana',
   serves: (rail, networks) =>
     networks.isCryptoNetwork(rail) &&
     networks.crypto(rail).addresses.chain === CRYPTO_NETWORK_RECORDS.SOLANA.addresses.chain,
   schema: SOLANA_SCHEMA,
-  read: readSolana,
-  check: checkSolana,
-} satisfies Omit<RailKind<SolanaSettings>, 'open' | 'read'> & {
-  read(entry: Entry, context: ReadContext): SolanaSettings;
-};
+  read: (entry: Entry, context): Settings => ({
+    solana: readSolana(entry, context),
+    signer: readSigner(entry, context),
+  }),
+  async open({ solana, signer }: Settings, node) {
+    return openSolanaRail(solana, await createSolanaDriver(solana), openSigner(signer, node), node);
+  },
+  async check({ solana, signer }: Settings, signal) {
+    const found = await checkSigner(signer, solana.network, { lanes: solana.lanes }, signal);
+    const driver = await createSolanaDriver(solana);
+    return [...found, ...(await driver.check(signal))];
+  },
+});

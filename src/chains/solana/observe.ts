@@ -26,6 +26,9 @@ import {
 
 const undecided = (reason: string): Observation => ({ kind: 'undecided', reason });
 
+/** A transaction has no numbered outputs here: the address says which payment of the transaction it is. */
+const indexesOf = ({ payments }: Assignment): string[] => payments.map(({ address }) => address);
+
 type End = Extract<Observation, { kind: 'final' | 'superseded' }>;
 
 /** The version as one node shows it; throws if the node does not show it as finalized. */
@@ -48,6 +51,7 @@ async function readEnd(
     succeeded: err === null,
     feeUnits: networkCost(transaction, assignment, chain.settings.native),
     txHash: hash,
+    txIndexes: indexesOf(assignment),
     ...(err !== null && { reason: failureReason(err) }),
   };
 }
@@ -172,7 +176,8 @@ export async function observe(
       return agree(chain, (node) => readEnd(chain, node, assignment, hash, signal), signal);
     }
     const need = settings.confirmations;
-    return { kind: 'mined', have: Math.min(status.confirmations ?? 0, need - 1), need, txHash: hash };
+    const have = Math.min(status.confirmations ?? 0, need - 1);
+    return { kind: 'mined', have, need, txHash: hash, txIndexes: indexesOf(assignment) };
   };
   const observation = await decide();
   const isEnd = observation.kind === 'final' || observation.kind === 'superseded';

@@ -1,5 +1,6 @@
-import type { Block, BlockId, Received } from '../driver.ts';
+import { type Block, type BlockId, ChainWait, type Received } from '../driver.ts';
 import { assetOf, type Chain } from './chain.ts';
+import { reasonOf } from './nodes.ts';
 import { readSlot } from './reads.ts';
 import { type Node, RpcError } from './rpc.ts';
 import type { SolanaSettings } from './settings.ts';
@@ -152,7 +153,7 @@ export async function confirm(
   const addresses = new Set(received.map(({ address }) => address));
   const keyOf = ({ txHash, address, asset, units }: Received): string =>
     [txHash, address, asset, units].join(' ');
-  await nodes.several(async (node) => {
+  const check = nodes.several(async (node) => {
     const raw = await readBlock(node, height, 'accounts', signal);
     const found = (raw?.transactions ?? []).flatMap((one) =>
       receivedIn(one, (address) => addresses.has(address), settings),
@@ -162,4 +163,8 @@ export async function confirm(
       throw new Error(`${node.name} shows other deposits in slot ${height}`);
     }
   }, signal);
+  await check.catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw new ChainWait('nodes-disagree', reasonOf(error));
+  });
 }

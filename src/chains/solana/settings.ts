@@ -16,7 +16,9 @@ export type SolanaSettings = {
   readonly nodesAgreeing: number;
   /** Confirmations of a final transaction, to show the progress of one that is not. Finality is decided by the network. */
   readonly confirmations: number;
-  /** The sending addresses, for `ferry rails check`. */
+  /** Time between two blocks. */
+  readonly blockMs: number;
+  /** The sending addresses; empty: all that the signer has. */
   readonly lanes: readonly string[];
   /** The code of the coin. */
   readonly native: string;
