@@ -21,3 +21,6 @@ create view signer_coins with (security_barrier) as
 create view signer_signed with (security_barrier) as
   select a.id from chain_assignments a
   where a.state = 'ASSIGNED' and exists (select from chain_versions v where v.assignment_id = a.id);
+
+-- The versions that the database knows. A signer that has signed another one knows that a part of the past was lost.
+create view signer_versions with (security_barrier) as select assignment_id, hash from chain_versions;

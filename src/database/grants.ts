@@ -197,6 +197,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   signer_coins: {},
   signer_payments: {},
   signer_signed: {},
+  signer_versions: {},
 };
 
 /** As an identifier in a statement. */

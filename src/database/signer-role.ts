@@ -14,6 +14,7 @@ export const SIGNER_VIEWS = [
   'signer_payments',
   'signer_coins',
   'signer_signed',
+  'signer_versions',
 ] as const;
 
 export async function signerRole(database: Queryable): Promise<string | undefined> {

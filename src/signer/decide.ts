@@ -127,7 +127,12 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
     for (const { key } of intent.purpose === 'PAYMENTS' ? intent.payments : []) {
       const earlierId = history.assignmentOf(key);
       if (earlierId !== undefined && earlierId !== intent.id)
-        checkEarlier(key, earlierId, await findEarlier(database, earlierId, key));
+        checkEarlier(
+          key,
+          earlierId,
+          await findEarlier(database, earlierId, key),
+          history.hashesOf(earlierId),
+        );
     }
     checkFees(own, history, { assignmentId: intent.id, feeUnits: examined.feeUnitsMax, nowMs: atMs });
     checkVelocity(policy, history, intent, atMs);

@@ -29,6 +29,8 @@ export type History = {
   /** The assignment under which a payment was signed last. */
   assignmentOf(paymentKey: string): string | undefined;
   isSigned(assignmentId: string): boolean;
+  /** Of the transactions that were signed for an assignment. */
+  hashesOf(assignmentId: string): readonly string[];
   /** What was signed for an asset since then. A payment counts once, however many versions it has. */
   paid(asset: string, sinceMs: number): Spent;
   /** The fees that were signed on a network since then. An assignment counts once, with its highest fee. */
@@ -73,6 +75,7 @@ export function createHistory(): History {
   const requestIds = new Set<string>();
   const assignments = new Map<string, string>();
   const highestFees = new Map<string, bigint>();
+  const hashes = new Map<string, readonly string[]>();
   const [payments, fees] = [createWindow(), createWindow()];
   let lastMs = 0;
 
@@ -96,6 +99,8 @@ export function createHistory(): History {
         if (!assignments.has(key)) payments.add({ atMs, of: asset, units: BigInt(units) });
         assignments.set(key, assignmentId);
       }
+      const known = hashes.get(assignmentId) ?? [];
+      if (!known.includes(decision.hash)) hashes.set(assignmentId, [...known, decision.hash]);
       const before = highestFees.get(assignmentId) ?? 0n;
       const fee = BigInt(decision.feeUnitsMax);
       if (fee > before) fees.add({ atMs, of: network, units: fee - before });
@@ -103,6 +108,7 @@ export function createHistory(): History {
     },
     isKnownRequest: (requestId) => requestIds.has(requestId),
     assignmentOf: (key) => assignments.get(key),
+    hashesOf: (assignmentId) => hashes.get(assignmentId) ?? [],
     isSigned: (assignmentId) => highestFees.has(assignmentId),
     paid: (asset, sinceMs) => payments.since(asset, sinceMs),
     fees: (network, sinceMs) => fees.since(network, sinceMs).units,

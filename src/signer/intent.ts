@@ -51,4 +51,6 @@ export type EarlierAssignment = {
   readonly state: Intent['state'];
   /** Whether it could still make the payment. */
   readonly active: boolean;
+  /** The hashes of its versions that the database knows. */
+  readonly hashes: readonly string[];
 };

@@ -113,15 +113,26 @@ export function checkOutputs(
   );
 }
 
-/** A payment that was signed under another assignment is signed again only if the chain has proven that one dead. */
-export function checkEarlier(key: string, earlierId: string, earlier: EarlierAssignment | undefined): void {
-  if (earlier?.state === 'SUPERSEDED' && !earlier.active) return;
-  refuse(
-    'already-signed-elsewhere',
-    earlier === undefined
-      ? `Payment ${key} was signed under assignment ${earlierId}, which the database does not know: it may have been restored from a backup. Find out whether the payment was made before it is made again.`
-      : `Payment ${key} was signed under assignment ${earlierId}, which is ${earlier.state}: it may still be executed.`,
-  );
+/**
+ * A payment that was signed under another assignment is signed again only if the chain has proven that one dead. A database that
+ * does not know all transactions that were signed for it cannot have looked for them on the chain.
+ */
+export function checkEarlier(
+  key: string,
+  earlierId: string,
+  earlier: EarlierAssignment | undefined,
+  signedHashes: readonly string[],
+): void {
+  const lost = earlier && signedHashes.find((hash) => !earlier.hashes.includes(hash));
+  if (earlier?.state === 'SUPERSEDED' && !earlier.active && lost === undefined) return;
+  const before = `Payment ${key} was signed under assignment ${earlierId}`;
+  const advice =
+    'it may have been restored from a backup. Run "ferry rails recover" before the payment is made again.';
+  if (earlier === undefined)
+    refuse('already-signed-elsewhere', `${before}, which the database does not know: ${advice}`);
+  if (lost !== undefined)
+    refuse('already-signed-elsewhere', `${before} as ${lost}, which the database does not know: ${advice}`);
+  refuse('already-signed-elsewhere', `${before}, which is ${earlier.state}: it may still be executed.`);
 }
 
 /** The fee of this transaction, and all fees of the day. */

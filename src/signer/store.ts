@@ -31,7 +31,9 @@ export async function findEarlier(
   key: string,
 ): Promise<EarlierAssignment | undefined> {
   const [row] = await database.query<EarlierAssignment>(
-    `select a.state, p.active from signer_assignments a join signer_payments p on p.assignment_id = a.id
+    `select a.state, p.active,
+            coalesce((select jsonb_agg(v.hash) from signer_versions v where v.assignment_id = a.id), '[]') as hashes
+     from signer_assignments a join signer_payments p on p.assignment_id = a.id
      where a.id = $1 and p.key = $2`,
     [assignmentId, key],
   );

@@ -140,7 +140,7 @@ describe('after a restore of the database from an old backup', () => {
     const second = await pay(5n, key);
     expect(await tested.codeFor('ETHEREUM', second.id, second.bytes)).toBe('already-signed-elsewhere');
     await expect(tested.ask('ETHEREUM', second.id, second.bytes)).rejects.toThrow(
-      `Payment ${key} was signed under assignment ${first.id}, which the database does not know: it may have been restored from a backup. Find out whether the payment was made before it is made again.`,
+      `Payment ${key} was signed under assignment ${first.id}, which the database does not know: it may have been restored from a backup. Run "ferry rails recover" before the payment is made again.`,
     );
     await tested.close();
     const restarted = await open();
@@ -168,6 +168,17 @@ describe('after a restore of the database from an old backup', () => {
     const second = await pay(5n, key);
     expect(await tested.codeFor('ETHEREUM', second.id, second.bytes)).toBe('already-signed-elsewhere');
     await query(`update chain_assignments set state = 'SUPERSEDED' where id = $1`, [first.id]);
+    // Restored from a backup: the database has looked for no transaction of the first one.
+    expect(await tested.codeFor('ETHEREUM', second.id, second.bytes)).toBe('already-signed-elsewhere');
+    const lines = readFileSync(tested.logPath, 'utf8').trimEnd().split('\n');
+    const { hash } = lines
+      .map((line) => JSON.parse(line).decision)
+      .findLast((one) => one.assignmentId === first.id && one.decision === 'signed');
+    await query(
+      `insert into chain_versions (assignment_id, number, hash, bytes, fee_units_max, fee_rate, signed_at_ns)
+       values ($1, 1, $2, '', 0, 0, 1)`,
+      [first.id, hash],
+    );
     expect(await tested.codeFor('ETHEREUM', second.id, second.bytes)).toBeUndefined();
     await tested.close();
   });
