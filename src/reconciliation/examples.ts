@@ -66,9 +66,9 @@ export const BALANCE_REQUEST: Static<typeof BalanceRequest> = {
 export const BALANCE: Static<typeof BalanceShape> = {
   id: '019bc0fd-8ba2-7556-8556-4afbc318a5ce',
   ...BALANCE_REQUEST,
-  ledger_balance: '12.49',
-  difference: '0.01',
-  unexplained: '0',
+  ledger_balance: '0',
+  difference: '12.5',
+  unexplained: '12.5',
   actor: ACTOR,
   created_at: EXAMPLE_LATER,
 };

@@ -323,6 +323,7 @@ describe('the example of a problem', () => {
       cancelWithdrawal: { reason: 'Another one.' },
       createAccount: { create_profile: false },
       simulateDeposit: { amount: '1' },
+      reportBalance: { balance: '1' },
       importStatement: { content: 'at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1,x\n' },
     };
     for (const [id, change] of Object.entries(changes)) {

@@ -38,6 +38,7 @@ const ACROSS_CUSTOMERS = [
   'getTrialBalance',
   'importStatement',
   'listAccountEntries',
+  'listBalanceReports',
   'listFiatAccountViews',
   'listFiatAccountsForReview',
   'listJournalEntries',
@@ -48,6 +49,7 @@ const ACROSS_CUSTOMERS = [
   'matchItems',
   'rejectFiatAccount',
   'removeMatch',
+  'reportBalance',
   'resolveWithdrawal',
   'viewFiatAccountForReview',
 ];
