@@ -56,19 +56,19 @@ export const REMOVED: Static<typeof MatchShape> = {
 };
 
 export const BALANCE_REQUEST: Static<typeof BalanceRequest> = {
-  account: 'clearing:bitcoin',
-  asset: 'BTC',
+  account: 'clearing:wire',
+  asset: 'USD',
   at: EXAMPLE_AT,
-  balance: '12.5',
-  reference: 'block 932145',
+  balance: '1250',
+  reference: '2026-01-15',
 };
 
 export const BALANCE: Static<typeof BalanceShape> = {
   id: '019bc0fd-8ba2-7556-8556-4afbc318a5ce',
   ...BALANCE_REQUEST,
   ledger_balance: '0',
-  difference: '12.5',
-  unexplained: '12.5',
+  difference: '1250',
+  unexplained: '0',
   actor: ACTOR,
   created_at: EXAMPLE_LATER,
 };
