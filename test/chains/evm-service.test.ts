@@ -93,8 +93,8 @@ describe('a configured EVM rail', () => {
     expect(sentence({ signer: { url: 'https://signer:7', ...tls } })).toContain(
       'rails.BASE.signer.certificate.env names NONE',
     );
-    expect(sentence({ account: `xpub${'1'.repeat(107)}` })).toContain(
-      'rails.BASE.account needs rails.BASE.lanes',
+    expect(sentence({ signer: { socket: '/run/signer.sock' }, account: `xpub${'1'.repeat(107)}` })).toContain(
+      'rails.BASE.lanes must list',
     );
     expect(sentence({ mnemonic: MNEMONIC })).not.toContain('junk');
     const token = { code: 'USDC', decimals: 6, kind: 'STABLECOIN', networks: { BASE: 'sandbox' } };

@@ -10,7 +10,8 @@ let chain: TestChain;
 let world: SolanaWorld;
 
 beforeAll(async () => {
-  chain = await startSolana();
+  // Slow enough that the scanner keeps up with it on a busy machine.
+  chain = await startSolana(40);
   world = await createSolanaWorld(chain);
   await world.turn(world.node);
 }, 120_000);
@@ -42,7 +43,15 @@ async function scanned(): Promise<void> {
     );
     return row!.height >= slot;
   });
-  await world.turn(world.node);
+  await until('everything is reported and processed', async () => {
+    await world.turn(world.node);
+    const [row] = await world.database.query<{ count: number }>(
+      `select (select count(*) from chain_deposits where not reported and height <= $1)::integer
+              + (select count(*) from rail_notices)::integer as count`,
+      [slot],
+    );
+    return row!.count === 0;
+  });
 }
 
 const suspense = () =>

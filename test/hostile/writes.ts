@@ -62,6 +62,7 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'webhook_deliveries DELETE': 'deliveries of deleted endpoints are removed once a minute',
   'reconciled_accounts UPDATE': 'what the ledger has booked since is copied when somebody looks',
   'reconciliation_items INSERT': 'what the ledger has booked since is copied when somebody looks',
+  'reconciliation_references INSERT': 'with their references',
   'reconciliation_items UPDATE': 'copied items are matched',
   'reconciliation_matches INSERT': 'copied items are matched',
   'fiat_account_views INSERT': 'an operator who reads an account leaves a record',

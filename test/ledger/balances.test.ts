@@ -195,7 +195,8 @@ describe('the balances of the service', () => {
     };
     const roller = async (): Promise<void> => {
       while (!done.signal.aborted) {
-        folded += await rollUpSystemBalances(test.database, 3);
+        const count = await rollUpSystemBalances(test.database, 3);
+        folded += count;
         await sleep(1);
       }
     };
