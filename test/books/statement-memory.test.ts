@@ -33,6 +33,8 @@ afterAll(() => service.stop(ENTRY_CHECKS));
 
 const LARGE = 150_000;
 const MIB = 1024 * 1024;
+/** Some pages are under way between the database and the reader; all of them would be more than 15 MiB. */
+const GROWN_MAX = 12 * MIB;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -78,11 +80,13 @@ it.each(['application/json', 'text/csv', 'application/xml'])(
   `a statement as %s of ${LARGE} entries needs no more memory than one of 10,000`,
   async (accept) => {
     const few = await read(small, accept);
-    const many = await read(large, accept);
+    // Other parts of the process grow, too, now and then: a statement that is kept in memory grows every time.
+    let many = await read(large, accept);
+    for (let again = 0; again < 2 && many.grownBytes >= GROWN_MAX; again += 1)
+      many = await read(large, accept);
     expect(many.bytes).toBeGreaterThan(10 * few.bytes);
     expect(many.bytes).toBeGreaterThan(15 * MIB);
-    // Some pages are under way between the database and the reader; all of them would be more than 15 MiB.
-    expect(many.grownBytes).toBeLessThan(12 * MIB);
+    expect(many.grownBytes).toBeLessThan(GROWN_MAX);
   },
 );
 
