@@ -90,6 +90,8 @@ const NOT_COMPARED = [
   'system_balances',
   'reconciled_accounts',
   'reconciliation_items',
+  'reconciliation_references',
+  'reconciliation_matches',
   'system_deltas',
   'event_sequence',
   'event_marks',
