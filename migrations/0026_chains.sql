@@ -60,7 +60,7 @@ create table chain_coins (
   path         text not null,
   height       bigint,                      -- null while it is in no block
   assignment_id uuid references chain_assignments,  -- which spends it
-  spent_height bigint,                      -- of the block that spends it, whoever does
+  spent_height bigint,                      -- of the block that spends it
   primary key (network, tx_hash, output)
 );
 create index chain_coins_free on chain_coins (network, height) where assignment_id is null and spent_height is null;

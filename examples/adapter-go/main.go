@@ -64,7 +64,7 @@ func load() {
 	must(0, file.Truncate(int64(len(content))))
 }
 
-// record is durable before anybody is told. The caller holds the lock.
+// record is durable before the request is answered. The caller holds the lock.
 func record(payment Payment) {
 	must(file.Write(append(must(json.Marshal(payment)), '\n')))
 	must(0, file.Sync())

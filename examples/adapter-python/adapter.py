@@ -37,7 +37,7 @@ def load():
 
 
 def record(key, **change):
-    """On disk before anybody is told. The caller holds the lock."""
+    """On disk before the request is answered. The caller holds the lock."""
     with open(FILE, "a") as file:
         file.write(json.dumps({"key": key, **change}) + "\n")
         file.flush()

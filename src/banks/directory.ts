@@ -13,8 +13,11 @@ export function directoryTransport(root: string): Transport {
     const found = await readdir(at(directory), { withFileTypes: true });
     const names = found.filter((one) => one.isFile()).map(({ name }) => name);
     const files = names.slice(0, BANK_LIMITS.listedFilesMax).map(async (name) => {
-      // A file can be gone since it was listed.
-      const one = await stat(at(`${directory}/${name}`)).catch(() => undefined);
+      const one = await stat(at(`${directory}/${name}`)).catch((error: NodeJS.ErrnoException) => {
+        // A file can be gone since it was listed.
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      });
       return one === undefined ? [] : [{ name, bytes: one.size, modifiedMs: one.mtimeMs }];
     });
     return (await Promise.all(files)).flat();

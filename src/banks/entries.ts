@@ -18,7 +18,7 @@ export type EntryFacts = {
   readonly account: string;
   /** Entries that another message had before. */
   readonly known: ReadonlyMap<string, EntryRow>;
-  /** Payments of ours that entries name, and those of them that the bank has booked before. */
+  /** Our payments that entries name, and those of them that the bank has booked before. */
   readonly payments: ReadonlyMap<string, KnownPayment>;
   readonly booked: ReadonlySet<string>;
   readonly memos: ReadonlySet<string>;

@@ -4,7 +4,7 @@ import { isId } from '../kernel/id.ts';
 /** Ids of payments and files as messages carry them: without dashes, because Max35Text does not hold a UUID with a suffix. */
 export const plainId = (id: string): string => id.replaceAll('-', '');
 
-/** The id that an identifier of a message stands for; undefined if it is none of ours. Banks may change its case. */
+/** The id that an identifier of a message stands for; undefined if it is not one that Ferry made. Banks may change its case. */
 export function idOf(text: string | undefined): string | undefined {
   const hex = (text ?? '').trim().toLowerCase();
   const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

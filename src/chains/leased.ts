@@ -71,6 +71,7 @@ export function createLeasedWorker(options: Options): LeasedWorker {
     async stop() {
       stopping.abort(new Error('the service stops'));
       await atMost(LIMITS.workerStopMs, loop.stop());
+      // If the database does not answer, the lease ends by its time.
       await endLease(database, task).catch(() => undefined);
     },
     wake: loop.wake,

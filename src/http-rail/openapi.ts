@@ -191,7 +191,7 @@ const POST_NOTICES = {
   tags: ['Notices'],
   summary: 'Report to Ferry: outcomes, deposits and returns',
   description:
-    'Sent by the adapter to Ferry. Once it is answered with 200, the notices are durable. Repeat it until then, signed anew: the same notice has one effect, however often it is sent. A deposit or return is identified by `account` and `reference`, or by `tx_hash` and `output` or `address`.',
+    'Sent by the adapter to Ferry. Once it is answered with 200, the notices are durable. Repeat it until then, with a new signature: the same notice has one effect, however often it is sent. A deposit or return is identified by `account` and `reference`, or by `tx_hash` and `output` or `address`.',
   parameters: [
     {
       name: 'rail',
