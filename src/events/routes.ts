@@ -42,9 +42,18 @@ function readFilter(
   return { ids, types, resourceIds, batchesOf: batchesOfOwn, ranges };
 }
 
-function placeOf(cursors: Cursors, cursor: string, pointer: string): FeedPlace {
-  const place = cursors.read(cursor);
-  if (place === undefined) throw invalidField(pointer, 'must be a next_page_cursor of the event feed');
+/** After an event that the client has processed, which it names by its id, or after a page. */
+async function placeAfter(
+  own: CustomerReads,
+  cursors: Cursors,
+  last: string,
+  pointer: string,
+): Promise<FeedPlace> {
+  const event = isId(last) ? await findEvent(own, own.customerId, last) : undefined;
+  if (event !== undefined) return { position: event.position, line: event.line };
+  const place = cursors.read(last);
+  if (place === undefined)
+    throw invalidField(pointer, 'must be a next_page_cursor of the event feed, or the id of an event');
   return place;
 }
 
@@ -72,7 +81,7 @@ export function eventRoutes(dependencies: EventDependencies): Route[] {
         const start =
           query.page_cursor === undefined
             ? FEED_START
-            : placeOf(cursors, query.page_cursor, '/query/page_cursor');
+            : await placeAfter(own, cursors, query.page_cursor, '/query/page_cursor');
         const waitMs = (query.wait_seconds ?? 0) * 1_000;
         if (waitMs > 0 && news.waiting(customerId) >= LIMITS.eventWaitersMax)
           throw tooMany('requests waiting for events', LIMITS.eventWaitersMax, LIMITS.eventWaitSecondsMax);
@@ -108,14 +117,10 @@ function streamRoute(dependencies: EventDependencies): Route {
   const { database, news, cursors, heartbeatMs } = dependencies;
   const open = createPlaces('event streams', LIMITS.eventStreamsMax, LIMITS.eventWaitSecondsMax);
 
-  /** After the last event that the client received, which it names by its place or by its id. */
   async function startOf(own: CustomerReads, query: Query, last: string | undefined): Promise<FeedPlace> {
-    if (last !== undefined && isId(last)) {
-      const event = await findEvent(own, own.customerId, last);
-      if (event !== undefined) return { position: event.position, line: event.line };
-    }
-    if (last !== undefined && last !== '') return placeOf(cursors, last, '/header/Last-Event-ID');
-    if (query.page_cursor !== undefined) return placeOf(cursors, query.page_cursor, '/query/page_cursor');
+    const { page_cursor: cursor } = query;
+    if (last !== undefined && last !== '') return placeAfter(own, cursors, last, '/header/Last-Event-ID');
+    if (cursor !== undefined) return placeAfter(own, cursors, cursor, '/query/page_cursor');
     return { position: (await feedHead(own)).position, line: LINE_MAX };
   }
 

@@ -35,7 +35,11 @@ const filters = {
 };
 
 const cursor = Type.Optional(
-  Type.String({ maxLength: 200, description: 'next_page_cursor of an earlier page. Cursors never expire' }),
+  Type.String({
+    maxLength: 200,
+    description:
+      'next_page_cursor of an earlier page, or the id of the last event that was processed. Neither expires',
+  }),
 );
 
 const times = Object.fromEntries(

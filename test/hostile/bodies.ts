@@ -17,7 +17,12 @@ import {
 type Path = readonly (string | number)[];
 type Node = { readonly path: Path; readonly value: unknown };
 
-export type BodyBase = { readonly value: unknown; readonly schema: any };
+export type BodyBase = {
+  readonly value: unknown;
+  readonly schema: any;
+  /** The most that the operation accepts. */
+  readonly bytesMax: number;
+};
 
 export type MutatedBody = {
   readonly bytes: Buffer;
@@ -175,8 +180,6 @@ function withBadUtf8({ value }: BodyBase, random: Random): Buffer | undefined {
   ]);
 }
 
-const BODY_BYTES_MAX = 256 * 1024;
-
 export const BODY_MUTATIONS: Readonly<Record<string, Mutate>> = {
   'wrong type': ({ value }, random) => {
     const { path, value: found } = random.pick(nodesOf(value));
@@ -262,11 +265,11 @@ export const BODY_MUTATIONS: Readonly<Record<string, Mutate>> = {
   },
   'not an object': (_base, random) =>
     refused(random.pick(['null', 'true', '0', '""', '"text"', '[]', '[{}]', '[null]', '[[[]]]'])),
-  oversized: ({ value }, random) => {
+  oversized: ({ value, bytesMax }, random) => {
     const text = jsonText(value);
-    const length = random.pick([BODY_BYTES_MAX, BODY_BYTES_MAX + 1, BODY_BYTES_MAX + 50_000]);
+    const length = random.pick([bytesMax, bytesMax + 1, bytesMax + 50_000]);
     const padded = text + ' '.repeat(Math.max(0, length - Buffer.byteLength(text)));
-    return length > BODY_BYTES_MAX ? refused(padded, 413) : { bytes: Buffer.from(padded) };
+    return length > bytesMax ? refused(padded, 413) : { bytes: Buffer.from(padded) };
   },
   'long text': (base, random) => {
     const nodes = leaves(base);

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../src/limits.ts';
 import { openItems } from '../support/books.ts';
 import { type Operation, withDigest } from '../support/openapi.ts';
 import { chooseAccess, fullAccess, lackingAccess, refusedAccess } from './access.ts';
@@ -77,13 +78,18 @@ const unexpectedBody: Family = (choice, planning) => {
   return { kind: 'unexpected body', request, expected: expect(choice) };
 };
 
+/** Statements of banks are larger than other bodies. */
+const bytesMaxOf = (operationId: string): number =>
+  operationId === 'importStatement' ? LIMITS.statementBytesMax : LIMITS.requestBodyBytesMax;
+
 const inBody: Family = (choice, planning) => {
   const { operation, random } = choice;
   if (isRead(operation)) return undefined;
   const kind = random.pick(Object.keys(BODY_MUTATIONS));
   const value = baseBody(choice, planning);
-  const mutated = BODY_MUTATIONS[kind]!({ value, schema: operation.body?.schema ?? {} }, random);
-  if (mutated === undefined || mutated.bytes.length > 1_000_000) return undefined;
+  const base = { value, schema: operation.body?.schema ?? {}, bytesMax: bytesMaxOf(operation.id) };
+  const mutated = BODY_MUTATIONS[kind]!(base, random);
+  if (mutated === undefined || mutated.bytes.length > base.bytesMax + 1_000_000) return undefined;
   const request = requestOf(choice, planning, { body: mutated.bytes });
   const isEmpty = mutated.bytes.length === 0;
   // An operation without a body accepts an empty one.

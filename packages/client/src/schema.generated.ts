@@ -1,0 +1,8904 @@
+// Generated from the OpenAPI document by `npm run client:types`. Do not edit.
+export interface paths {
+    "/.well-known/jwks.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keys that sign access tokens, as a JSON Web Key Set */
+        get: operations["getKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Authorization server metadata */
+        get: operations["getAuthorizationServerMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth2/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke an access token
+         * @description RFC 7009. The client that the token was issued to authenticates as at the token endpoint. From then on the token is refused, on every node within ten seconds. A token that is unknown or has expired is not an error.
+         */
+        post: operations["revokeToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth2/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get an access token
+         * @description OAuth 2 client credentials grant. The client authenticates with HTTP Basic (id and secret form-urlencoded, RFC 6749 section 2.3.1), with `client_id` and `client_secret` in the body, or with an assertion that it signs with its private key (`private_key_jwt`, RFC 7523).
+         */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the event feed
+         * @description Oldest first, from the beginning or from `page_cursor`. Unlike other lists the feed has no end: `next_page_cursor` is always present and never expires. With `wait_seconds`, the answer comes as soon as there are events. New events never appear before events that were already read. Scope: `events:read_event`.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an event
+         * @description Scope: `events:read_event`.
+         */
+        get: operations["getEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the event feed as server-sent events
+         * @description Each message is an event. Its id is the place to continue from: a client that sends it back as `Last-Event-ID` misses no events. Starts with new events, or after `page_cursor`. Ends when the access token expires. Scope: `events:read_event`.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhook endpoints
+         * @description Scope: `events:read_event`.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create a webhook endpoint
+         * @description Events from now on are sent to the URL, signed with the `secret` of the answer as the Standard Webhooks specification defines. The secret is shown once, in this answer: if the answer is lost, rotate the secret. Scope: `events:write_webhook` and `events:read_event`.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a webhook endpoint
+         * @description Scope: `events:read_event`.
+         */
+        get: operations["getWebhook"];
+        /**
+         * Change a webhook endpoint
+         * @description Omitted fields keep their values. A disabled endpoint keeps its place in the feed: when it is enabled again, all events since then are sent. Takes effect within two seconds on every node. Scope: `events:write_webhook` and `events:read_event`.
+         */
+        put: operations["updateWebhook"];
+        post?: never;
+        /**
+         * Delete a webhook endpoint
+         * @description Answers with the endpoint, and its `deleted_at`. Nothing more is sent to it. Scope: `events:write_webhook`.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deliveries to a webhook endpoint
+         * @description With the last request and response of each. Events that wait for an endpoint that does not answer have no delivery yet. Deliveries are kept for 30 days. Scope: `events:read_event`.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a delivery
+         * @description Scope: `events:read_event`.
+         */
+        get: operations["getWebhookDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/deliveries/{delivery_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the event of a delivery again
+         * @description Creates a new delivery with the same `webhook-id`. It is tried at once, and retried like any other. Scope: `events:write_webhook` and `events:read_event`.
+         */
+        post: operations["replayWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send all events since a time again
+         * @description Sends all events since that time again, in order, each with its own `webhook-id`, if the endpoint subscribes to their type; including events from before the endpoint was created. Scope: `events:write_webhook` and `events:read_event`.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rotate the secret of a webhook endpoint
+         * @description Answers with the new secret. For 24 hours both the new and the old secret sign, so that receivers can switch at any time. Scope: `events:write_webhook`.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/events/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event
+         * @description Sends an event of type `webhook_endpoint.test` at once, even if the endpoint is disabled or does not subscribe to it, and answers with the result. It is not retried. Scope: `events:write_webhook`.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/account-members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add members to an account
+         * @description Adds identities with roles to an account: all of them, or none. An identity that is already a member with the same roles is returned unchanged; with other roles the request is refused. Scope: `identity:write_account`.
+         */
+        post: operations["addAccountMembers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/account-members/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a member from its account
+         * @description Returns the removed member. Scope: `identity:write_account`.
+         */
+        delete: operations["removeAccountMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description Scope: `identity:read_account`.
+         */
+        get: operations["listAccounts"];
+        put?: never;
+        /**
+         * Create an account
+         * @description An account of an identity. With `create_profile`, a profile is created in the same transaction. Scope: `identity:write_account`.
+         */
+        post: operations["createAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an account and its members
+         * @description Scope: `identity:read_account`.
+         */
+        get: operations["getAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List identities
+         * @description Scope: `identity:read_identity`.
+         */
+        get: operations["listIdentities"];
+        put?: never;
+        /**
+         * Create an identity
+         * @description A person or an institution that you act for. Send exactly one of person_details and institution_details. Scope: `identity:write_identity`.
+         */
+        post: operations["createIdentity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/identity/identities/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an identity
+         * @description Scope: `identity:read_identity`.
+         */
+        get: operations["getIdentity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/accounts/{account}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the entries of an account of the service
+         * @description `fees`, `conversion`, `suspense`, `treasury` or `clearing:<rail>`. `created_at` is the instant `at` of an entry. Scope: `operator:read`.
+         */
+        get: operations["listAccountEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/fiat-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fiat accounts to review
+         * @description Accounts of all customers, with the findings of the automatic checks. Deleted accounts are not listed. Scope: `operator:review`.
+         */
+        get: operations["listFiatAccountsForReview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/fiat-accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * View a fiat account to review it
+         * @description Shows the whole account number, and a `digest` of this version of the account, which approving or rejecting it requires. Every view is recorded. Scope: `operator:review`.
+         */
+        get: operations["viewFiatAccountForReview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/fiat-accounts/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a fiat account
+         * @description Requires the `digest` of the version that you viewed. If the account has changed since, or another reviewer has decided, the answer is a 409: view it again. Scope: `operator:review`.
+         */
+        post: operations["approveFiatAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/fiat-accounts/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject a fiat account
+         * @description Requires the `digest` of the version that you viewed. If the account has changed since, or another reviewer has decided, the answer is a 409: view it again. Scope: `operator:review`.
+         */
+        post: operations["rejectFiatAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/fiat-accounts/{id}/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who viewed a fiat account
+         * @description Every view of the whole account number, also after the account was deleted. Scope: `operator:review`.
+         */
+        get: operations["listFiatAccountViews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/journal-entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List journal entries
+         * @description Scope: `operator:read`.
+         */
+        get: operations["listJournalEntries"];
+        put?: never;
+        /**
+         * Book a journal entry
+         * @description Moves value that no customer requested, with a reason, a reference and the caller as the actor. `reference` is the bank's reference or the transaction hash if money arrives, and unique within `rail` and `account`: the same money is booked once, by hand or by a rail. The owners of the profiles get events, with `note`.
+         *
+         *     - `OPENING_BALANCE`: value that is outside already, credited to a profile: `clearing:<rail>` to the profile. Fields: `profile_id`, `asset`, `amount`, `rail`, `account`, `output` (optional).
+         *     - `MANUAL_DEPOSIT`: a deposit that no rail reported, credited as a deposit transfer: `clearing:<rail>` to the profile. Fields: `profile_id`, `asset`, `amount`, `rail`, `account`, `output` (optional).
+         *     - `TREASURY_FUNDING`: the operator's own money that arrived: `clearing:<rail>` to `treasury`. Fields: `asset`, `amount`, `rail`, `account`, `output` (optional).
+         *     - `TREASURY_PAYOUT`: money paid out to the operator's own account: `treasury` to `clearing:<rail>`. Fields: `asset`, `amount`, `rail`, `account` (optional).
+         *     - `SWEEP`: `fees` or `conversion` (`source`) to `treasury`: the amount, or all; a negative `conversion` is refilled. Fields: `source`, `asset`, `amount` (optional).
+         *     - `WRITE_OFF`: the remainder of a profile to `treasury`, or a loss on a rail: `treasury` to `clearing:<rail>`. Fields: `asset`, `amount`, `profile_id` or `rail`.
+         *     - `SUSPENSE_CREDIT`: a deposit in suspense, credited to a profile as a deposit transfer. Fields: `suspense_deposit_id`, `profile_id`.
+         *     - `SUSPENSE_RETURN`: a deposit in suspense that was paid back to its sender: `suspense` to `clearing:<rail>`. Fields: `suspense_deposit_id`, `account` (optional).
+         *     - `WITHDRAWAL_RETURN`: money that came back after a withdrawal was COMPLETED: `clearing:<rail>` to the profile. Fields: `transfer_id`, `asset`, `amount`, `account`, `output` (optional).
+         *     - `CORRECTION`: a difference in what `corrects` names, moved `from` an account `to` another. Fields: `corrects`, `asset`, `amount`, `from`, `to`.
+         *     - `REVERSAL`: the exact opposite of what `corrects` names, at most once. Fields: `corrects`. Scope: `operator:journal`.
+         */
+        post: operations["bookJournalEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/journal-entries/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a journal entry
+         * @description Scope: `operator:read`.
+         */
+        get: operations["getJournalEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/rail-contradictions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List reports of rails that contradict the record of a withdrawal
+         * @description Nothing was posted for these reports: a withdrawal ends once, and only the rail that was asked to pay it can end it. Scope: `operator:review`.
+         */
+        get: operations["listRailContradictions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/reconciliations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a statement of a bank
+         * @description A statement of the bank account behind `clearing:<rail>` or `treasury`, of one asset: camt.053 of any version, or CSV. Its booked lines are matched with what the ledger moved on the account: the same direction, amount and a reference in common. All lines are imported, or none; the same statement again changes nothing. Scope: `operator:journal`.
+         */
+        post: operations["importStatement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/reconciliations/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the balances that were compared
+         * @description Scope: `operator:read`.
+         */
+        get: operations["listBalanceReports"];
+        put?: never;
+        /**
+         * Compare a balance of a bank or chain with the ledger
+         * @description What a bank, a wallet or a chain had at a time, for `clearing:<rail>` or `treasury`. `difference` is what it has more than the ledger at that time; `unexplained` is what remains of it without the items that are on one side only. The closing balance of an imported camt.053 is compared by itself. Scope: `operator:journal`.
+         */
+        post: operations["reportBalance"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/reconciliations/matches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Match items by hand
+         * @description Any open items of one account and asset whose sums on both sides are equal: a payment that the bank split, or, on one side alone, a payment and its return. Scope: `operator:journal`.
+         */
+        post: operations["matchItems"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/reconciliations/matches/{id}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a match
+         * @description Its items are open again. They are not matched automatically a second time. Scope: `operator:journal`.
+         */
+        post: operations["removeMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/reconciliations/unmatched": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what is on one side only
+         * @description Lines of statements without a movement in the ledger, and movements of the ledger without a line; `created_at` is when they were booked. Scope: `operator:read`.
+         */
+        get: operations["listUnmatched"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/suspense-deposits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deposits that could not be credited
+         * @description Their value is on the account `suspense` until an operator credits it or returns it to its sender. Nothing is posted for an asset that is not configured. Scope: `operator:review`.
+         */
+        get: operations["listSuspenseDeposits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/suspense-deposits/{id}/credit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit a deposit in suspense
+         * @description The same as a journal entry of the kind SUSPENSE_CREDIT; without a reason and a reference, the entry names the deposit. Scope: `operator:review`.
+         */
+        post: operations["creditSuspenseDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/trial-balance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the trial balance
+         * @description The balance of every account, by asset: `available` and `held` of all profiles together, and each account of the service (`fees`, `conversion`, `suspense`, `treasury`, `clearing:<rail>`). They sum to zero. With `at`, as they were at that time. It is read in many short statements, so it delays nothing; its cost grows with the number of balances, and with what happened since `at`. Scope: `operator:read`.
+         */
+        get: operations["getTrialBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/withdrawals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List withdrawals that have not ended
+         * @description By the time at which they were requested, newest first. `states=UNKNOWN` finds those whose rail does not tell whether it has the payment. Scope: `operator:read`.
+         */
+        get: operations["listOpenWithdrawals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/withdrawals/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a withdrawal that was not submitted yet
+         * @description Only while the withdrawal is QUEUED, or waits for its fiat account. Its total returns. Scope: `operator:journal`.
+         */
+        post: operations["cancelWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/withdrawals/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a withdrawal whose rail cannot tell
+         * @description Ends a withdrawal that was submitted, by the evidence in `reference`. What the rail reports afterwards moves nothing: if it differs, it is listed as a contradiction. The operation is refused while the withdrawal is QUEUED, and while it is being submitted. Scope: `operator:journal`.
+         */
+        post: operations["resolveWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List profiles
+         * @description Scope: `funding:read_profile`.
+         */
+        get: operations["listProfiles"];
+        put?: never;
+        /**
+         * Create a profile
+         * @description The first profile that you create has the type DEFAULT, later ones NORMAL. If one of your profiles already has the nickname, the request is refused, and the problem contains that profile. Scope: `funding:write_profile`.
+         */
+        post: operations["createProfile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a profile
+         * @description Scope: `funding:read_profile`.
+         */
+        get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}/balances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the balances of a profile
+         * @description The balances of all assets that the profile has ever had; with `at`, as they were at that time. Scope: `funding:read_profile`.
+         */
+        get: operations["listBalances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}/balances/{asset}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the balance of one asset
+         * @description Zero for an asset that the profile has never had; with `at`, the balance at that time. Scope: `funding:read_profile`.
+         */
+        get: operations["getBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the entries of a profile and asset
+         * @description Every change of `available` and `held`, with the balance after it and its cause. `created_at` is the instant `at` of an entry. Scope: `funding:read_profile`.
+         */
+        get: operations["listProfileEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}/incoming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Choose who may pay a profile
+         * @description By default every customer may pay the profile and propose settlements to it. `LISTED` limits this to `profile_ids`; with an empty list, to your own profiles. Others get the answer for a profile that does not exist. Deposits, and transactions that you affirmed before, are not affected. Scope: `funding:write_profile`.
+         */
+        put: operations["setProfileIncoming"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/profiles/{id}/statements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a statement of a period
+         * @description Opening balance, movements and closing balance of a period, as JSON, CSV (`Accept: text/csv`) or ISO 20022 camt.053.001.08 (`Accept: application/xml`; only assets with a code of three letters and up to 5 decimals). A movement is a change of what the profile owns; value that is put on hold for a withdrawal is still owned. The period must be final: `to` is at least 2 seconds ago. The closing balance of a period is the opening balance of the one that starts at its `to`. Statements are streamed and can have any length. One that cannot be completed is cut off: its last line, `]}` or closing tag is missing. Scope: `funding:read_profile`.
+         */
+        get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/crypto-deposits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a payment to a deposit address
+         * @description The same tx_hash and tx_index are credited once. A payment to an unknown address is kept in suspense. Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateCryptoDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/fiat-accounts/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve one of your fiat accounts
+         * @description Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateFiatAccountApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/fiat-accounts/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject one of your fiat accounts
+         * @description Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateFiatAccountRejection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/fiat-deposits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a bank payment with a memo
+         * @description The same reference on the same account is credited once. A payment with an unknown memo is kept in suspense. Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateFiatDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/profiles/{id}/deposit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Simulate a deposit
+         * @description Credits a profile as if a wire (USD) or an on-chain payment had arrived. `crypto_network` is required if the asset is on several networks. Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateDeposit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/transfers/{id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete a pending withdrawal
+         * @description Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateTransferCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/sandbox/transfers/{id}/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fail a pending withdrawal; the full total is returned
+         * @description Scope: `sandbox:simulate`. Only in the sandbox.
+         */
+        post: operations["simulateTransferFailure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/settlement/transactions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List settlement transactions
+         * @description The transactions in which one of your profiles is the source or the target. Scope: `settlement:read_transaction`.
+         */
+        get: operations["listSettlementTransactions"];
+        put?: never;
+        /**
+         * Create a settlement transaction
+         * @description Proposes to the owner of the target profile that all legs settle together. Nothing moves and nothing is held until the target has affirmed and the window is open. Scope: `settlement:write_transaction`.
+         */
+        post: operations["createSettlementTransaction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/settlement/transactions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a settlement transaction
+         * @description `secondary_status` says why the transaction has not settled: what it waits for, and which side lacks which asset, and how much if that side is yours. Scope: `settlement:read_transaction`.
+         */
+        get: operations["getSettlementTransaction"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a settlement transaction
+         * @description By the owner of the source profile, as long as the target has not affirmed. Scope: `settlement:write_transaction`.
+         */
+        delete: operations["cancelSettlementTransaction"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/settlement/transactions/{id}/affirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Affirm a settlement transaction
+         * @description By the owner of the target profile. The transaction settles in its window, as soon as all legs are covered. Scope: `settlement:write_transaction`.
+         */
+        put: operations["affirmSettlementTransaction"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/crypto-withdrawals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a crypto withdrawal
+         * @description Sends an asset to an address on a crypto network. The total is held at once; the withdrawal is PENDING until the network has confirmed it. Scope: `transfer:write_crypto_withdrawal`.
+         */
+        post: operations["createCryptoWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/deposit-addresses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List deposit addresses
+         * @description Scope: `transfer:read_deposit_address`.
+         */
+        get: operations["listDepositAddresses"];
+        put?: never;
+        /**
+         * Create a deposit address
+         * @description Creates an address of the profile on a crypto network. Deposits to it are credited to the profile, with the metadata of this request. Scope: `transfer:write_deposit_address`.
+         */
+        post: operations["createDepositAddress"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fees/crypto-withdrawal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Guarantee the fee of a crypto withdrawal
+         * @description Fixes the fee of one crypto withdrawal for 15 minutes: same asset, network and destination, at most the quoted amount. Send its id as fee_id. Scope: `fee:write_crypto_withdrawal_fee`.
+         */
+        post: operations["createCryptoWithdrawalFee"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fiat-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fiat accounts
+         * @description Scope: `transfer:read_fiat_account`.
+         */
+        get: operations["listFiatAccounts"];
+        put?: never;
+        /**
+         * Create a fiat account
+         * @description Registers a bank account that money can be sent to. It is created PENDING and then reviewed; the sandbox approves accounts that pass the automatic checks. Scope: `transfer:write_fiat_account`.
+         */
+        post: operations["createFiatAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fiat-accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a fiat account
+         * @description Scope: `transfer:read_fiat_account`.
+         */
+        get: operations["getFiatAccount"];
+        /**
+         * Update a fiat account
+         * @description Changes the given fields; the others keep their values. The account becomes PENDING and is reviewed again. The kind of instructions cannot change. Scope: `transfer:write_fiat_account`.
+         */
+        put: operations["updateFiatAccount"];
+        post?: never;
+        /**
+         * Delete a fiat account
+         * @description The account can no longer be read, listed or paid to. Its number, its names and the address of its owner are erased, within seconds also in its earlier events. The answer, with deleted_at, shows what is left. Scope: `transfer:write_fiat_account`.
+         */
+        delete: operations["deleteFiatAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fiat-deposit-instructions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List fiat deposit instructions
+         * @description Scope: `transfer:read_fiat_deposit_instructions`.
+         */
+        get: operations["listFiatDepositInstructions"];
+        put?: never;
+        /**
+         * Create fiat deposit instructions
+         * @description Returns the account to pay to, and the memo_id to put into the memo. Payments with it are credited to the profile, with the metadata of this request. Scope: `transfer:write_fiat_deposit_instructions`.
+         */
+        post: operations["createFiatDepositInstructions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fiat-withdrawals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a fiat withdrawal
+         * @description Sends USD to a fiat account. The total is held at once; the withdrawal is PENDING until the rail has answered, and waits for as long as the fiat account is not approved. Scope: `transfer:write_fiat_withdrawal`.
+         */
+        post: operations["createFiatWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/internal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create an internal transfer
+         * @description Moves an asset between two of your own profiles. Scope: `transfer:write_internal_transfer`.
+         */
+        post: operations["createInternalTransfer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/platform": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a platform transfer
+         * @description Moves an asset between two profiles of the service. The debit side and the credit side complete in one transaction; the answer is the debit side. Scope: `transfer:write_platform_transfer`.
+         */
+        post: operations["createPlatformTransfer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List transfers
+         * @description Scope: `transfer:read_transfer`.
+         */
+        get: operations["listTransfers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/transfers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a transfer
+         * @description Scope: `transfer:read_transfer`.
+         */
+        get: operations["getTransfer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** Account */
+        Account: {
+            /**
+             * Format: date-time
+             * @description Record creation time
+             */
+            created_at: string;
+            /** @description Free text */
+            description?: string;
+            /** @description Account identifier */
+            id: string;
+            /** @description Identity that owns the account */
+            identity_id: string;
+            /** @description In the order in which they were added */
+            members: components["schemas"]["AccountMember"][];
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile that was created together with the account */
+            profile_id?: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            type: "BROKERAGE" | "CUSTODY" | "OTHER";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at: string;
+        };
+        /** AccountBalance */
+        AccountBalance: {
+            /** @description `available` and `held`: of all profiles together; otherwise an account of the service */
+            account: string;
+            /**
+             * @description Signed; absent while the asset is not configured
+             * @example 25.5
+             */
+            balance?: string;
+            /** @description Only while the asset is not configured */
+            balance_units?: string;
+        };
+        /** AccountList */
+        AccountList: {
+            items: components["schemas"]["Account"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** AccountMember */
+        AccountMember: {
+            /** @description Member identifier */
+            id: string;
+            /** @description Identity on the account */
+            identity_id: string;
+            /** @description Roles of the member on the account */
+            roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
+        };
+        /** AddAccountMembersRequest */
+        AddAccountMembersRequest: {
+            /** @description Account to which members are added */
+            account_id: string;
+            /** @description Identities and their roles */
+            members: {
+                /** @description Identity to add to the account */
+                identity_id: string;
+                /** @description Roles of the member on the account */
+                roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
+            }[];
+        };
+        /** AddedAccountMembers */
+        AddedAccountMembers: {
+            /** @description Account */
+            account_id: string;
+            members: components["schemas"]["AccountMember"][];
+        };
+        /** ApproveRequest */
+        ApproveRequest: {
+            /** @description Identifies the version of the account that was shown: the `digest` of a view */
+            digest: string;
+            /** @description Included in the event that the customer receives */
+            reason?: string;
+        };
+        /** AssetTrialBalance */
+        AssetTrialBalance: {
+            accounts: components["schemas"]["AccountBalance"][];
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description The sum of the accounts: "0", or the ledger is broken
+             * @example 25.5
+             */
+            total: string;
+        };
+        /** Balance */
+        Balance: {
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Amount that can be spent
+             * @example 25.5
+             */
+            available: string;
+            /**
+             * @description Amount that is reserved by pending withdrawals
+             * @example 25.5
+             */
+            held: string;
+            /**
+             * @description Always "0": this service does not trade
+             * @example 25.5
+             */
+            trading: string;
+        };
+        /** BalanceList */
+        BalanceList: {
+            items: components["schemas"]["Balance"][];
+        };
+        /** CancelWithdrawalRequest */
+        CancelWithdrawalRequest: {
+            /** @description Shown to the customers concerned, in their events */
+            note?: string;
+            /** @description Why; for operators, never shown to customers */
+            reason: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
+            reference: string;
+        };
+        /**
+         * Cause
+         * @description Why value moved
+         */
+        Cause: {
+            /** @description The transfer, settlement transaction, journal entry or suspense deposit */
+            id: string;
+            /** @description Type of the transfer, or kind of the journal entry */
+            kind?: string;
+            /** @description Of the journal entry, for you */
+            note?: string;
+            /** @description Of the transfer */
+            ref_id?: string;
+            /** @enum {unknown} */
+            type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "UNKNOWN";
+        };
+        /** CreateAccountRequest */
+        CreateAccountRequest: {
+            account: {
+                /** @description Free text */
+                description?: string;
+                /** @description Identity that owns the account */
+                identity_id: string;
+                /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+                ref_id?: string;
+                /**
+                 * @description Default BROKERAGE
+                 * @enum {unknown}
+                 */
+                type?: "BROKERAGE" | "CUSTODY" | "OTHER";
+            };
+            /** @description Whether to create a profile for the account as well; default false */
+            create_profile?: boolean;
+        };
+        /** CreateFiatAccountRequest */
+        CreateFiatAccountRequest: {
+            /** @description Account of the user; required for third-party integrations */
+            account_id?: string;
+            /** @description Exactly one of person_details and institution_details */
+            fiat_account_owner: {
+                institution_details?: {
+                    /** @description Name of the institution */
+                    name: string;
+                };
+                person_details?: {
+                    /** @description First name */
+                    first_name: string;
+                    /** @description Last name */
+                    last_name: string;
+                };
+            };
+            /** @description Exactly one kind */
+            fiat_network_instructions: {
+                bank_network_2?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                cbit?: {
+                    /** @description Wallet on the CBIT network */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /** @description Account on the first bank network */
+                    account_id: string;
+                };
+                wire?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Identity of the user; required for third-party integrations */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** CreateIdentityRequest */
+        CreateIdentityRequest: {
+            /** @description Of an institution */
+            institution_details?: {
+                /** @description Name */
+                name: string;
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Of a person */
+            person_details?: {
+                /** @description First name */
+                first_name: string;
+                /** @description Last name */
+                last_name: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            type?: "PERSON" | "INSTITUTION";
+        };
+        /** CreateProfileRequest */
+        CreateProfileRequest: {
+            /** @description Account that the profile belongs to */
+            account_id?: string;
+            /** @description Free text */
+            description?: string;
+            /** @description Unique among your profiles */
+            nickname: string;
+        };
+        /** CreateWebhookRequest */
+        CreateWebhookRequest: {
+            description?: string;
+            /** @description Types of events to send. Default: all, `["*"]` */
+            event_types?: string[];
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * @description Where events are sent with POST. In production: https and a public address
+             * @example https://example.com/ferry
+             */
+            url: string;
+        };
+        /** CreditSuspenseDepositRequest */
+        CreditSuspenseDepositRequest: {
+            /** @description Shown to the customers concerned, in their events */
+            note?: string;
+            /** @description Profile to credit */
+            profile_id: string;
+            /** @description Why; for operators, never shown to customers */
+            reason?: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
+            reference?: string;
+        };
+        /** CryptoWithdrawalRequest */
+        CryptoWithdrawalRequest: {
+            /** @description Account of that identity */
+            account_id?: string;
+            /**
+             * @description Amount excluding the fee; exactly one of amount and total
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Asset to withdraw
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Asset to debit; only for the operator's stablecoin: that asset or USD
+             * @example USD
+             */
+            balance_asset?: string;
+            /** @description The recipient: person_details or institution_details. Stored, never returned. */
+            beneficiary?: {
+                institution_details?: {
+                    name: string;
+                };
+                person_details?: {
+                    first_name: string;
+                    last_name: string;
+                };
+            };
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Destination address */
+            destination_address: string;
+            /** @description A guaranteed fee */
+            fee_id?: string;
+            /** @description Identity of the user making the withdrawal */
+            identity_id?: string;
+            /** @description At most 500 characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140 */
+            memo?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to withdraw from */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * @description Total including the fee; exactly one of amount and total
+             * @example 25.5
+             */
+            total?: string;
+        };
+        /** DepositAddress */
+        DepositAddress: {
+            /** @description Account of that identity */
+            account_id?: string;
+            /** @description Address to send to; accepts every asset of the network */
+            address: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Customer identifier */
+            customer_id: string;
+            /** @description Identifier */
+            id: string;
+            /** @description Identity of the user who deposits */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to credit */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** DepositAddressList */
+        DepositAddressList: {
+            items: components["schemas"]["DepositAddress"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** DepositAddressRequest */
+        DepositAddressRequest: {
+            /** @description Account of that identity */
+            account_id?: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Identity of the user who deposits */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to credit */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** Entry */
+        Entry: {
+            /** @enum {unknown} */
+            account: "available" | "held";
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: date-time
+             * @description Its instant: entries of a profile and asset are strictly ordered by it
+             */
+            at: string;
+            /**
+             * @description Balance of the account after it
+             * @example 25.5
+             */
+            balance_after: string;
+            cause: components["schemas"]["Cause"];
+            /**
+             * @description CREDIT adds to the balance
+             * @enum {unknown}
+             */
+            direction: "CREDIT" | "DEBIT";
+        };
+        /** EntryList */
+        EntryList: {
+            items: components["schemas"]["Entry"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** Event */
+        Event: {
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            created_at: string;
+            /** @description The whole resource, as it was at that time */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @description Identifier of the event, and the `webhook-id` of its deliveries */
+            id: string;
+            /** @description The resource that the event is about */
+            resource_id: string;
+            /**
+             * @description The kind of resource, and what happened to it
+             * @example transfer.wire_withdrawal.pending
+             */
+            type: string;
+        };
+        /** EventPage */
+        EventPage: {
+            /** @description Whether there are more events already. A page may be short or empty although there are more */
+            has_more: boolean;
+            items: components["schemas"]["Event"][];
+            /** @description Where to continue. Always present, even if there are no items; never expires */
+            next_page_cursor: string;
+        };
+        /** FiatAccount */
+        FiatAccount: {
+            /** @description Account owning the fiat account */
+            account_id?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Only on a deleted account
+             */
+            deleted_at?: string;
+            /** @description Exactly one of person_details and institution_details */
+            fiat_account_owner?: {
+                institution_details?: {
+                    /** @description Name of the institution */
+                    name: string;
+                };
+                person_details?: {
+                    /** @description First name */
+                    first_name: string;
+                    /** @description Last name */
+                    last_name: string;
+                };
+            };
+            /** @description Exactly one kind */
+            fiat_network_instructions: {
+                bank_network_2?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                };
+                cbit?: {
+                    /**
+                     * @description Wallet on the CBIT network, masked to the last four characters
+                     * @example ****6789
+                     */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /**
+                     * @description Account on the first bank network, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_id: string;
+                };
+                wire?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Fiat account identifier */
+            id: string;
+            /** @description Identity owning the fiat account */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            status: "PENDING" | "APPROVED" | "REJECTED";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at?: string;
+        };
+        /** FiatAccountList */
+        FiatAccountList: {
+            items: components["schemas"]["FiatAccount"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** FiatAccountReviewQueue */
+        FiatAccountReviewQueue: {
+            items: components["schemas"]["FiatAccountUnderReview"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** FiatAccountUnderReview */
+        FiatAccountUnderReview: {
+            /** @description Account owning the fiat account */
+            account_id?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /** @description Customer identifier */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Only on a deleted account
+             */
+            deleted_at?: string;
+            /** @description Exactly one of person_details and institution_details */
+            fiat_account_owner?: {
+                institution_details?: {
+                    /** @description Name of the institution */
+                    name: string;
+                };
+                person_details?: {
+                    /** @description First name */
+                    first_name: string;
+                    /** @description Last name */
+                    last_name: string;
+                };
+            };
+            /** @description Exactly one kind */
+            fiat_network_instructions: {
+                bank_network_2?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                };
+                cbit?: {
+                    /**
+                     * @description Wallet on the CBIT network, masked to the last four characters
+                     * @example ****6789
+                     */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /**
+                     * @description Account on the first bank network, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_id: string;
+                };
+                wire?: {
+                    /**
+                     * @description Account number, masked to the last four characters
+                     * @example ****6789
+                     */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Findings of the automatic checks; empty when all of them pass */
+            findings: {
+                /** @description What is wrong, or has to be checked */
+                reason: string;
+                /** @enum {unknown} */
+                verdict: "REJECT" | "ASK";
+            }[];
+            /** @description Fiat account identifier */
+            id: string;
+            /** @description Identity owning the fiat account */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            status: "PENDING" | "APPROVED" | "REJECTED";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at?: string;
+        };
+        /** FiatAccountView */
+        FiatAccountView: {
+            /** @description Account owning the fiat account */
+            account_id?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /** @description Customer identifier */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Only on a deleted account
+             */
+            deleted_at?: string;
+            /** @description Identifies the version of the account that was shown: the `digest` of a view */
+            digest: string;
+            /** @description Exactly one of person_details and institution_details */
+            fiat_account_owner?: {
+                institution_details?: {
+                    /** @description Name of the institution */
+                    name: string;
+                };
+                person_details?: {
+                    /** @description First name */
+                    first_name: string;
+                    /** @description Last name */
+                    last_name: string;
+                };
+            };
+            /** @description Exactly one kind */
+            fiat_network_instructions: {
+                bank_network_2?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                cbit?: {
+                    /** @description Wallet on the CBIT network */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /** @description Account on the first bank network */
+                    account_id: string;
+                };
+                wire?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Findings of the automatic checks; empty when all of them pass */
+            findings: {
+                /** @description What is wrong, or has to be checked */
+                reason: string;
+                /** @enum {unknown} */
+                verdict: "REJECT" | "ASK";
+            }[];
+            /** @description Fiat account identifier */
+            id: string;
+            /** @description Identity owning the fiat account */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            status: "PENDING" | "APPROVED" | "REJECTED";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at?: string;
+        };
+        /** FiatAccountViewList */
+        FiatAccountViewList: {
+            items: components["schemas"]["FiatAccountViewRecord"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** FiatAccountViewRecord */
+        FiatAccountViewRecord: {
+            /** @description Client of the reviewer */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description When the account was shown
+             */
+            created_at: string;
+            /** @description Customer of the reviewer */
+            customer_id: string;
+            /** @description Identifies the version of the account that was shown: the `digest` of a view */
+            digest: string;
+            /** @description Identifier of the view */
+            id: string;
+        };
+        /** FiatDepositInstructions */
+        FiatDepositInstructions: {
+            /** @description Account of that identity */
+            account_id?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /** @description Customer identifier */
+            customer_id: string;
+            /**
+             * @description Bank or network that the money arrives over
+             * @enum {unknown}
+             */
+            fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
+            /** @description Exactly one kind */
+            fiat_network_instructions: {
+                bank_network_2?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                cbit?: {
+                    /** @description Wallet on the CBIT network */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /** @description Account on the first bank network */
+                    account_id: string;
+                };
+                wire?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Identifier */
+            id: string;
+            /** @description Identity of the user who deposits */
+            identity_id?: string;
+            /** @description Has to be in the memo of the payment: it identifies the profile */
+            memo_id: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to credit */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** FiatDepositInstructionsList */
+        FiatDepositInstructionsList: {
+            items: components["schemas"]["FiatDepositInstructions"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** FiatDepositInstructionsRequest */
+        FiatDepositInstructionsRequest: {
+            /** @description Account of that identity */
+            account_id?: string;
+            /**
+             * @description Bank or network that the money arrives over
+             * @enum {unknown}
+             */
+            fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
+            /** @description Identity of the user who deposits */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to credit */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** FiatWithdrawalRequest */
+        FiatWithdrawalRequest: {
+            /** @description Account of that identity; required for third-party integrations */
+            account_id?: string;
+            /**
+             * @description Amount excluding the fee; exactly one of amount and total
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Only USD
+             * @example USD
+             */
+            asset: string;
+            /** @description Destination fiat account */
+            fiat_account_id: string;
+            /** @description Identity of the user; required for third-party integrations */
+            identity_id?: string;
+            /** @description At most 500 characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140 */
+            memo?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Profile to withdraw from */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * @description Total including the fee; exactly one of amount and total
+             * @example 25.5
+             */
+            total?: string;
+        };
+        /** GuaranteedFee */
+        GuaranteedFee: {
+            /**
+             * @description Largest amount that the fee is valid for
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset to withdraw
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Destination address */
+            destination_address: string;
+            /**
+             * Format: date-time
+             * @description The fee is valid until this time
+             */
+            expires_at: string;
+            /**
+             * @description The guaranteed fee, in the asset
+             * @example 25.5
+             */
+            fee: string;
+            /** @description Identifier, to be sent as fee_id */
+            id: string;
+            /**
+             * @description amount and fee together
+             * @example 25.5
+             */
+            total: string;
+        };
+        /** GuaranteedFeeRequest */
+        GuaranteedFeeRequest: {
+            /**
+             * @description Amount to withdraw; exactly one of amount and total
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Asset to withdraw
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Destination address */
+            destination_address: string;
+            /**
+             * @description Total to withdraw, including the fee; exactly one of amount and total
+             * @example 25.5
+             */
+            total?: string;
+        };
+        /** Identity */
+        Identity: {
+            /**
+             * Format: date-time
+             * @description Record creation time
+             */
+            created_at: string;
+            /** @description Identity identifier */
+            id: string;
+            /** @description Of an institution */
+            institution_details?: {
+                /** @description Name */
+                name: string;
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Of a person */
+            person_details?: {
+                /** @description First name */
+                first_name: string;
+                /** @description Last name */
+                last_name: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @enum {unknown} */
+            status: "APPROVED" | "DISABLED";
+            /** @enum {unknown} */
+            type: "PERSON" | "INSTITUTION";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at: string;
+        };
+        /** IdentityList */
+        IdentityList: {
+            items: components["schemas"]["Identity"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** ImportedStatement */
+        ImportedStatement: {
+            /** @description Account */
+            account: string;
+            /** @description The client that imported it */
+            actor: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description The closing balance of a camt.053, less that of the ledger at that time; negative if it is owed
+             * @example 12.5
+             * @example -0.01
+             */
+            closing_difference?: string;
+            /** @enum {unknown} */
+            format: "CAMT053" | "CSV";
+            /** @description Identifier */
+            id: string;
+            /** @description Booked lines */
+            line_count: number;
+            /** @description The bank's id */
+            statement_id: string;
+        };
+        /** ImportStatementRequest */
+        ImportStatementRequest: {
+            /**
+             * @description `treasury` or `clearing:<rail>`
+             * @example clearing:wire
+             */
+            account: string;
+            /** @description The file. CSV has the columns at, asset, direction, amount and reference */
+            content: string;
+            /** @enum {unknown} */
+            format: "CAMT053" | "CSV";
+            /** @description The bank's id of the statement; of a camt.053 its own */
+            statement_id?: string;
+        };
+        /** Incoming */
+        Incoming: {
+            /**
+             * @description Who may pay the profile and propose settlements to it: every customer, or only the listed profiles. To anybody else the profile does not exist
+             * @enum {unknown}
+             */
+            accepts_from: "ANYONE" | "LISTED";
+            /** @description Profiles of other customers; your own profiles are always accepted */
+            profile_ids?: string[];
+        };
+        /** JournalEntry */
+        JournalEntry: {
+            /** @description The operator's own account, or an address */
+            account?: string;
+            /** @description The client that booked it */
+            actor: string;
+            /**
+             * @description Amount; absent while the asset is not configured
+             * @example 25.5
+             */
+            amount?: string;
+            /** @description Only while the asset is not configured */
+            amount_units?: string;
+            /** @description Asset */
+            asset?: string;
+            /** @description What the entry corrects */
+            corrects?: {
+                /** @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry */
+                id: string;
+                /** @description Only this leg of a settlement transaction */
+                leg_id?: string;
+                /** @enum {unknown} */
+                type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY";
+            };
+            /**
+             * Format: date-time
+             * @description When it was booked
+             */
+            created_at: string;
+            /** @description Identifier */
+            id: string;
+            /** @enum {unknown} */
+            kind: "OPENING_BALANCE" | "MANUAL_DEPOSIT" | "TREASURY_FUNDING" | "TREASURY_PAYOUT" | "SWEEP" | "WRITE_OFF" | "SUSPENSE_CREDIT" | "SUSPENSE_RETURN" | "WITHDRAWAL_RETURN" | "CORRECTION" | "REVERSAL" | "WITHDRAWAL_RESOLUTION" | "WITHDRAWAL_CANCELLATION";
+            /** @description What the customers concerned are shown */
+            note?: string;
+            /** @enum {unknown} */
+            outcome?: "PAID" | "NOT_PAID";
+            /** @description Number of the output */
+            output?: number;
+            /** @description What it moved itself; empty if a transfer moved the value */
+            postings: {
+                /**
+                 * @description Amount; absent while the asset is not configured
+                 * @example 25.5
+                 */
+                amount?: string;
+                /** @description Only while the asset is not configured */
+                amount_units?: string;
+                /** @description Asset */
+                asset: string;
+                from: {
+                    /** @description Account of the service */
+                    account?: string;
+                    /** @description Profile */
+                    profile_id?: string;
+                };
+                to: {
+                    /** @description Account of the service */
+                    account?: string;
+                    /** @description Profile */
+                    profile_id?: string;
+                };
+            }[];
+            /** @description Profiles whose balances changed */
+            profile_ids: string[];
+            /** @description Rail */
+            rail?: string;
+            /** @description Why */
+            reason: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /** @description The evidence outside */
+            reference: string;
+            /** @description The journal entry that reversed it */
+            reversed_by?: string;
+            /** @description The suspense deposit that it credited, returned or created */
+            suspense_deposit_id?: string;
+            /** @description The transfer that it created or ended */
+            transfer_id?: string;
+        };
+        /** JournalEntryList */
+        JournalEntryList: {
+            items: components["schemas"]["JournalEntry"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** JournalEntryRequest */
+        JournalEntryRequest: {
+            /** @description The operator's own account at the bank, or the address on the chain */
+            account?: string;
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset?: string;
+            /** @description What the entry corrects */
+            corrects?: {
+                /** @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry */
+                id: string;
+                /** @description Only this leg of a settlement transaction */
+                leg_id?: string;
+                /** @enum {unknown} */
+                type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY";
+            };
+            /** @description Where the value comes from: exactly one of profile_id and account */
+            from?: {
+                /**
+                 * @description Account of the service
+                 * @enum {unknown}
+                 */
+                account?: "fees" | "conversion" | "treasury" | "clearing:wire" | "clearing:cubix" | "clearing:bank_network_2" | "clearing:bank_network_3" | "clearing:cbit" | "clearing:bitcoin" | "clearing:ethereum" | "clearing:bitcoin_cash" | "clearing:litecoin" | "clearing:solana" | "clearing:polygon_pos" | "clearing:base" | "clearing:arbitrum_one" | "clearing:ink";
+                /** @description Profile, of any customer */
+                profile_id?: string;
+            };
+            /** @enum {unknown} */
+            kind: "OPENING_BALANCE" | "MANUAL_DEPOSIT" | "TREASURY_FUNDING" | "TREASURY_PAYOUT" | "SWEEP" | "WRITE_OFF" | "SUSPENSE_CREDIT" | "SUSPENSE_RETURN" | "WITHDRAWAL_RETURN" | "CORRECTION" | "REVERSAL";
+            /** @description Shown to the customers concerned, in their events */
+            note?: string;
+            /** @description On a chain: the number of the output, log or instruction; absent: all of the asset that the transaction paid to the account */
+            output?: number;
+            /** @description Profile, of any customer */
+            profile_id?: string;
+            /**
+             * @description Rail
+             * @enum {unknown}
+             */
+            rail?: "wire" | "cubix" | "bank_network_2" | "bank_network_3" | "cbit" | "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Why; for operators, never shown to customers */
+            reason: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
+            reference: string;
+            /** @enum {unknown} */
+            source?: "fees" | "conversion";
+            /** @description Suspense deposit */
+            suspense_deposit_id?: string;
+            /** @description Where the value goes: exactly one of profile_id and account */
+            to?: {
+                /**
+                 * @description Account of the service
+                 * @enum {unknown}
+                 */
+                account?: "fees" | "conversion" | "treasury" | "clearing:wire" | "clearing:cubix" | "clearing:bank_network_2" | "clearing:bank_network_3" | "clearing:cbit" | "clearing:bitcoin" | "clearing:ethereum" | "clearing:bitcoin_cash" | "clearing:litecoin" | "clearing:solana" | "clearing:polygon_pos" | "clearing:base" | "clearing:arbitrum_one" | "clearing:ink";
+                /** @description Profile, of any customer */
+                profile_id?: string;
+            };
+            /** @description Withdrawal */
+            transfer_id?: string;
+        };
+        /** Match */
+        Match: {
+            /** @description Account */
+            account: string;
+            /** @description The client; absent if it was matched automatically */
+            actor?: string;
+            /**
+             * Format: date-time
+             * @description When
+             */
+            created_at: string;
+            /** @description Identifier */
+            id: string;
+            /** @description Why */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When
+             */
+            removed_at?: string;
+            /** @description Why */
+            removed_because?: string;
+            /** @description The client that removed it */
+            removed_by?: string;
+        };
+        /** MatchRequest */
+        MatchRequest: {
+            item_ids: string[];
+            /** @description Why; for operators only */
+            reason: string;
+        };
+        /** Movement */
+        Movement: {
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * Format: date-time
+             * @description When
+             */
+            at: string;
+            /**
+             * @description The total after it
+             * @example 25.5
+             */
+            balance_after: string;
+            cause: components["schemas"]["Cause"];
+            /**
+             * @description CREDIT adds to the balance
+             * @enum {unknown}
+             */
+            direction: "CREDIT" | "DEBIT";
+        };
+        /** OpenWithdrawal */
+        OpenWithdrawal: {
+            /**
+             * @description Amount to be paid
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /** @description Requests that were made to the rail */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When the withdrawal was requested
+             */
+            created_at: string;
+            /** @description Customer identifier */
+            customer_id: string;
+            /** @description What it waits for */
+            detail?: string;
+            /** @description Consecutive calls of the rail that failed */
+            failures: number;
+            /** @description Profile whose balance is held */
+            profile_id: string;
+            /** @description The rail that pays it */
+            rail: string;
+            /**
+             * @description UNKNOWN: it is not known whether the rail has the payment
+             * @enum {unknown}
+             */
+            state: "QUEUED" | "SUBMITTING" | "SUBMITTED" | "UNKNOWN";
+            /**
+             * Format: date-time
+             * @description When the last request was made
+             */
+            submitted_at?: string;
+            /** @description The withdrawal */
+            transfer_id: string;
+        };
+        /** OpenWithdrawalList */
+        OpenWithdrawalList: {
+            items: components["schemas"]["OpenWithdrawal"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** PlatformTransferRequest */
+        PlatformTransferRequest: {
+            /**
+             * @description Amount to transfer
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset to transfer
+             * @example USD
+             */
+            asset: string;
+            /** @description Account of the sending user; required for third-party integrations */
+            from_account_id?: string;
+            /** @description Identity of the sending user */
+            from_identity_id?: string;
+            /** @description Sending profile */
+            from_profile_id: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            recipient_metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /** @description Account of the destination user; required for third-party integrations */
+            to_account_id?: string;
+            /** @description Identity of the destination user */
+            to_identity_id?: string;
+            /** @description Destination profile */
+            to_profile_id: string;
+        };
+        /** Position */
+        Position: {
+            /**
+             * @description Amount that can be spent
+             * @example 25.5
+             */
+            available: string;
+            /**
+             * @description Amount that is reserved by pending withdrawals
+             * @example 25.5
+             */
+            held: string;
+            /**
+             * @description What the profile owns: available and held
+             * @example 25.5
+             */
+            total: string;
+        };
+        /**
+         * Problem
+         * @description A problem (RFC 9457). The `type` of each problem is the URL of a page about it.
+         */
+        Problem: {
+            /** @description What is wrong, with the values, for people */
+            detail: string;
+            /** @description The same values, for programs */
+            meta: Record<string, never>;
+            status: number;
+            title: string;
+            /**
+             * Format: uri
+             * @description URL of a page about this problem
+             */
+            type: string;
+        };
+        /** Profile */
+        Profile: {
+            /** @description Account that the profile belongs to */
+            account_id?: string;
+            /** @description Free text */
+            description?: string;
+            /** @description Profile identifier */
+            id: string;
+            incoming?: components["schemas"]["Incoming"];
+            /** @description Unique among your profiles */
+            nickname: string;
+            /**
+             * @description DEFAULT for the first profile that you created
+             * @enum {unknown}
+             */
+            type: "DEFAULT" | "NORMAL";
+        };
+        /** ProfileList */
+        ProfileList: {
+            items: components["schemas"]["Profile"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** RailContradiction */
+        RailContradiction: {
+            /**
+             * Format: date-time
+             * @description When it was first reported
+             */
+            created_at: string;
+            /** @description The report, in words */
+            detail: string;
+            /** @description The rail that sent the report */
+            rail: string;
+            /**
+             * @description PENDING: that rail was not asked to pay it
+             * @enum {unknown}
+             */
+            recorded: "PENDING" | "COMPLETED" | "FAILED";
+            /** @enum {unknown} */
+            reported: "COMPLETED" | "FAILED";
+            /** @description The withdrawal */
+            transfer_id: string;
+        };
+        /** RailContradictionList */
+        RailContradictionList: {
+            items: components["schemas"]["RailContradiction"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** ReconciliationItem */
+        ReconciliationItem: {
+            /** @description Account */
+            account: string;
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /** @description Of the entries of the ledger */
+            cause_id?: string;
+            /**
+             * @description As the bank sees it: CREDIT came in
+             * @enum {unknown}
+             */
+            direction: "CREDIT" | "DEBIT";
+            /** @description Identifier */
+            id: string;
+            /** @description The statement that was imported */
+            imported_statement_id?: string;
+            /** @description The bank's reference, the transaction, or the id of the transfer */
+            reference: string;
+            /**
+             * @description Where it is
+             * @enum {unknown}
+             */
+            side: "LEDGER" | "STATEMENT";
+            /**
+             * Format: date-time
+             * @description When it was booked
+             */
+            since: string;
+        };
+        /** ReconciliationItemList */
+        ReconciliationItemList: {
+            items: components["schemas"]["ReconciliationItem"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** RejectRequest */
+        RejectRequest: {
+            /** @description Identifies the version of the account that was shown: the `digest` of a view */
+            digest: string;
+            /** @description Included in the event that the customer receives */
+            reason: string;
+        };
+        /** RemovedAccountMember */
+        RemovedAccountMember: {
+            /** @description Account */
+            account_id: string;
+            /** @description Member identifier */
+            id: string;
+            /** @description Identity on the account */
+            identity_id: string;
+            /** @description Roles of the member on the account */
+            roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
+        };
+        /** ReplayWebhookRequest */
+        ReplayWebhookRequest: {
+            /**
+             * Format: date-time
+             * @description Events since this time are sent again, in order
+             */
+            since: string;
+        };
+        /** ReportBalanceRequest */
+        ReportBalanceRequest: {
+            /**
+             * @description `treasury` or `clearing:<rail>`
+             * @example clearing:wire
+             */
+            account: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: date-time
+             * @description When the balance was that
+             */
+            at: string;
+            /**
+             * @description What was there
+             * @example 12.5
+             */
+            balance: string;
+            /** @description The statement, or the block */
+            reference: string;
+        };
+        /** ReportedBalance */
+        ReportedBalance: {
+            /** @description Account */
+            account: string;
+            /** @description The client that reported it */
+            actor: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: date-time
+             * @description When the balance was that
+             */
+            at: string;
+            /**
+             * @description What was there; negative if it is owed
+             * @example 12.5
+             * @example -0.01
+             */
+            balance: string;
+            /**
+             * Format: date-time
+             * @description When it was reported
+             */
+            created_at: string;
+            /**
+             * @description What was there in excess of the ledger; negative if it is owed
+             * @example 12.5
+             * @example -0.01
+             */
+            difference: string;
+            /** @description Identifier */
+            id: string;
+            /**
+             * @description What the ledger had at that time; negative if it is owed
+             * @example 12.5
+             * @example -0.01
+             */
+            ledger_balance: string;
+            /** @description The statement, or the block */
+            reference: string;
+            /**
+             * @description The difference without the items that are on one side only; negative if it is owed
+             * @example 12.5
+             * @example -0.01
+             */
+            unexplained: string;
+        };
+        /** ReportedBalanceList */
+        ReportedBalanceList: {
+            items: components["schemas"]["ReportedBalance"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** ResolveWithdrawalRequest */
+        ResolveWithdrawalRequest: {
+            /** @description Shown to the customers concerned, in their events */
+            note?: string;
+            /**
+             * @description PAID: the withdrawal is COMPLETED. NOT_PAID: it FAILED, and its total returns
+             * @enum {unknown}
+             */
+            outcome: "PAID" | "NOT_PAID";
+            /** @description Why; for operators, never shown to customers */
+            reason: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
+            reference: string;
+        };
+        /**
+         * SandboxArrival
+         * @description The transfer that was credited, the deposit that is in suspense, or the journal entry that booked it
+         */
+        SandboxArrival: {
+            /** @description The journal entry with which an operator booked it by hand */
+            journal_entry_id?: string;
+            suspense_deposit?: components["schemas"]["SuspenseDeposit"];
+            transfer?: components["schemas"]["Transfer"];
+        };
+        /** SandboxCryptoArrival */
+        SandboxCryptoArrival: {
+            /** @description Destination address */
+            address: string;
+            /**
+             * @description Amount that arrives
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset that arrives
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Transaction hash; generated if absent */
+            tx_hash?: string;
+            /** @description Number of the output, without leading zeros; 0 if absent. On networks without numbered outputs: the number of a log, or the paid address, which is the default */
+            tx_index?: string;
+        };
+        /** SandboxDepositRequest */
+        SandboxDepositRequest: {
+            /**
+             * @description Amount to deposit
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset to deposit
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network?: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+        };
+        /** SandboxFiatArrival */
+        SandboxFiatArrival: {
+            /** @description The account that is paid; "sandbox" if absent */
+            account?: string;
+            /**
+             * @description Amount in USD
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Bank or network that the money arrives over
+             * @enum {unknown}
+             */
+            fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
+            /** @description The memo of the payment */
+            memo_id: string;
+            /** @description The bank's reference, unique within the account; generated if absent */
+            reference?: string;
+        };
+        /** SandboxReviewRequest */
+        SandboxReviewRequest: {
+            /** @description Included in the event that the customer receives */
+            reason?: string;
+        };
+        /** SettlementLeg */
+        SettlementLeg: {
+            /**
+             * @description Amount that moves
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset that moves
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description DELIVER: from the source to the target; RECEIVE: from the target to the source
+             * @enum {unknown}
+             */
+            direction: "DELIVER" | "RECEIVE";
+            /** @description Leg identifier */
+            id: string;
+        };
+        /** SettlementTransaction */
+        SettlementTransaction: {
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /** @description Transaction identifier */
+            id: string;
+            /** @description One-way asset movements settled atomically, in request order */
+            legs: components["schemas"]["SettlementLeg"][];
+            /** @description Idempotency key of the source; assigned by the service if none was sent */
+            ref_id: string;
+            secondary_status?: {
+                /** @description The same as a sentence */
+                detail: string;
+                /** @description What the transaction is waiting for */
+                name: string;
+            };
+            /**
+             * Format: date-time
+             * @description The transaction expires at this time unless it has settled or was cancelled
+             */
+            settlement_window_end: string;
+            /**
+             * Format: date-time
+             * @description The transaction can settle from this time on
+             */
+            settlement_window_start: string;
+            /** @description Profile of the party that submitted the transaction */
+            source_profile_id: string;
+            /** @enum {unknown} */
+            status: "PENDING" | "SETTLED" | "EXPIRED" | "CANCELLED" | "AFFIRMED";
+            /** @description Profile of the party that receives the transaction */
+            target_profile_id: string;
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at: string;
+        };
+        /** SettlementTransactionList */
+        SettlementTransactionList: {
+            items: components["schemas"]["SettlementTransaction"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** SettlementTransactionRequest */
+        SettlementTransactionRequest: {
+            /** @description Obligations settled atomically, 1 to 100 */
+            legs: {
+                /**
+                 * @description Amount to move
+                 * @example 25.5
+                 */
+                amount: string;
+                /**
+                 * @description Asset to move
+                 * @example USD
+                 */
+                asset: string;
+                /**
+                 * @description DELIVER: from the source to the target; RECEIVE: from the target to the source
+                 * @enum {unknown}
+                 */
+                direction: "DELIVER" | "RECEIVE";
+            }[];
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * Format: date-time
+             * @description Default: 24 hours after the start. Must be in the future, at most 90 days from now
+             */
+            settlement_window_end?: string;
+            /**
+             * Format: date-time
+             * @description Default: now
+             */
+            settlement_window_start?: string;
+            /** @description Your profile */
+            source_profile_id: string;
+            /** @description Profile of the other party */
+            target_profile_id: string;
+        };
+        /** Statement */
+        Statement: {
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            closing: components["schemas"]["Position"];
+            /**
+             * Format: date-time
+             * @description Start of the period, inclusive
+             */
+            from: string;
+            /** @description Oldest first. Value that is put on hold or released is not a movement */
+            movements: components["schemas"]["Movement"][];
+            opening: components["schemas"]["Position"];
+            /** @description Profile */
+            profile_id: string;
+            /**
+             * Format: date-time
+             * @description End of the period, exclusive
+             */
+            to: string;
+        };
+        /** SuspenseDeposit */
+        SuspenseDeposit: {
+            /** @description The operator's own bank account that was paid */
+            account?: string;
+            /**
+             * @description Amount that arrived; absent while the asset is not configured
+             * @example 25.5
+             */
+            amount?: string;
+            /** @description The amount in the smallest unit of the asset */
+            amount_units: string;
+            /**
+             * @description Asset that arrived, as the rail names it
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: date-time
+             * @description When it was recorded
+             */
+            created_at: string;
+            /** @description Identifier */
+            id: string;
+            /** @description The journal entry that put the value into suspense */
+            journal_entry_id?: string;
+            /** @description Rail that it arrived over */
+            rail: string;
+            /** @description Why it was not credited */
+            reason: string;
+            /** @description Transaction and output, or the bank's reference */
+            reference: string;
+            /** @description The journal entry that returned it to its sender */
+            returned_by?: string;
+            /** @description The address, or the memo */
+            sent_to: string;
+            /** @description The transfer that credited it */
+            transfer_id?: string;
+        };
+        /** SuspenseDepositList */
+        SuspenseDepositList: {
+            items: components["schemas"]["SuspenseDeposit"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** SystemEntry */
+        SystemEntry: {
+            /** @description Account of the service */
+            account: string;
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: date-time
+             * @description Its instant
+             */
+            at: string;
+            cause: components["schemas"]["Cause"];
+            /**
+             * @description CREDIT adds to the balance
+             * @enum {unknown}
+             */
+            direction: "CREDIT" | "DEBIT";
+            /** @description The profile on the other side, of any customer */
+            profile_id?: string;
+        };
+        /** SystemEntryList */
+        SystemEntryList: {
+            items: components["schemas"]["SystemEntry"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** Transfer */
+        Transfer: {
+            /** @description Account associated with the transfer */
+            account_id?: string;
+            /**
+             * @description Amount sent in the transfer
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset of the transfer
+             * @example USD
+             */
+            asset: string;
+            auto_conversion?: Record<string, never>;
+            /**
+             * @description Asset whose balance was affected
+             * @example USD
+             */
+            balance_asset?: string;
+            /**
+             * Format: date-time
+             * @description Record creation time
+             */
+            created_at: string;
+            /**
+             * @description Crypto network
+             * @enum {unknown}
+             */
+            crypto_network?: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description On-chain transaction hash */
+            crypto_tx_hash?: string;
+            /** @description Output index or output address */
+            crypto_tx_index?: string;
+            /** @description Customer identifier */
+            customer_id: string;
+            /** @description Destination crypto address */
+            destination_address?: string;
+            /** @enum {unknown} */
+            direction: "CREDIT" | "DEBIT";
+            /**
+             * @description Fee paid
+             * @example 25.5
+             */
+            fee: string;
+            /** @description For fiat withdrawals, the fiat account paid to */
+            fiat_account_id?: string;
+            /** @description Links the debit and credit sides of an internal or platform transfer */
+            group_id?: string;
+            /** @description Transfer identifier */
+            id: string;
+            /** @description Identity associated with the transfer */
+            identity_id?: string;
+            /** @description Memo included with the transfer */
+            memo?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * @description USD value of amount plus fee at transfer time
+             * @example 25.5
+             */
+            notional_value?: string;
+            /** @description Profile whose balance is debited or credited */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            secondary_status?: {
+                /** @description The same as a sentence */
+                detail: string;
+                /** @description What the transfer is waiting for, or how it ended */
+                name: string;
+            };
+            /** @enum {unknown} */
+            status: "PENDING" | "COMPLETED" | "FAILED";
+            status_details?: {
+                max_rent_exceeded?: {
+                    destination_address: string;
+                    message: string;
+                };
+            };
+            /**
+             * @description Unsigned balance change: amount - fee for deposits, amount + fee for withdrawals
+             * @example 25.5
+             */
+            total: string;
+            /** @enum {unknown} */
+            type: "PLATFORM_TRANSFER_DEBIT" | "PLATFORM_TRANSFER_CREDIT" | "INTERNAL_TRANSFER_DEBIT" | "INTERNAL_TRANSFER_CREDIT" | "CRYPTO_DEPOSIT" | "CRYPTO_WITHDRAWAL" | "WIRE_DEPOSIT" | "WIRE_WITHDRAWAL" | "CUBIX_DEPOSIT" | "CUBIX_WITHDRAWAL" | "BANK_DEPOSIT" | "BANK_WITHDRAWAL" | "CBIT_DEPOSIT" | "CBIT_WITHDRAWAL" | "SEN_DEPOSIT" | "SEN_WITHDRAWAL" | "SIGNET_DEPOSIT" | "SIGNET_WITHDRAWAL";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at: string;
+        };
+        /** TransferList */
+        TransferList: {
+            items: components["schemas"]["Transfer"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** TrialBalance */
+        TrialBalance: {
+            assets: components["schemas"]["AssetTrialBalance"][];
+            /**
+             * Format: date-time
+             * @description The instant of the balances, inclusive
+             */
+            at: string;
+        };
+        /** UnmatchRequest */
+        UnmatchRequest: {
+            /** @description Why; for operators only */
+            reason: string;
+        };
+        /** UpdateFiatAccountRequest */
+        UpdateFiatAccountRequest: {
+            /** @description Exactly one of person_details and institution_details */
+            fiat_account_owner?: {
+                institution_details?: {
+                    /** @description Name of the institution */
+                    name: string;
+                };
+                person_details?: {
+                    /** @description First name */
+                    first_name: string;
+                    /** @description Last name */
+                    last_name: string;
+                };
+            };
+            /** @description Exactly one kind */
+            fiat_network_instructions?: {
+                bank_network_2?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                bank_network_3?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                };
+                cbit?: {
+                    /** @description Wallet on the CBIT network */
+                    wallet_address: string;
+                };
+                cubix?: {
+                    /** @description Account on the first bank network */
+                    account_id: string;
+                };
+                wire?: {
+                    /** @description Account number or IBAN, without blanks */
+                    account_number: string;
+                    /** @description Address of the owner of the account */
+                    fiat_account_owner_address: {
+                        /** @description Street and number */
+                        address1?: string;
+                        /** @description More of the street address */
+                        address2?: string;
+                        /** @description City */
+                        city?: string;
+                        /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                        country: string;
+                        /** @description State or province */
+                        province?: string;
+                        /** @description Postal code */
+                        zip_code?: string;
+                    };
+                    /** @description The intermediary bank, if any */
+                    intermediary_routing_details?: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                    /** @description The bank that holds the account */
+                    routing_details: {
+                        /** @description Address of the bank */
+                        bank_address: {
+                            /** @description Street and number */
+                            address1?: string;
+                            /** @description More of the street address */
+                            address2?: string;
+                            /** @description City */
+                            city?: string;
+                            /** @description ISO 3166 code of two or three letters; anything else waits for an operator */
+                            country: string;
+                            /** @description State or province */
+                            province?: string;
+                            /** @description Postal code */
+                            zip_code?: string;
+                        };
+                        /** @description Name of the bank */
+                        bank_name: string;
+                        /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
+                        routing_number: string;
+                        /** @enum {unknown} */
+                        routing_number_type: "ABA" | "SWIFT";
+                    };
+                };
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /** UpdateWebhookRequest */
+        UpdateWebhookRequest: {
+            description?: string;
+            /** @description An endpoint that is enabled again continues with the first event that it has not received */
+            enabled?: boolean;
+            /** @description Types of events to send. Default: all, `["*"]` */
+            event_types?: string[];
+            /**
+             * @description Where events are sent with POST. In production: https and a public address
+             * @example https://example.com/ferry
+             */
+            url?: string;
+        };
+        /** Webhook */
+        Webhook: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was deleted
+             */
+            deleted_at?: string;
+            description?: string;
+            /** @description Why the service disabled it */
+            disabled_reason?: string;
+            enabled: boolean;
+            event_types: string[];
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed. Absent for a healthy endpoint
+             */
+            failing_since?: string;
+            /** @description Identifier of the endpoint */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due. Present while the endpoint fails and is enabled
+             */
+            next_attempt_at?: string;
+            /**
+             * Format: date-time
+             * @description Until then the previous secret signs as well
+             */
+            previous_secret_expires_at?: string;
+            ref_id?: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed
+             */
+            updated_at: string;
+            url: string;
+        };
+        /** WebhookDelivery */
+        WebhookDelivery: {
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When the delivery was created
+             */
+            created_at: string;
+            /** @description Why there is no response */
+            error?: string;
+            /** @description The event, and the `webhook-id` of every attempt */
+            event_id: string;
+            event_type: string;
+            /** @description Identifier of the delivery */
+            id: string;
+            /**
+             * Format: date-time
+             * @description Earliest time of the next attempt
+             */
+            next_attempt_at?: string;
+            /** @description The request of the last attempt */
+            request?: {
+                body: components["schemas"]["Event"];
+                headers: {
+                    [key: string]: string;
+                };
+                url: string;
+            };
+            /** @description The response to the last attempt; absent if there was none */
+            response?: {
+                /** @description The first 4096 bytes */
+                body: string;
+                duration_ms: number;
+                headers: {
+                    [key: string]: string;
+                };
+                status: number;
+            };
+            /**
+             * @description PENDING until an attempt is answered with 2xx; FAILED if no attempt succeeds within three days
+             * @enum {unknown}
+             */
+            status: "PENDING" | "DELIVERED" | "FAILED";
+            /** @enum {unknown} */
+            trigger: "EVENT" | "REPLAY" | "TEST";
+            /**
+             * Format: date-time
+             * @description Time of the last attempt
+             */
+            updated_at: string;
+            /** @description The endpoint */
+            webhook_id: string;
+        };
+        /** WebhookDeliveryList */
+        WebhookDeliveryList: {
+            items: components["schemas"]["WebhookDelivery"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** WebhookList */
+        WebhookList: {
+            items: components["schemas"]["Webhook"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** WebhookWithSecret */
+        WebhookWithSecret: {
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was deleted
+             */
+            deleted_at?: string;
+            description?: string;
+            /** @description Why the service disabled it */
+            disabled_reason?: string;
+            enabled: boolean;
+            event_types: string[];
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed. Absent for a healthy endpoint
+             */
+            failing_since?: string;
+            /** @description Identifier of the endpoint */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When the next attempt is due. Present while the endpoint fails and is enabled
+             */
+            next_attempt_at?: string;
+            /**
+             * Format: date-time
+             * @description Until then the previous secret signs as well
+             */
+            previous_secret_expires_at?: string;
+            ref_id?: string;
+            /**
+             * @description Signs what is sent to you (Standard Webhooks). Store it: it is not shown again
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+             */
+            secret?: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed
+             */
+            updated_at: string;
+            url: string;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description RFC 7517 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keys": [
+                     *         {
+                     *           "kty": "OKP",
+                     *           "crv": "Ed25519",
+                     *           "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+                     *           "kid": "019bc0fd-8ba2-7c3e-9f0b-3a52f4a8f1c2",
+                     *           "alg": "EdDSA",
+                     *           "use": "sig"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        keys: {
+                            /** @description Algorithm */
+                            alg?: string;
+                            /** @description Curve */
+                            crv?: string;
+                            /** @description Key id, as in the header of tokens */
+                            kid?: string;
+                            /** @description Key type */
+                            kty?: string;
+                            /** @description Use */
+                            use?: string;
+                            /** @description Public key */
+                            x?: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getAuthorizationServerMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description RFC 8414 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "issuer": "https://example.com",
+                     *       "token_endpoint": "https://example.com/oauth2/token",
+                     *       "jwks_uri": "https://example.com/.well-known/jwks.json",
+                     *       "service_documentation": "https://example.com/docs",
+                     *       "scopes_supported": [
+                     *         "transfer:write_fiat_withdrawal",
+                     *         "transfer:write_crypto_withdrawal",
+                     *         "transfer:write_platform_transfer",
+                     *         "transfer:write_internal_transfer",
+                     *         "transfer:read_transfer",
+                     *         "transfer:write_fiat_account",
+                     *         "transfer:read_fiat_account",
+                     *         "transfer:write_deposit_address",
+                     *         "transfer:read_deposit_address",
+                     *         "transfer:write_fiat_deposit_instructions",
+                     *         "transfer:read_fiat_deposit_instructions",
+                     *         "fee:write_crypto_withdrawal_fee",
+                     *         "settlement:write_transaction",
+                     *         "settlement:read_transaction",
+                     *         "identity:write_identity",
+                     *         "identity:read_identity",
+                     *         "identity:write_account",
+                     *         "identity:read_account",
+                     *         "funding:write_profile",
+                     *         "funding:read_profile",
+                     *         "events:read_event",
+                     *         "events:write_webhook",
+                     *         "sandbox:simulate",
+                     *         "operator:read",
+                     *         "operator:journal",
+                     *         "operator:review"
+                     *       ],
+                     *       "response_types_supported": [],
+                     *       "grant_types_supported": [
+                     *         "client_credentials"
+                     *       ],
+                     *       "token_endpoint_auth_methods_supported": [
+                     *         "client_secret_basic",
+                     *         "client_secret_post",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "token_endpoint_auth_signing_alg_values_supported": [
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "ES256",
+                     *         "RS256",
+                     *         "PS256"
+                     *       ],
+                     *       "revocation_endpoint": "https://example.com/oauth2/revoke",
+                     *       "revocation_endpoint_auth_methods_supported": [
+                     *         "client_secret_basic",
+                     *         "client_secret_post",
+                     *         "private_key_jwt"
+                     *       ],
+                     *       "revocation_endpoint_auth_signing_alg_values_supported": [
+                     *         "EdDSA",
+                     *         "Ed25519",
+                     *         "ES256",
+                     *         "RS256",
+                     *         "PS256"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description Grants */
+                        grant_types_supported?: string[];
+                        /** @description The issuer and the audience of access tokens */
+                        issuer: string;
+                        /** @description URL */
+                        jwks_uri: string;
+                        /** @description Empty: there is no authorization endpoint */
+                        response_types_supported: string[];
+                        /** @description URL */
+                        revocation_endpoint?: string;
+                        /** @description How clients authenticate */
+                        revocation_endpoint_auth_methods_supported?: string[];
+                        /** @description Algorithms of their assertions */
+                        revocation_endpoint_auth_signing_alg_values_supported?: string[];
+                        /** @description Scopes */
+                        scopes_supported?: string[];
+                        /** @description URL */
+                        service_documentation?: string;
+                        /** @description URL */
+                        token_endpoint: string;
+                        /** @description How clients authenticate */
+                        token_endpoint_auth_methods_supported?: string[];
+                        /** @description Algorithms of their assertions */
+                        token_endpoint_auth_signing_alg_values_supported?: string[];
+                    };
+                };
+            };
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjAxOWJjMGZkLThiYTIifQ.eyJzdWIiOiJmZXJyeV9iNDM0In0.c2lnbmF0dXJl"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
+                    client_assertion?: string;
+                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
+                    client_assertion_type?: string;
+                    /** @description With a secret in the body; otherwise optional */
+                    client_id?: string;
+                    /** @description Unless HTTP Basic or an assertion is used */
+                    client_secret?: string;
+                    /** @description The access token */
+                    token: string;
+                    /** @description Ignored: there are only access tokens */
+                    token_type_hint?: string;
+                };
+                /**
+                 * @example {
+                 *       "token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjAxOWJjMGZkLThiYTIifQ.eyJzdWIiOiJmZXJyeV9iNDM0In0.c2lnbmF0dXJl"
+                 *     }
+                 */
+                "multipart/form-data": {
+                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
+                    client_assertion?: string;
+                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
+                    client_assertion_type?: string;
+                    /** @description With a secret in the body; otherwise optional */
+                    client_id?: string;
+                    /** @description Unless HTTP Basic or an assertion is used */
+                    client_secret?: string;
+                    /** @description The access token */
+                    token: string;
+                    /** @description Ignored: there are only access tokens */
+                    token_type_hint?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The token is not valid, or not any more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "client_credentials",
+                 *       "scope": "transfer:write_platform_transfer transfer:read_transfer"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
+                    client_assertion?: string;
+                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
+                    client_assertion_type?: string;
+                    /** @description With a secret in the body; otherwise optional */
+                    client_id?: string;
+                    /** @description Unless HTTP Basic or an assertion is used */
+                    client_secret?: string;
+                    /** @enum {string} */
+                    grant_type: "client_credentials";
+                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, events:read_event, events:write_webhook, sandbox:simulate, operator:read, operator:journal, operator:review. */
+                    scope?: string;
+                };
+                /**
+                 * @example {
+                 *       "grant_type": "client_credentials",
+                 *       "scope": "transfer:write_platform_transfer transfer:read_transfer"
+                 *     }
+                 */
+                "multipart/form-data": {
+                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
+                    client_assertion?: string;
+                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
+                    client_assertion_type?: string;
+                    /** @description With a secret in the body; otherwise optional */
+                    client_id?: string;
+                    /** @description Unless HTTP Basic or an assertion is used */
+                    client_secret?: string;
+                    /** @enum {string} */
+                    grant_type: "client_credentials";
+                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, events:read_event, events:write_webhook, sandbox:simulate, operator:read, operator:journal, operator:review. */
+                    scope?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description An access token */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "access_token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjAxOWJjMGZkLThiYTIifQ.eyJzdWIiOiJmZXJyeV9iNDM0In0.c2lnbmF0dXJl",
+                     *       "token_type": "bearer",
+                     *       "expires_in": 3600,
+                     *       "scope": "transfer:write_platform_transfer transfer:read_transfer"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @description A JWT (RFC 9068); send it as `Authorization: Bearer <token>` */
+                        access_token: string;
+                        /** @description Seconds; always 3600 */
+                        expires_in: number;
+                        /** @description The granted scopes, space-delimited */
+                        scope: string;
+                        /** @enum {string} */
+                        token_type: "bearer";
+                    };
+                };
+            };
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only these events (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description next_page_cursor of an earlier page. Cursors never expire */
+                page_cursor?: string;
+                /** @description Only events of these resources (repeatable) */
+                resource_ids?: string[];
+                /** @description Only events of these types (repeatable) */
+                types?: string[];
+                /** @description How long to wait for events if there are none. Default 0 */
+                wait_seconds?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba3-73e3-83e3-c9040e220001",
+                     *           "type": "transfer.crypto_withdrawal.pending",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "resource_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "data": {
+                     *             "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "direction": "DEBIT",
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *             "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *             "amount": "0.05",
+                     *             "total": "0.0501",
+                     *             "fee": "0.0001",
+                     *             "asset": "BTC",
+                     *             "type": "CRYPTO_WITHDRAWAL",
+                     *             "status": "PENDING",
+                     *             "balance_asset": "BTC",
+                     *             "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *             "crypto_network": "BITCOIN",
+                     *             "auto_conversion": {},
+                     *             "secondary_status": {
+                     *               "name": "QUEUED",
+                     *               "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *             },
+                     *             "notional_value": "3256.5"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_page_cursor": "p2bW3x5uQn0Yk8sT1vLhGg",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    getEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba3-73e3-83e3-c9040e220001",
+                     *       "type": "transfer.crypto_withdrawal.pending",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "resource_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "data": {
+                     *         "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "direction": "DEBIT",
+                     *         "created_at": "2026-01-15T09:30:00.482193Z",
+                     *         "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *         "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *         "amount": "0.05",
+                     *         "total": "0.0501",
+                     *         "fee": "0.0001",
+                     *         "asset": "BTC",
+                     *         "type": "CRYPTO_WITHDRAWAL",
+                     *         "status": "PENDING",
+                     *         "balance_asset": "BTC",
+                     *         "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *         "crypto_network": "BITCOIN",
+                     *         "auto_conversion": {},
+                     *         "secondary_status": {
+                     *           "name": "QUEUED",
+                     *           "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *         },
+                     *         "notional_value": "3256.5"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query?: {
+                /** @description Only these events (repeatable) */
+                ids?: string[];
+                /** @description next_page_cursor of an earlier page. Cursors never expire */
+                page_cursor?: string;
+                /** @description Only events of these resources (repeatable) */
+                resource_ids?: string[];
+                /** @description Only events of these types (repeatable) */
+                types?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba3-73e3-83e3-c9040e220001",
+                     *       "type": "transfer.crypto_withdrawal.pending",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "resource_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "data": {
+                     *         "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "direction": "DEBIT",
+                     *         "created_at": "2026-01-15T09:30:00.482193Z",
+                     *         "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *         "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *         "amount": "0.05",
+                     *         "total": "0.0501",
+                     *         "fee": "0.0001",
+                     *         "asset": "BTC",
+                     *         "type": "CRYPTO_WITHDRAWAL",
+                     *         "status": "PENDING",
+                     *         "balance_asset": "BTC",
+                     *         "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *         "crypto_network": "BITCOIN",
+                     *         "auto_conversion": {},
+                     *         "secondary_status": {
+                     *           "name": "QUEUED",
+                     *           "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *         },
+                     *         "notional_value": "3256.5"
+                     *       }
+                     *     }
+                     */
+                    "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only these endpoints (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *           "url": "https://example.com/ferry",
+                     *           "event_types": [
+                     *             "transfer.*"
+                     *           ],
+                     *           "enabled": true,
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://example.com/ferry",
+                 *       "event_types": [
+                 *         "transfer.*"
+                 *       ],
+                 *       "ref_id": "transfers-to-example"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*"
+                     *       ],
+                     *       "enabled": true,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "ref_id": "transfers-to-example",
+                     *       "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*"
+                     *       ],
+                     *       "enabled": true,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event_types": [
+                 *         "transfer.*",
+                 *         "settlement.*"
+                 *       ],
+                 *       "enabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*",
+                     *         "settlement.*"
+                     *       ],
+                     *       "enabled": true,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*"
+                     *       ],
+                     *       "enabled": false,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "deleted_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only deliveries of these events (repeatable) */
+                event_ids?: string[];
+                /** @description Only these deliveries (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only deliveries with these statuses (repeatable) */
+                statuses?: ("PENDING" | "DELIVERED" | "FAILED")[];
+            };
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-91fb-70c8-b8c8-51132e735305",
+                     *           "webhook_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *           "event_id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *           "event_type": "webhook_endpoint.test",
+                     *           "trigger": "TEST",
+                     *           "status": "DELIVERED",
+                     *           "attempts": 1,
+                     *           "request": {
+                     *             "url": "https://example.com/ferry",
+                     *             "headers": {
+                     *               "webhook-id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *               "webhook-timestamp": "1768469402",
+                     *               "webhook-signature": "v1,VKbQL8irleJZYl9fJHI3EL0rXDpaVsWAOq+ubeVCk8s="
+                     *             },
+                     *             "body": {
+                     *               "id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *               "type": "webhook_endpoint.test",
+                     *               "created_at": "2026-01-15T09:30:02.107544Z",
+                     *               "resource_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *               "data": {
+                     *                 "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *                 "url": "https://example.com/ferry",
+                     *                 "event_types": [
+                     *                   "transfer.*"
+                     *                 ],
+                     *                 "enabled": true,
+                     *                 "created_at": "2026-01-15T09:30:00.482193Z",
+                     *                 "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *               }
+                     *             }
+                     *           },
+                     *           "response": {
+                     *             "status": 200,
+                     *             "headers": {
+                     *               "date": "Thu, 15 Jan 2026 09:30:02 GMT",
+                     *               "content-length": "6"
+                     *             },
+                     *             "body": "thanks",
+                     *             "duration_ms": 45
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+        };
+    };
+    getWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery */
+                delivery_id: string;
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-91fb-70c8-b8c8-51132e735305",
+                     *       "webhook_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "event_id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *       "event_type": "webhook_endpoint.test",
+                     *       "trigger": "TEST",
+                     *       "status": "DELIVERED",
+                     *       "attempts": 1,
+                     *       "request": {
+                     *         "url": "https://example.com/ferry",
+                     *         "headers": {
+                     *           "webhook-id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *           "webhook-timestamp": "1768469402",
+                     *           "webhook-signature": "v1,VKbQL8irleJZYl9fJHI3EL0rXDpaVsWAOq+ubeVCk8s="
+                     *         },
+                     *         "body": {
+                     *           "id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *           "type": "webhook_endpoint.test",
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "resource_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *           "data": {
+                     *             "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *             "url": "https://example.com/ferry",
+                     *             "event_types": [
+                     *               "transfer.*"
+                     *             ],
+                     *             "enabled": true,
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *           }
+                     *         }
+                     *       },
+                     *       "response": {
+                     *         "status": 200,
+                     *         "headers": {
+                     *           "date": "Thu, 15 Jan 2026 09:30:02 GMT",
+                     *           "content-length": "6"
+                     *         },
+                     *         "body": "thanks",
+                     *         "duration_ms": 45
+                     *       },
+                     *       "created_at": "2026-01-15T09:30:02.107544Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    replayWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The delivery */
+                delivery_id: string;
+                /** @description The endpoint */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-91fb-72ff-96ff-293fc4f443ca",
+                     *       "webhook_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "event_id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *       "event_type": "webhook_endpoint.test",
+                     *       "trigger": "REPLAY",
+                     *       "status": "PENDING",
+                     *       "attempts": 0,
+                     *       "next_attempt_at": "2026-01-15T09:30:02.107544Z",
+                     *       "created_at": "2026-01-15T09:30:02.107544Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "since": "2026-01-01T00:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*"
+                     *       ],
+                     *       "enabled": true,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "url": "https://example.com/ferry",
+                     *       "event_types": [
+                     *         "transfer.*"
+                     *       ],
+                     *       "enabled": true,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "previous_secret_expires_at": "2026-01-16T09:30:00.482193Z",
+                     *       "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-91fb-70c8-b8c8-51132e735305",
+                     *       "webhook_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *       "event_id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *       "event_type": "webhook_endpoint.test",
+                     *       "trigger": "TEST",
+                     *       "status": "DELIVERED",
+                     *       "attempts": 1,
+                     *       "request": {
+                     *         "url": "https://example.com/ferry",
+                     *         "headers": {
+                     *           "webhook-id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *           "webhook-timestamp": "1768469402",
+                     *           "webhook-signature": "v1,VKbQL8irleJZYl9fJHI3EL0rXDpaVsWAOq+ubeVCk8s="
+                     *         },
+                     *         "body": {
+                     *           "id": "019bc0fd-91fb-7207-aa07-c9b486960001",
+                     *           "type": "webhook_endpoint.test",
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "resource_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *           "data": {
+                     *             "id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *             "url": "https://example.com/ferry",
+                     *             "event_types": [
+                     *               "transfer.*"
+                     *             ],
+                     *             "enabled": true,
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *           }
+                     *         }
+                     *       },
+                     *       "response": {
+                     *         "status": 200,
+                     *         "headers": {
+                     *           "date": "Thu, 15 Jan 2026 09:30:02 GMT",
+                     *           "content-length": "6"
+                     *         },
+                     *         "body": "thanks",
+                     *         "duration_ms": 45
+                     *       },
+                     *       "created_at": "2026-01-15T09:30:02.107544Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    addAccountMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account_id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                 *       "members": [
+                 *         {
+                 *           "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                 *           "roles": [
+                 *             "AUTHORIZED_USER"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AddAccountMembersRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "account_id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *       "members": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7295-a295-602142ee384d",
+                     *           "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *           "roles": [
+                     *             "AUTHORIZED_USER"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AddedAccountMembers"];
+                };
+            };
+        };
+    };
+    removeAccountMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7295-a295-602142ee384d",
+                     *       "account_id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "roles": [
+                     *         "FINANCIAL_ADVISOR"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RemovedAccountMember"];
+                };
+            };
+        };
+    };
+    listAccounts: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Identities that own the accounts (repeatable) */
+                identity_ids?: string[];
+                /** @description Account identifiers (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Your own ids (repeatable) */
+                ref_ids?: string[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *           "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *           "type": "BROKERAGE",
+                     *           "members": []
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountList"];
+                };
+            };
+        };
+    };
+    createAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": {
+                 *         "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                 *         "ref_id": "account-0007"
+                 *       },
+                 *       "create_profile": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "BROKERAGE",
+                     *       "members": [],
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "ref_id": "account-0007"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+        };
+    };
+    getAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "BROKERAGE",
+                     *       "members": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+        };
+    };
+    listIdentities: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Identity identifiers (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Your own ids (repeatable) */
+                ref_ids?: string[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *           "type": "PERSON",
+                     *           "status": "APPROVED",
+                     *           "person_details": {
+                     *             "first_name": "Grace",
+                     *             "last_name": "Hopper"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["IdentityList"];
+                };
+            };
+        };
+    };
+    createIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "person_details": {
+                 *         "first_name": "Grace",
+                 *         "last_name": "Hopper"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateIdentityRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "PERSON",
+                     *       "status": "APPROVED",
+                     *       "person_details": {
+                     *         "first_name": "Grace",
+                     *         "last_name": "Hopper"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Identity"];
+                };
+            };
+        };
+    };
+    getIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "PERSON",
+                     *       "status": "APPROVED",
+                     *       "person_details": {
+                     *         "first_name": "Grace",
+                     *         "last_name": "Hopper"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Identity"];
+                };
+            };
+        };
+    };
+    listAccountEntries: {
+        parameters: {
+            query: {
+                /** @description Asset */
+                asset: string;
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Account of the service */
+                account: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": "2026-01-15T09:30:00.482193Z",
+                     *           "asset": "USD",
+                     *           "account": "clearing:wire",
+                     *           "direction": "DEBIT",
+                     *           "amount": "1250",
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "cause": {
+                     *             "type": "TRANSFER",
+                     *             "id": "019bc0fd-8ba2-73e1-93e1-4c7d20f8a916",
+                     *             "kind": "WIRE_DEPOSIT"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SystemEntryList"];
+                };
+            };
+        };
+    };
+    listFiatAccountsForReview: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only those of these customers (repeatable) */
+                customer_ids?: string[];
+                /** @description Only these (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only those in these states; default PENDING (repeatable) */
+                statuses?: ("PENDING" | "APPROVED" | "REJECTED")[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *           "status": "PENDING",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "fiat_account_owner": {
+                     *             "person_details": {
+                     *               "first_name": "Ada",
+                     *               "last_name": "Lovelace"
+                     *             }
+                     *           },
+                     *           "fiat_network_instructions": {
+                     *             "wire": {
+                     *               "account_number": "****6789",
+                     *               "routing_details": {
+                     *                 "routing_number_type": "ABA",
+                     *                 "routing_number": "021000021",
+                     *                 "bank_name": "First Example Bank",
+                     *                 "bank_address": {
+                     *                   "country": "US",
+                     *                   "address1": "1 Bank Street",
+                     *                   "city": "New York",
+                     *                   "province": "NY"
+                     *                 }
+                     *               },
+                     *               "fiat_account_owner_address": {
+                     *                 "country": "Atlantis",
+                     *                 "address1": "456 Main Street",
+                     *                 "city": "New York",
+                     *                 "province": "NY",
+                     *                 "zip_code": "10001"
+                     *               }
+                     *             }
+                     *           },
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "findings": [
+                     *             {
+                     *               "verdict": "ASK",
+                     *               "reason": "The country of the owner is not an ISO 3166 code."
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccountReviewQueue"];
+                };
+            };
+        };
+    };
+    viewFiatAccountForReview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "PENDING",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "000123456789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "Atlantis",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       },
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "findings": [
+                     *         {
+                     *           "verdict": "ASK",
+                     *           "reason": "The country of the owner is not an ISO 3166 code."
+                     *         }
+                     *       ],
+                     *       "digest": "q3v0bXkD2o0c7m8iJY5W1uRr9sT4eLhZ6yFgNnAaB1E"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccountView"];
+                };
+            };
+        };
+    };
+    approveFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "q3v0bXkD2o0c7m8iJY5W1uRr9sT4eLhZ6yFgNnAaB1E",
+                 *       "reason": "The bank has confirmed the owner."
+                 *     }
+                 */
+                "application/json": components["schemas"]["ApproveRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "APPROVED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    rejectFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "q3v0bXkD2o0c7m8iJY5W1uRr9sT4eLhZ6yFgNnAaB1E",
+                 *       "reason": "The bank has no such account."
+                 *     }
+                 */
+                "application/json": components["schemas"]["RejectRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "REJECTED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    listFiatAccountViews: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7e21-9c40-2f64b1d05a37",
+                     *           "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "client_id": "ferry_5f1c09e2a7b84d3610c2e9f4",
+                     *           "digest": "q3v0bXkD2o0c7m8iJY5W1uRr9sT4eLhZ6yFgNnAaB1E",
+                     *           "created_at": "2026-01-15T09:30:02.107544Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccountViewList"];
+                };
+            };
+        };
+    };
+    listJournalEntries: {
+        parameters: {
+            query?: {
+                /** @description That moved these assets (repeatable) */
+                assets?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Of these kinds (repeatable) */
+                kinds?: ("OPENING_BALANCE" | "MANUAL_DEPOSIT" | "TREASURY_FUNDING" | "TREASURY_PAYOUT" | "SWEEP" | "WRITE_OFF" | "SUSPENSE_CREDIT" | "SUSPENSE_RETURN" | "WITHDRAWAL_RETURN" | "CORRECTION" | "REVERSAL" | "WITHDRAWAL_RESOLUTION" | "WITHDRAWAL_CANCELLATION")[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description That changed balances of these profiles (repeatable) */
+                profile_ids?: string[];
+                /** @description Booked by the caller with these ref_ids (repeatable) */
+                ref_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-74c1-84c1-9d0f6a2b7e35",
+                     *           "kind": "WRITE_OFF",
+                     *           "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *           "ref_id": "write-off-0001",
+                     *           "reason": "Remainder of a closed profile.",
+                     *           "reference": "CASE-1042",
+                     *           "note": "Remainder of your closed profile",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "asset": "USD",
+                     *           "amount": "0.5",
+                     *           "profile_ids": [
+                     *             "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *           ],
+                     *           "postings": [
+                     *             {
+                     *               "asset": "USD",
+                     *               "amount": "0.5",
+                     *               "from": {
+                     *                 "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *               },
+                     *               "to": {
+                     *                 "account": "treasury"
+                     *               }
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JournalEntryList"];
+                };
+            };
+        };
+    };
+    bookJournalEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "WRITE_OFF",
+                 *       "ref_id": "write-off-0001",
+                 *       "reason": "Remainder of a closed profile.",
+                 *       "reference": "CASE-1042",
+                 *       "note": "Remainder of your closed profile",
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "asset": "USD",
+                 *       "amount": "0.5"
+                 *     }
+                 */
+                "application/json": components["schemas"]["JournalEntryRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-74c1-84c1-9d0f6a2b7e35",
+                     *       "kind": "WRITE_OFF",
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "ref_id": "write-off-0001",
+                     *       "reason": "Remainder of a closed profile.",
+                     *       "reference": "CASE-1042",
+                     *       "note": "Remainder of your closed profile",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "asset": "USD",
+                     *       "amount": "0.5",
+                     *       "profile_ids": [
+                     *         "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *       ],
+                     *       "postings": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "amount": "0.5",
+                     *           "from": {
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *           },
+                     *           "to": {
+                     *             "account": "treasury"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    getJournalEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-74c1-84c1-9d0f6a2b7e35",
+                     *       "kind": "WRITE_OFF",
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "ref_id": "write-off-0001",
+                     *       "reason": "Remainder of a closed profile.",
+                     *       "reference": "CASE-1042",
+                     *       "note": "Remainder of your closed profile",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "asset": "USD",
+                     *       "amount": "0.5",
+                     *       "profile_ids": [
+                     *         "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *       ],
+                     *       "postings": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "amount": "0.5",
+                     *           "from": {
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *           },
+                     *           "to": {
+                     *             "account": "treasury"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    listRailContradictions: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "transfer_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "rail": "BITCOIN",
+                     *           "reported": "COMPLETED",
+                     *           "recorded": "FAILED",
+                     *           "detail": "3 confirmations on BITCOIN.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RailContradictionList"];
+                };
+            };
+        };
+    };
+    importStatement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "clearing:wire",
+                 *       "format": "CSV",
+                 *       "statement_id": "2026-01-15",
+                 *       "content": "at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1250.00,FT26015X7781\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ImportStatementRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7512-9512-60b3d7e4f1a8",
+                     *       "account": "clearing:wire",
+                     *       "statement_id": "2026-01-15",
+                     *       "asset": "USD",
+                     *       "format": "CSV",
+                     *       "line_count": 1,
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ImportedStatement"];
+                };
+            };
+        };
+    };
+    listBalanceReports: {
+        parameters: {
+            query: {
+                /** @description `treasury` or `clearing:<rail>` */
+                account: string;
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7556-8556-4afbc318a5ce",
+                     *           "account": "clearing:wire",
+                     *           "asset": "USD",
+                     *           "at": "2026-01-15T09:30:00.482193Z",
+                     *           "balance": "1250",
+                     *           "reference": "2026-01-15",
+                     *           "ledger_balance": "0",
+                     *           "difference": "1250",
+                     *           "unexplained": "0",
+                     *           "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *           "created_at": "2026-01-15T09:30:02.107544Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReportedBalanceList"];
+                };
+            };
+        };
+    };
+    reportBalance: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "clearing:wire",
+                 *       "asset": "USD",
+                 *       "at": "2026-01-15T09:30:00.482193Z",
+                 *       "balance": "1250",
+                 *       "reference": "2026-01-15"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReportBalanceRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7556-8556-4afbc318a5ce",
+                     *       "account": "clearing:wire",
+                     *       "asset": "USD",
+                     *       "at": "2026-01-15T09:30:00.482193Z",
+                     *       "balance": "1250",
+                     *       "reference": "2026-01-15",
+                     *       "ledger_balance": "0",
+                     *       "difference": "1250",
+                     *       "unexplained": "0",
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "created_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReportedBalance"];
+                };
+            };
+        };
+    };
+    matchItems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "item_ids": [
+                 *         "019bc0fd-8ba2-7523-a523-17c8f0e5d29b",
+                 *         "019bc0fd-8ba2-7545-8545-39eab207f4bd"
+                 *       ],
+                 *       "reason": "A payment and its return, both before the go-live."
+                 *     }
+                 */
+                "application/json": components["schemas"]["MatchRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7534-b534-28d9a1f6e3ac",
+                     *       "account": "clearing:wire",
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "reason": "A payment and its return, both before the go-live.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Match"];
+                };
+            };
+        };
+    };
+    removeMatch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Two different payments."
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnmatchRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7534-b534-28d9a1f6e3ac",
+                     *       "account": "clearing:wire",
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "reason": "A payment and its return, both before the go-live.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "removed_by": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "removed_because": "Two different payments.",
+                     *       "removed_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Match"];
+                };
+            };
+        };
+    };
+    listUnmatched: {
+        parameters: {
+            query: {
+                /** @description `treasury` or `clearing:<rail>` */
+                account: string;
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Default both */
+                side?: "LEDGER" | "STATEMENT";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7523-a523-17c8f0e5d29b",
+                     *           "side": "STATEMENT",
+                     *           "account": "clearing:wire",
+                     *           "asset": "USD",
+                     *           "direction": "CREDIT",
+                     *           "amount": "1250",
+                     *           "reference": "FT26015X7781",
+                     *           "since": "2026-01-15T00:00:00Z",
+                     *           "imported_statement_id": "019bc0fd-8ba2-7512-9512-60b3d7e4f1a8"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ReconciliationItemList"];
+                };
+            };
+        };
+    };
+    listSuspenseDeposits: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-71ac-95ac-1a47de95bed8",
+                     *           "rail": "wire",
+                     *           "account": "sandbox",
+                     *           "reference": "019bc0fd-8ba2-7171-af5a-d6c1025691f8",
+                     *           "asset": "USD",
+                     *           "amount": "250",
+                     *           "amount_units": "25000",
+                     *           "sent_to": "7K3JQ0W9XN4T",
+                     *           "reason": "No profile has this address or memo.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SuspenseDepositList"];
+                };
+            };
+        };
+    };
+    creditSuspenseDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreditSuspenseDepositRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-70fc-88fc-6e55f42f821d",
+                     *       "amount": "250",
+                     *       "total": "250",
+                     *       "fee": "0",
+                     *       "asset": "USD",
+                     *       "direction": "CREDIT",
+                     *       "type": "WIRE_DEPOSIT",
+                     *       "status": "COMPLETED",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "balance_asset": "USD"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    getTrialBalance: {
+        parameters: {
+            query?: {
+                /** @description Default as late as is final */
+                at?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "at": "2026-01-15T09:30:00.482193Z",
+                     *       "assets": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "accounts": [
+                     *             {
+                     *               "account": "available",
+                     *               "balance": "1250"
+                     *             },
+                     *             {
+                     *               "account": "held",
+                     *               "balance": "0"
+                     *             },
+                     *             {
+                     *               "account": "clearing:wire",
+                     *               "balance": "-1250"
+                     *             }
+                     *           ],
+                     *           "total": "0"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TrialBalance"];
+                };
+            };
+        };
+    };
+    listOpenWithdrawals: {
+        parameters: {
+            query?: {
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Of these rails (repeatable) */
+                rails?: string[];
+                /** @description In these states (repeatable) */
+                states?: ("QUEUED" | "SUBMITTING" | "SUBMITTED" | "UNKNOWN")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "transfer_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "rail": "BITCOIN",
+                     *           "state": "QUEUED",
+                     *           "attempts": 0,
+                     *           "failures": 0,
+                     *           "asset": "BTC",
+                     *           "amount": "0.05",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OpenWithdrawalList"];
+                };
+            };
+        };
+    };
+    cancelWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ref_id": "cancellation-0001",
+                 *       "reason": "The customer called: wrong address.",
+                 *       "reference": "CASE-1044"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CancelWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "asset": "BTC",
+                     *       "amount": "0.0501",
+                     *       "profile_ids": [
+                     *         "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *       ],
+                     *       "corrects": {
+                     *         "type": "TRANSFER",
+                     *         "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f"
+                     *       },
+                     *       "transfer_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "postings": [],
+                     *       "id": "019bc0fd-8ba2-74e9-b4e9-71d2a0c64f58",
+                     *       "kind": "WITHDRAWAL_CANCELLATION",
+                     *       "ref_id": "cancellation-0001",
+                     *       "reason": "The customer called: wrong address.",
+                     *       "reference": "CASE-1044"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    resolveWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "NOT_PAID",
+                 *       "ref_id": "resolution-0001",
+                 *       "reason": "The custodian has no such transaction, and confirms that in writing.",
+                 *       "reference": "CASE-1043"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResolveWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "actor": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "asset": "BTC",
+                     *       "amount": "0.0501",
+                     *       "profile_ids": [
+                     *         "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40"
+                     *       ],
+                     *       "corrects": {
+                     *         "type": "TRANSFER",
+                     *         "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f"
+                     *       },
+                     *       "transfer_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "postings": [],
+                     *       "id": "019bc0fd-8ba2-74d7-a4d7-05c8e1f93b26",
+                     *       "kind": "WITHDRAWAL_RESOLUTION",
+                     *       "ref_id": "resolution-0001",
+                     *       "reason": "The custodian has no such transaction, and confirms that in writing.",
+                     *       "reference": "CASE-1043",
+                     *       "outcome": "NOT_PAID"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    listProfiles: {
+        parameters: {
+            query?: {
+                /** @description Accounts that the profiles belong to (repeatable) */
+                account_ids?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Profile identifiers (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Nicknames (repeatable) */
+                nicknames?: string[];
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "nickname": "Treasury",
+                     *           "type": "DEFAULT",
+                     *           "description": "Where customers are paid from"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProfileList"];
+                };
+            };
+        };
+    };
+    createProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "nickname": "Treasury",
+                 *       "description": "Where customers are paid from"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateProfileRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "nickname": "Treasury",
+                     *       "type": "DEFAULT",
+                     *       "description": "Where customers are paid from"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+        };
+    };
+    getProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "nickname": "Treasury",
+                     *       "type": "DEFAULT",
+                     *       "description": "Where customers are paid from"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+        };
+    };
+    listBalances: {
+        parameters: {
+            query?: {
+                /** @description Time of the balance, including everything posted at that instant; default now */
+                at?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "available": "1000000",
+                     *           "held": "0",
+                     *           "trading": "0"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BalanceList"];
+                };
+            };
+        };
+    };
+    getBalance: {
+        parameters: {
+            query?: {
+                /** @description Time of the balance, including everything posted at that instant; default now */
+                at?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Asset */
+                asset: string;
+                /** @description Profile identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "asset": "USD",
+                     *       "available": "1000000",
+                     *       "held": "0",
+                     *       "trading": "0"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Balance"];
+                };
+            };
+        };
+    };
+    listProfileEntries: {
+        parameters: {
+            query: {
+                /** @description Default both */
+                account?: "available" | "held";
+                /** @description Asset */
+                asset: string;
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "at": "2026-01-15T09:30:00.482193Z",
+                     *           "asset": "USD",
+                     *           "account": "available",
+                     *           "direction": "CREDIT",
+                     *           "amount": "1250",
+                     *           "balance_after": "1250",
+                     *           "cause": {
+                     *             "type": "TRANSFER",
+                     *             "id": "019bc0fd-8ba2-73e1-93e1-4c7d20f8a916",
+                     *             "kind": "WIRE_DEPOSIT"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EntryList"];
+                };
+            };
+        };
+    };
+    setProfileIncoming: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "accepts_from": "LISTED",
+                 *       "profile_ids": [
+                 *         "01981b40-0d91-7a53-8b27-64c0f1a97e15"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Incoming"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accepts_from": "LISTED",
+                     *       "profile_ids": [
+                     *         "01981b40-0d91-7a53-8b27-64c0f1a97e15"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Incoming"];
+                };
+            };
+        };
+    };
+    getStatement: {
+        parameters: {
+            query: {
+                /** @description Asset */
+                asset: string;
+                /** @description Start of the period, inclusive */
+                from: string;
+                /** @description End of the period, exclusive; default as late as is final */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "asset": "USD",
+                     *       "from": "2026-01-15T00:00:00Z",
+                     *       "to": "2026-01-16T00:00:00Z",
+                     *       "opening": {
+                     *         "total": "0",
+                     *         "available": "0",
+                     *         "held": "0"
+                     *       },
+                     *       "closing": {
+                     *         "total": "1250",
+                     *         "available": "1250",
+                     *         "held": "0"
+                     *       },
+                     *       "movements": [
+                     *         {
+                     *           "at": "2026-01-15T09:30:00.482193Z",
+                     *           "direction": "CREDIT",
+                     *           "amount": "1250",
+                     *           "balance_after": "1250",
+                     *           "cause": {
+                     *             "type": "TRANSFER",
+                     *             "id": "019bc0fd-8ba2-73e1-93e1-4c7d20f8a916",
+                     *             "kind": "WIRE_DEPOSIT"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Statement"];
+                    "application/xml": string;
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+    simulateCryptoDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "crypto_network": "BITCOIN",
+                 *       "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                 *       "asset": "BTC",
+                 *       "amount": "2"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxCryptoArrival"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "suspense_deposit": {
+                     *         "id": "019bc0fd-8ba2-71ac-95ac-1a47de95bed8",
+                     *         "rail": "BITCOIN",
+                     *         "reference": "c69ad90a180a7b32a1c058bf931c9cbade301f385d7e99d7f7c8461bd76b8490:0",
+                     *         "asset": "BTC",
+                     *         "amount": "2",
+                     *         "amount_units": "200000000",
+                     *         "sent_to": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *         "reason": "No profile has this address or memo.",
+                     *         "created_at": "2026-01-15T09:30:00.482193Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SandboxArrival"];
+                };
+            };
+        };
+    };
+    simulateFiatAccountApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Looks right."
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "APPROVED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    simulateFiatAccountRejection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Looks wrong."
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxReviewRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "REJECTED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    simulateFiatDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fiat_network": "WIRE",
+                 *       "memo_id": "7K3JQ0W9XN4T",
+                 *       "amount": "250"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxFiatArrival"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "suspense_deposit": {
+                     *         "id": "019bc0fd-8ba2-71ac-95ac-1a47de95bed8",
+                     *         "rail": "wire",
+                     *         "account": "sandbox",
+                     *         "reference": "019bc0fd-8ba2-7171-af5a-d6c1025691f8",
+                     *         "asset": "USD",
+                     *         "amount": "250",
+                     *         "amount_units": "25000",
+                     *         "sent_to": "7K3JQ0W9XN4T",
+                     *         "reason": "No profile has this address or memo.",
+                     *         "created_at": "2026-01-15T09:30:00.482193Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SandboxArrival"];
+                };
+            };
+        };
+    };
+    simulateDeposit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "asset": "BTC",
+                 *       "crypto_network": "BITCOIN",
+                 *       "amount": "2",
+                 *       "ref_id": "deposit-0001"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SandboxDepositRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-73d2-bbd2-f47f105356b1",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "amount": "2",
+                     *       "total": "2",
+                     *       "fee": "0",
+                     *       "asset": "BTC",
+                     *       "direction": "CREDIT",
+                     *       "type": "CRYPTO_DEPOSIT",
+                     *       "status": "COMPLETED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "ref_id": "deposit-0001",
+                     *       "balance_asset": "BTC",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "notional_value": "130000"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    simulateTransferCompletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "COMPLETED",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "PAID",
+                     *         "detail": "3 confirmations on BITCOIN."
+                     *       },
+                     *       "notional_value": "3256.5",
+                     *       "crypto_tx_hash": "bdc9abbe2c37c61a3831225a9ddba51148e03f37648cdce4f4f1f673062a40a1",
+                     *       "crypto_tx_index": "1"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    simulateTransferFailure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "FAILED",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "FAILED_BY_RAIL",
+                     *         "detail": "You failed the payment. The full total was returned."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    listSettlementTransactions: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Transactions with these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Transactions with one of these profiles as source or target (repeatable) */
+                profile_ids?: string[];
+                /** @description Transactions that you submitted with these ref_ids (repeatable) */
+                ref_ids?: string[];
+                /** @description Transactions with these statuses (repeatable) */
+                statuses?: ("PENDING" | "SETTLED" | "EXPIRED" | "CANCELLED" | "AFFIRMED")[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *           "ref_id": "trade-7781",
+                     *           "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *           "settlement_window_start": "2026-01-15T09:30:00.482193Z",
+                     *           "settlement_window_end": "2026-01-16T09:30:00.482193Z",
+                     *           "legs": [
+                     *             {
+                     *               "id": "019bc0fd-8ba2-70d0-88d0-e3137bfc18fb",
+                     *               "direction": "DELIVER",
+                     *               "asset": "BTC",
+                     *               "amount": "1.5"
+                     *             },
+                     *             {
+                     *               "id": "019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f",
+                     *               "direction": "RECEIVE",
+                     *               "asset": "USD",
+                     *               "amount": "97500"
+                     *             }
+                     *           ],
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "status": "PENDING",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "secondary_status": {
+                     *             "name": "AWAITING_AFFIRMATION",
+                     *             "detail": "The owner of the target profile 01981b40-0d91-7a53-8b27-64c0f1a97e15 has not affirmed the transaction. It expires at 2026-01-16T09:30:00.482193Z."
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementTransactionList"];
+                };
+            };
+        };
+    };
+    createSettlementTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                 *       "legs": [
+                 *         {
+                 *           "direction": "DELIVER",
+                 *           "asset": "BTC",
+                 *           "amount": "1.5"
+                 *         },
+                 *         {
+                 *           "direction": "RECEIVE",
+                 *           "asset": "USD",
+                 *           "amount": "97500"
+                 *         }
+                 *       ],
+                 *       "ref_id": "trade-7781"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SettlementTransactionRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *       "ref_id": "trade-7781",
+                     *       "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *       "settlement_window_start": "2026-01-15T09:30:00.482193Z",
+                     *       "settlement_window_end": "2026-01-16T09:30:00.482193Z",
+                     *       "legs": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d0-88d0-e3137bfc18fb",
+                     *           "direction": "DELIVER",
+                     *           "asset": "BTC",
+                     *           "amount": "1.5"
+                     *         },
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f",
+                     *           "direction": "RECEIVE",
+                     *           "asset": "USD",
+                     *           "amount": "97500"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "status": "PENDING",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "secondary_status": {
+                     *         "name": "AWAITING_AFFIRMATION",
+                     *         "detail": "The owner of the target profile 01981b40-0d91-7a53-8b27-64c0f1a97e15 has not affirmed the transaction. It expires at 2026-01-16T09:30:00.482193Z."
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementTransaction"];
+                };
+            };
+        };
+    };
+    getSettlementTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *       "ref_id": "trade-7781",
+                     *       "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *       "settlement_window_start": "2026-01-15T09:30:00.482193Z",
+                     *       "settlement_window_end": "2026-01-16T09:30:00.482193Z",
+                     *       "legs": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d0-88d0-e3137bfc18fb",
+                     *           "direction": "DELIVER",
+                     *           "asset": "BTC",
+                     *           "amount": "1.5"
+                     *         },
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f",
+                     *           "direction": "RECEIVE",
+                     *           "asset": "USD",
+                     *           "amount": "97500"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "status": "PENDING",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "secondary_status": {
+                     *         "name": "AWAITING_AFFIRMATION",
+                     *         "detail": "The owner of the target profile 01981b40-0d91-7a53-8b27-64c0f1a97e15 has not affirmed the transaction. It expires at 2026-01-16T09:30:00.482193Z."
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementTransaction"];
+                };
+            };
+        };
+    };
+    cancelSettlementTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *       "ref_id": "trade-7781",
+                     *       "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *       "settlement_window_start": "2026-01-15T09:30:00.482193Z",
+                     *       "settlement_window_end": "2026-01-16T09:30:00.482193Z",
+                     *       "legs": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d0-88d0-e3137bfc18fb",
+                     *           "direction": "DELIVER",
+                     *           "asset": "BTC",
+                     *           "amount": "1.5"
+                     *         },
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f",
+                     *           "direction": "RECEIVE",
+                     *           "asset": "USD",
+                     *           "amount": "97500"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "status": "CANCELLED",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementTransaction"];
+                };
+            };
+        };
+    };
+    affirmSettlementTransaction: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *       "ref_id": "trade-7781",
+                     *       "source_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "target_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *       "settlement_window_start": "2026-01-15T09:30:00.482193Z",
+                     *       "settlement_window_end": "2026-01-16T09:30:00.482193Z",
+                     *       "legs": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d0-88d0-e3137bfc18fb",
+                     *           "direction": "DELIVER",
+                     *           "asset": "BTC",
+                     *           "amount": "1.5"
+                     *         },
+                     *         {
+                     *           "id": "019bc0fd-8ba2-70d1-aa3c-dcaba13ba26f",
+                     *           "direction": "RECEIVE",
+                     *           "asset": "USD",
+                     *           "amount": "97500"
+                     *         }
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "status": "AFFIRMED",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "secondary_status": {
+                     *         "name": "AWAITING_SETTLEMENT",
+                     *         "detail": "The settlement window is open; settlement is in progress."
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementTransaction"];
+                };
+            };
+        };
+    };
+    createCryptoWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "asset": "BTC",
+                 *       "crypto_network": "BITCOIN",
+                 *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                 *       "amount": "0.05",
+                 *       "ref_id": "payout-3311",
+                 *       "beneficiary": {
+                 *         "person_details": {
+                 *           "first_name": "Grace",
+                 *           "last_name": "Hopper"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CryptoWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "PENDING",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "QUEUED",
+                     *         "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *       },
+                     *       "notional_value": "3256.5",
+                     *       "ref_id": "payout-3311"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    listDepositAddresses: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description On these networks (repeatable) */
+                crypto_networks?: ("BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK")[];
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Of these profiles (repeatable) */
+                profile_ids?: string[];
+                /** @description Requested with these ref_ids (repeatable) */
+                ref_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "id": "019bc0fd-8ba2-7017-b017-c1e4fd88537f",
+                     *           "crypto_network": "BITCOIN",
+                     *           "address": "bc1q5r7u8vvu0yqwc4uaahnkyls46gynyk0c60gq3m",
+                     *           "ref_id": "address-0001",
+                     *           "metadata": {
+                     *             "user": "42"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DepositAddressList"];
+                };
+            };
+        };
+    };
+    createDepositAddress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "crypto_network": "BITCOIN",
+                 *       "ref_id": "address-0001",
+                 *       "metadata": {
+                 *         "user": "42"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositAddressRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7017-b017-c1e4fd88537f",
+                     *       "crypto_network": "BITCOIN",
+                     *       "address": "bc1q5r7u8vvu0yqwc4uaahnkyls46gynyk0c60gq3m",
+                     *       "ref_id": "address-0001",
+                     *       "metadata": {
+                     *         "user": "42"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DepositAddress"];
+                };
+            };
+        };
+    };
+    createCryptoWithdrawalFee: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "asset": "BTC",
+                 *       "crypto_network": "BITCOIN",
+                 *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                 *       "amount": "0.05"
+                 *     }
+                 */
+                "application/json": components["schemas"]["GuaranteedFeeRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-718f-a18f-b7fd1380b125",
+                     *       "asset": "BTC",
+                     *       "crypto_network": "BITCOIN",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "expires_at": "2026-01-15T09:45:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GuaranteedFee"];
+                };
+            };
+        };
+    };
+    listFiatAccounts: {
+        parameters: {
+            query?: {
+                /** @description Only those of these accounts (repeatable) */
+                account_ids?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only those of these identities (repeatable) */
+                identity_ids?: string[];
+                /** @description Only these (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only those with these ref_ids (repeatable) */
+                ref_ids?: string[];
+                /** @description Only those in these states (repeatable) */
+                statuses?: ("PENDING" | "APPROVED" | "REJECTED")[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *           "status": "PENDING",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "fiat_account_owner": {
+                     *             "person_details": {
+                     *               "first_name": "Ada",
+                     *               "last_name": "Lovelace"
+                     *             }
+                     *           },
+                     *           "fiat_network_instructions": {
+                     *             "wire": {
+                     *               "account_number": "****6789",
+                     *               "routing_details": {
+                     *                 "routing_number_type": "ABA",
+                     *                 "routing_number": "021000021",
+                     *                 "bank_name": "First Example Bank",
+                     *                 "bank_address": {
+                     *                   "country": "US",
+                     *                   "address1": "1 Bank Street",
+                     *                   "city": "New York",
+                     *                   "province": "NY"
+                     *                 }
+                     *               },
+                     *               "fiat_account_owner_address": {
+                     *                 "country": "US",
+                     *                 "address1": "456 Main Street",
+                     *                 "city": "New York",
+                     *                 "province": "NY",
+                     *                 "zip_code": "10001"
+                     *               }
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccountList"];
+                };
+            };
+        };
+    };
+    createFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fiat_account_owner": {
+                 *         "person_details": {
+                 *           "first_name": "Ada",
+                 *           "last_name": "Lovelace"
+                 *         }
+                 *       },
+                 *       "fiat_network_instructions": {
+                 *         "wire": {
+                 *           "account_number": "000123456789",
+                 *           "routing_details": {
+                 *             "routing_number_type": "ABA",
+                 *             "routing_number": "021000021",
+                 *             "bank_name": "First Example Bank",
+                 *             "bank_address": {
+                 *               "country": "US",
+                 *               "address1": "1 Bank Street",
+                 *               "city": "New York",
+                 *               "province": "NY"
+                 *             }
+                 *           },
+                 *           "fiat_account_owner_address": {
+                 *             "country": "US",
+                 *             "address1": "456 Main Street",
+                 *             "city": "New York",
+                 *             "province": "NY",
+                 *             "zip_code": "10001"
+                 *           }
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateFiatAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "PENDING",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    getFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "PENDING",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "Lovelace"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    updateFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fiat_account_owner": {
+                 *         "person_details": {
+                 *           "first_name": "Ada",
+                 *           "last_name": "King"
+                 *         }
+                 *       },
+                 *       "metadata": {
+                 *         "reason": "married"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateFiatAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "PENDING",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "Ada",
+                     *           "last_name": "King"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "456 Main Street",
+                     *             "city": "New York",
+                     *             "province": "NY",
+                     *             "zip_code": "10001"
+                     *           }
+                     *         }
+                     *       },
+                     *       "metadata": {
+                     *         "reason": "married"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    deleteFiatAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "status": "PENDING",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "fiat_account_owner": {
+                     *         "person_details": {
+                     *           "first_name": "****",
+                     *           "last_name": "****"
+                     *         }
+                     *       },
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "****6789",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "First Example Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Bank Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US"
+                     *           }
+                     *         }
+                     *       },
+                     *       "deleted_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatAccount"];
+                };
+            };
+        };
+    };
+    listFiatDepositInstructions: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Of these profiles (repeatable) */
+                profile_ids?: string[];
+                /** @description Requested with these ref_ids (repeatable) */
+                ref_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "id": "019bc0fd-8ba2-72ed-b6ed-4c82b03e7f64",
+                     *           "fiat_network": "WIRE",
+                     *           "memo_id": "NZ4TBTPRJKQ5",
+                     *           "fiat_network_instructions": {
+                     *             "wire": {
+                     *               "account_number": "000987654321",
+                     *               "routing_details": {
+                     *                 "routing_number_type": "ABA",
+                     *                 "routing_number": "021000021",
+                     *                 "bank_name": "Sandbox Bank",
+                     *                 "bank_address": {
+                     *                   "country": "US",
+                     *                   "address1": "1 Pier Street",
+                     *                   "city": "New York",
+                     *                   "province": "NY"
+                     *                 }
+                     *               },
+                     *               "fiat_account_owner_address": {
+                     *                 "country": "US",
+                     *                 "address1": "2 Pier Street",
+                     *                 "city": "New York"
+                     *               }
+                     *             }
+                     *           },
+                     *           "ref_id": "instructions-0001",
+                     *           "metadata": {
+                     *             "user": "42"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatDepositInstructionsList"];
+                };
+            };
+        };
+    };
+    createFiatDepositInstructions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "fiat_network": "WIRE",
+                 *       "ref_id": "instructions-0001",
+                 *       "metadata": {
+                 *         "user": "42"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["FiatDepositInstructionsRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-72ed-b6ed-4c82b03e7f64",
+                     *       "fiat_network": "WIRE",
+                     *       "memo_id": "NZ4TBTPRJKQ5",
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "000987654321",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "Sandbox Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Pier Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "2 Pier Street",
+                     *             "city": "New York"
+                     *           }
+                     *         }
+                     *       },
+                     *       "ref_id": "instructions-0001",
+                     *       "metadata": {
+                     *         "user": "42"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatDepositInstructions"];
+                };
+            };
+        };
+    };
+    createFiatWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "fiat_account_id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                 *       "asset": "USD",
+                 *       "amount": "1500",
+                 *       "ref_id": "payout-3310",
+                 *       "memo": "Invoice 2041"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FiatWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-739a-939a-606a3d832b86",
+                     *       "amount": "1500",
+                     *       "total": "1520",
+                     *       "fee": "20",
+                     *       "asset": "USD",
+                     *       "type": "WIRE_WITHDRAWAL",
+                     *       "status": "PENDING",
+                     *       "ref_id": "payout-3310",
+                     *       "balance_asset": "USD",
+                     *       "fiat_account_id": "01981b41-5e08-7c6f-a1d4-92b7e35f0c86",
+                     *       "secondary_status": {
+                     *         "name": "AWAITING_FIAT_ACCOUNT_APPROVAL",
+                     *         "detail": "Waiting for fiat account 01981b41-5e08-7c6f-a1d4-92b7e35f0c86 to be approved. If it is rejected, the withdrawal fails."
+                     *       },
+                     *       "memo": "Invoice 2041"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    createInternalTransfer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "to_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                 *       "asset": "BTC",
+                 *       "amount": "0.5",
+                 *       "ref_id": "rebalance-0117"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlatformTransferRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-72b6-92b6-8922303a5011",
+                     *       "amount": "0.5",
+                     *       "total": "0.5",
+                     *       "fee": "0",
+                     *       "asset": "BTC",
+                     *       "type": "INTERNAL_TRANSFER_DEBIT",
+                     *       "status": "COMPLETED",
+                     *       "ref_id": "rebalance-0117",
+                     *       "balance_asset": "BTC",
+                     *       "group_id": "019bc0fd-8ba2-72b6-92b6-8922303a5010"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    createPlatformTransfer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "to_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                 *       "asset": "USD",
+                 *       "amount": "25",
+                 *       "ref_id": "invoice-2041",
+                 *       "metadata": {
+                 *         "invoice": "2041"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlatformTransferRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-73a0-83a0-f080bd6010d9",
+                     *       "amount": "25",
+                     *       "total": "25",
+                     *       "fee": "0",
+                     *       "asset": "USD",
+                     *       "type": "PLATFORM_TRANSFER_DEBIT",
+                     *       "status": "COMPLETED",
+                     *       "ref_id": "invoice-2041",
+                     *       "balance_asset": "USD",
+                     *       "metadata": {
+                     *         "invoice": "2041"
+                     *       },
+                     *       "auto_conversion": {},
+                     *       "group_id": "019bc0fd-8ba2-73a0-83a0-f080bd6010d8"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    listTransfers: {
+        parameters: {
+            query?: {
+                /** @description Transfers for these accounts (repeatable) */
+                account_ids?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Transfers with these on-chain transactions (repeatable) */
+                crypto_tx_hashes?: string[];
+                /** @description Your sides of the transfers of these groups (repeatable) */
+                group_ids?: string[];
+                /** @description Transfers for these identities (repeatable) */
+                identity_ids?: string[];
+                /** @description Transfers with these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Transfers of these profiles (repeatable) */
+                profile_ids?: string[];
+                /** @description Transfers that were requested with these ref_ids (repeatable) */
+                ref_ids?: string[];
+                /** @description Transfers in these states (repeatable) */
+                statuses?: ("PENDING" | "COMPLETED" | "FAILED")[];
+                /** @description Transfers of these types (repeatable) */
+                type?: ("PLATFORM_TRANSFER_DEBIT" | "PLATFORM_TRANSFER_CREDIT" | "INTERNAL_TRANSFER_DEBIT" | "INTERNAL_TRANSFER_CREDIT" | "CRYPTO_DEPOSIT" | "CRYPTO_WITHDRAWAL" | "WIRE_DEPOSIT" | "WIRE_WITHDRAWAL" | "CUBIX_DEPOSIT" | "CUBIX_WITHDRAWAL" | "BANK_DEPOSIT" | "BANK_WITHDRAWAL" | "CBIT_DEPOSIT" | "CBIT_WITHDRAWAL" | "SEN_DEPOSIT" | "SEN_WITHDRAWAL" | "SIGNET_DEPOSIT" | "SIGNET_WITHDRAWAL")[];
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "direction": "DEBIT",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "amount": "0.05",
+                     *           "total": "0.0501",
+                     *           "fee": "0.0001",
+                     *           "asset": "BTC",
+                     *           "type": "CRYPTO_WITHDRAWAL",
+                     *           "status": "PENDING",
+                     *           "balance_asset": "BTC",
+                     *           "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *           "crypto_network": "BITCOIN",
+                     *           "auto_conversion": {},
+                     *           "secondary_status": {
+                     *             "name": "QUEUED",
+                     *             "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *           },
+                     *           "notional_value": "3256.5"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransferList"];
+                };
+            };
+        };
+    };
+    getTransfer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "PENDING",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "QUEUED",
+                     *         "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+}
