@@ -5,17 +5,18 @@ import type { Event } from './webhooks.ts';
 
 export type OperationName = keyof typeof OPERATIONS;
 
+type OrNothing<Type> = [Type] extends [never] ? object : Type;
 type Simplify<Type> = { [Key in keyof Type]: Type[Key] };
 type PathOf<Name extends OperationName> = operations[Name] extends { parameters: { path: infer Path } }
   ? Path
   : object;
 type QueryOf<Name extends OperationName> = operations[Name] extends { parameters: { query?: infer Query } }
-  ? NonNullable<Query>
+  ? OrNothing<NonNullable<Query>>
   : object;
 type BodyOf<Name extends OperationName> = operations[Name] extends {
   requestBody?: { content: { 'application/json': infer Body } };
 }
-  ? Body
+  ? OrNothing<Body>
   : object;
 
 /** The parameters of the path and of the query, and the fields of the body, in one object. */
@@ -123,7 +124,7 @@ function sendingOf(name: OperationName, input: Fields, options: CallOptions): Se
 /** A client of the service. All its calls share one token, and one client is enough for a program. */
 export function createFerry(options: FerryOptions): Ferry {
   const transport = createTransport(options);
-  const call = (name: OperationName, input: Fields, callOptions: CallOptions): Promise<unknown> =>
+  const call = async (name: OperationName, input: Fields, callOptions: CallOptions): Promise<unknown> =>
     transport.json(sendingOf(name, input, callOptions));
 
   function list(name: OperationName, input: Fields, callOptions: CallOptions): List<unknown> {
@@ -157,7 +158,7 @@ export function createFerry(options: FerryOptions): Ferry {
         (kind === 'list' ? list : call)(name as OperationName, input, callOptions),
     ]),
   );
-  const open = (name: OperationName, input: Fields, accept: string, callOptions: CallOptions = {}) =>
+  const open = async (name: OperationName, input: Fields, accept: string, callOptions: CallOptions = {}) =>
     transport.open({ ...sendingOf(name, input, callOptions), accept });
   return { ...methods, follow, open } as unknown as Ferry;
 }

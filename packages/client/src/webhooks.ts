@@ -25,7 +25,7 @@ function headerOf(headers: HeaderSource, name: string): string {
 const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
-async function keyOf(secret: string): Promise<CryptoKey> {
+async function keyOf(secret: string) {
   const bytes = bytesOf(secret.replace(/^whsec_/, ''));
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
