@@ -22,7 +22,11 @@ function find(path, dependency) {
   }
 }
 
-const installed = Object.keys(packages).filter((path) => path === '' || packages[path].dev !== true);
+/** Packages of this repository are links to folders without `node_modules`. */
+const isForeign = (path) => path.includes('node_modules/') && packages[path].link !== true;
+const installed = Object.keys(packages).filter(
+  (path) => path === '' || (isForeign(path) && packages[path].dev !== true),
+);
 const components = installed
   .filter((path) => path !== '')
   .map((path) => {

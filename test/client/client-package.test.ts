@@ -1,7 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
@@ -25,18 +26,14 @@ function example(): string {
     .replace('\n\n', `\n\nconst [fromProfile, toProfile] = process.argv.slice(2) as [string, string];\n`);
 }
 
-function run(
+/** Not synchronous: the service that the program calls runs in this process. */
+async function run(
   command: string,
   args: readonly string[],
   cwd: string,
   env: Record<string, string> = {},
-): string {
-  const { status, stdout, stderr } = spawnSync(command, args, {
-    cwd,
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-  });
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, { cwd, env: { ...process.env, ...env } });
   return stdout;
 }
 
@@ -45,11 +42,11 @@ it('installs from its tarball into an empty folder, type-checks there, and makes
   mkdirSync(join(folder, 'copy'));
   cpSync(join(ROOT, 'tsconfig.json'), join(folder, 'copy/tsconfig.json'));
   cpSync(CLIENT, source, { recursive: true, filter: (path) => !/\/(node_modules|dist)$/.test(path) });
-  run(process.execPath, [TSC, '-p', source], source);
-  run('npm', ['pack', '--pack-destination', folder], source);
+  await run(process.execPath, [TSC, '-p', source], source);
+  await run('npm', ['pack', '--pack-destination', folder], source);
   mkdirSync(user);
   writeFileSync(join(user, 'package.json'), '{"type":"module"}');
-  run(
+  await run(
     'npm',
     ['install', '--offline', '--no-audit', '--no-fund', join(folder, 'ferry-client-0.1.0.tgz')],
     user,
@@ -67,7 +64,11 @@ it('installs from its tarball into an empty folder, type-checks there, and makes
     '--types',
     'node',
   ];
-  run(process.execPath, [TSC, ...options, '--typeRoots', join(ROOT, 'node_modules/@types'), 'pay.ts'], user);
+  await run(
+    process.execPath,
+    [TSC, ...options, '--typeRoots', join(ROOT, 'node_modules/@types'), 'pay.ts'],
+    user,
+  );
 
   const customer = await service.createCustomer();
   const { clientId, clientSecret } = await createClient(service.database, service.vault, {
@@ -78,17 +79,17 @@ it('installs from its tarball into an empty folder, type-checks there, and makes
   const poor = await service.createProfile(customer);
   const rich = await service.createProfile(customer, { USD: '100' });
   const env = { FERRY_CLIENT_ID: clientId, FERRY_CLIENT_SECRET: clientSecret };
-  expect(run(process.execPath, ['pay.js', poor, rich], user, env)).toMatch(
+  expect(await run(process.execPath, ['pay.js', poor, rich], user, env)).toMatch(
     /has 0 USD available, 25.5 USD are needed/,
   );
-  expect(run(process.execPath, ['pay.js', rich, poor], user, env)).toBe('COMPLETED\n');
+  expect(await run(process.execPath, ['pay.js', rich, poor], user, env)).toBe('COMPLETED\n');
 });
 
-it('has no dependencies and less than 500 lines that run', () => {
+it('has no dependencies and less than 500 lines that run', async () => {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8'));
   expect({ dependencies, peerDependencies }).toEqual({});
   const out = join(folder, 'dist');
-  run(
+  await run(
     process.execPath,
     [TSC, '-p', CLIENT, '--outDir', out, '--declaration', 'false', '--removeComments'],
     CLIENT,

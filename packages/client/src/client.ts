@@ -28,7 +28,8 @@ export type Answer<Name extends OperationName> = operations[Name] extends {
   : never;
 
 /** A page, if it is awaited; all items of this and the following pages, with `for await`. */
-export type List<Page> = Promise<Page> & AsyncIterable<Page extends { items: (infer Item)[] } ? Item : never>;
+export type List<Answered> = Promise<Answered> &
+  AsyncIterable<Answered extends { items: (infer Item)[] } ? Item : never>;
 type Result<Name extends OperationName> = (typeof OPERATIONS)[Name][2] extends 'list'
   ? List<Answer<Name>>
   : Promise<Answer<Name>>;
