@@ -143,6 +143,8 @@ export const LIMITS = {
   /** Values in one body. No valid request has as many; each wrong one is an error, which takes 2 µs to find. */
   jsonValuesMax: 20_000,
   requestBodyBytesMax: 256 * 1024,
+  /** Of a body that is too large, so that its sender gets the answer. After a larger one the connection is closed. */
+  discardedBodyBytesMax: 16 * 1024 * 1024,
   requestIdLengthMax: 128,
   refIdLengthMax: 128,
   metadataPairsMax: 6,

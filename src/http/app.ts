@@ -156,6 +156,10 @@ function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
       : problemFrom(error, request.operation?.route.bodyBytesMax);
     if (problem.slug === 'internal')
       request.log.error({ err: error, request_id: request.id }, 'request failed');
+    // The rest of the body is read and discarded: a connection closed before that is reset, and the answer can be lost.
+    const declaredBytes = Number(request.headers['content-length']);
+    if (problem.slug === 'payload-too-large' && declaredBytes <= LIMITS.discardedBodyBytesMax)
+      reply.removeHeader('connection');
     const laterMs = delayMs(request, problem);
     if (laterMs === 0) return sendProblem(reply, problem, options.publicUrl());
     setTimeout(() => void sendProblem(reply, problem, options.publicUrl()), laterMs);

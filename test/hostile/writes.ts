@@ -57,6 +57,7 @@ export const BACKGROUND: Readonly<Record<string, string>> = {
   'system_balances UPDATE': 'changes of the accounts of the service are added up',
   'sealing_progress INSERT': 'rows of earlier releases are sealed',
   'sealing_progress UPDATE': 'rows of earlier releases are sealed',
+  'audit_checkpoints INSERT': 'the audit continues from its last checkpoint',
   'webhook_progress UPDATE': 'the dispatcher moves along the feed',
   'webhook_deliveries UPDATE': 'the dispatcher records attempts and retries',
   'webhook_deliveries DELETE': 'deliveries of deleted endpoints are removed once a minute',
