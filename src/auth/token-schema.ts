@@ -32,7 +32,8 @@ const UNAUTHENTICATED =
   'invalid_client: unknown client, wrong secret or assertion, disabled client, or an address that the client may not be used from';
 const TOO_MANY =
   'Too many failed attempts from this address; see Retry-After. Right credentials are still accepted';
-const CONSUMES = ['application/x-www-form-urlencoded', 'multipart/form-data'];
+/** Multipart forms are accepted, too, but generators of clients handle only one form well. */
+const CONSUMES = ['application/x-www-form-urlencoded'];
 
 export const TOKEN_SCHEMA = {
   operationId: 'createToken',

@@ -23,7 +23,7 @@ export function createFiatAccounts(dependencies: FiatAccountDependencies): FiatA
       ...OPERATOR_TAG,
     },
     problemExamples: FIAT_ACCOUNT_PROBLEMS,
-    eventTypes: [FIAT_ACCOUNT_EVENTS],
+    eventTypes: [{ ...FIAT_ACCOUNT_EVENTS, resource: 'FiatAccount' }],
     backlogs: [reviewBacklog(dependencies.database)],
     olderRows: [
       olderFiatAccounts(dependencies.database),

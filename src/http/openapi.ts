@@ -1,8 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Capability } from '../kernel/capability.ts';
 import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
+import { type Components, createComponents, type JsonSchema } from './openapi-components.ts';
+import { addLinks } from './openapi-links.ts';
+import { webhooksOf } from './openapi-webhooks.ts';
 import { problemExample } from './problem-examples.ts';
 import { problemBody } from './problems.ts';
 import { COMMON_PROBLEMS } from './routes.ts';
@@ -12,7 +14,6 @@ import { COMMON_PROBLEMS } from './routes.ts';
  * the service.
  */
 type Json = Record<string, unknown>;
-type JsonSchema = { readonly title?: string; readonly [key: string]: unknown };
 
 export type DocumentOptions = {
   readonly capabilities: readonly Capability[];
@@ -23,35 +24,11 @@ export type DocumentOptions = {
   readonly version: string;
 };
 
-/** Schemas with a title become components of that name, and are referenced. */
-function createComponents() {
-  const schemas: Record<string, unknown> = {};
-  const plain = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(plain);
-    if (value === null || typeof value !== 'object') return value;
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, referTo(inner)]));
-  };
-  const referTo = (value: unknown): unknown => {
-    const title = (value as JsonSchema | null)?.title;
-    const isSchema =
-      typeof value === 'object' && typeof title === 'string' && 'type' in (value as JsonSchema);
-    if (!isSchema || Array.isArray(value)) return Array.isArray(value) ? value.map(referTo) : plain(value);
-    const schema = plain(value);
-    if (schemas[title] !== undefined && !isDeepStrictEqual(schemas[title], schema)) {
-      throw new Error(`two different schemas have the title ${title}`);
-    }
-    schemas[title] = schema;
-    return { $ref: `#/components/schemas/${title}` };
-  };
-  return { schemas, referTo };
-}
-
 const PROBLEM_SCHEMA = {
   title: 'Problem',
   type: 'object',
   description: 'A problem (RFC 9457). The `type` of each problem is the URL of a page about it.',
   required: ['type', 'title', 'status', 'detail', 'meta'],
-  additionalProperties: false,
   properties: {
     type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
     title: { type: 'string' },
@@ -102,7 +79,12 @@ const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
   503: RETRY_AFTER_HEADER,
 };
 
-function problemResponses(route: Route, examples: ProblemExamples, publicUrl: string): Json {
+function problemResponses(
+  route: Route,
+  examples: ProblemExamples,
+  publicUrl: string,
+  { share }: Components,
+): Json {
   const slugs: ProblemSlug[] = [...new Set([...COMMON_PROBLEMS, ...route.problems])];
   // A client can send a body even where none is expected.
   if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
@@ -110,7 +92,7 @@ function problemResponses(route: Route, examples: ProblemExamples, publicUrl: st
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [
       String(status),
-      {
+      share(group, {
         description: group.map((slug) => `\`${slug}\`: ${PROBLEMS[slug].title}`).join('. '),
         headers: { ...REQUEST_ID_HEADER, ...PROBLEM_HEADERS[status] },
         content: {
@@ -124,12 +106,12 @@ function problemResponses(route: Route, examples: ProblemExamples, publicUrl: st
             ),
           },
         },
-      },
+      }),
     ]),
   );
 }
 
-function parametersOf(route: Route, referTo: (schema: unknown) => unknown): Json[] {
+function parametersOf(route: Route, { inRequest }: Components): Json[] {
   const from = (schema: unknown, place: 'path' | 'query'): Json[] => {
     const { properties = {}, required = [] } = (schema ?? {}) as {
       properties?: Record<string, { description?: string; type?: string }>;
@@ -142,21 +124,21 @@ function parametersOf(route: Route, referTo: (schema: unknown) => unknown): Json
       description: property.description ?? name,
       // The parameter is repeated, never split at commas.
       ...(property.type === 'array' ? { style: 'form', explode: true } : {}),
-      schema: referTo(property),
+      schema: inRequest(property),
     }));
   };
   return [...from(route.params, 'path'), ...from(route.query, 'query')];
 }
 
 /** An optional body is validated as null; OpenAPI has `required: false` for it. */
-function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Json {
+function requestBodyOf(route: Route, { inRequest }: Components): Json {
   const { type, ...rest } = route.body as JsonSchema;
   const isOptional = Array.isArray(type) && type.includes('null');
   return {
     required: !isOptional,
     content: {
       'application/json': {
-        schema: referTo(isOptional ? { type: 'object', ...rest } : route.body),
+        schema: inRequest(isOptional ? { type: 'object', ...rest } : route.body),
         ...(route.example === undefined ? {} : { example: route.example }),
       },
     },
@@ -165,23 +147,25 @@ function requestBodyOf(route: Route, referTo: (schema: unknown) => unknown): Jso
 
 const TEXT_SCHEMA = { type: 'string' };
 
-/** The first media type has the schema; others are texts, whose form their standards describe. */
-function contentOf(route: Route, referTo: (schema: unknown) => unknown): Json {
-  const [first, ...others] = route.streams ?? ['application/json'];
+/** JSON has the schema; streams of events, tables and XML are texts, whose form their standards describe. */
+function contentOf(route: Route, { inAnswer }: Components): Json {
   const example = route.answer === undefined ? {} : { example: route.answer };
-  return {
-    [first]: { schema: referTo(route.response), ...example },
-    ...Object.fromEntries(others.map((type) => [type, { schema: TEXT_SCHEMA }])),
-  };
+  const json = { schema: inAnswer(route.response), ...example };
+  return Object.fromEntries(
+    (route.streams ?? ['application/json']).map((type) => [
+      type,
+      type === 'application/json' ? json : { schema: TEXT_SCHEMA },
+    ]),
+  );
 }
 
 function operationOf(
   route: Route,
   examples: ProblemExamples,
   publicUrl: string,
-  referTo: (schema: unknown) => unknown,
+  components: Components,
 ): Json {
-  const parameters = parametersOf(route, referTo);
+  const parameters = parametersOf(route, components);
   const replayHeader =
     route.method === 'POST'
       ? {
@@ -205,14 +189,14 @@ function operationOf(
       .join(' '),
     security: [{ oauth2: scopes }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, referTo) }),
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, components) }),
     responses: {
       '200': {
         description: 'Success',
         headers: { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader },
-        content: contentOf(route, referTo),
+        content: contentOf(route, components),
       },
-      ...problemResponses(route, examples, publicUrl),
+      ...problemResponses(route, examples, publicUrl, components),
     },
   };
 }
@@ -232,17 +216,19 @@ function tagsOf(capabilities: readonly Capability[]): Json[] {
 
 export function openApiDocument(options: DocumentOptions, publicUrl: string): Json {
   const { capabilities, extraPaths, scopes, version } = options;
-  const { schemas, referTo } = createComponents();
-  referTo(PROBLEM_SCHEMA);
+  const components = createComponents();
+  components.inAnswer(PROBLEM_SCHEMA);
   const paths: Record<string, Json> = {};
   for (const { routes = [], problemExamples = {} } of capabilities) {
     for (const route of routes) {
       paths[route.path] = {
         ...paths[route.path],
-        [route.method.toLowerCase()]: operationOf(route, problemExamples, publicUrl, referTo),
+        [route.method.toLowerCase()]: operationOf(route, problemExamples, publicUrl, components),
       };
     }
   }
+  const { schemas, responses } = components;
+  addLinks(paths, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -254,9 +240,11 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
     },
     servers: [{ url: publicUrl }],
     tags: tagsOf(capabilities),
-    paths: { ...paths, ...(referTo(extraPaths) as Json) },
+    paths: { ...paths, ...(components.inAnswer(extraPaths) as Json) },
+    webhooks: webhooksOf(capabilities),
     components: {
       schemas,
+      responses,
       securitySchemes: {
         oauth2: {
           type: 'oauth2',

@@ -14,7 +14,7 @@ export function createIdentities(dependencies: IdentityDependencies): Capability
       Accounts: 'Accounts of identities, and their members.',
     },
     problemExamples: IDENTITY_PROBLEMS,
-    eventTypes: [MEMBER_EVENTS],
+    eventTypes: [{ ...MEMBER_EVENTS, resource: 'AccountMember' }],
     olderRows: [olderIdentities(dependencies.database)],
   };
 }

@@ -14,6 +14,8 @@ export type EventFamily<Name extends string = string> = {
   readonly types: Readonly<Record<Name, EventType>>;
   /** Their resources have personal data, and are sealed in the database. */
   readonly isSealed: boolean;
+  /** The title of the schema of their data, for the API reference. */
+  readonly resource?: string;
 };
 
 export function eventFamily<const Name extends string>(

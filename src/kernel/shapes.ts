@@ -16,18 +16,33 @@ export function patternMeaning(text: string): string {
   return MEANINGS.get(text) ?? `match ${text}`;
 }
 
+/*
+ * Sets of characters for patterns. As ranges and not as `\p{…}`: clients that are generated from the OpenAPI document use the
+ * patterns with regular expressions of their own language, and many of those cannot read such classes.
+ */
+const CONTROL = '\\x00-\\x1f\\x7f-\\x9f';
+const SPACE = ' \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
+/**
+ * Format characters, such as those that change the direction of text, and characters for private use. Only those of the basic
+ * plane: without the flag `u`, ranges of others are not valid.
+ */
+const INVISIBLE = [
+  '\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f',
+  '\ue000-\uf8ff\ufeff\ufff9-\ufffb',
+].join('');
+
 /** Text for people: at least one visible character, no control characters, no leading or trailing space. */
 export const LABEL_PATTERN = pattern(
-  '^[^\\p{Cc}\\p{Z}]([^\\p{Cc}]*[^\\p{Cc}\\p{Z}])?$',
+  `^[^${CONTROL}${SPACE}]([^${CONTROL}]*[^${CONTROL}${SPACE}])?$`,
   'be text without control characters, and without leading or trailing space',
 );
 /** The same, but leading and trailing spaces are accepted. */
 export const TEXT_PATTERN = pattern(
-  '^\\p{Z}*[^\\p{Cc}\\p{Z}][^\\p{Cc}]*$',
+  `^[${SPACE}]*[^${CONTROL}${SPACE}][^${CONTROL}]*$`,
   'be text without control characters, and with a visible character',
 );
-export const OPTIONAL_TEXT_PATTERN = pattern('^[^\\p{Cc}]*$', 'be text without control characters');
-const PRINTABLE_PATTERN = pattern('^[^\\p{C}]*$', 'contain only printable characters');
+export const OPTIONAL_TEXT_PATTERN = pattern(`^[^${CONTROL}]*$`, 'be text without control characters');
+export const PRINTABLE_PATTERN = pattern(`^[^${CONTROL}${INVISIBLE}]*$`, 'contain only printable characters');
 
 /** What `Vault.digester` returns: 256 bits in base64url. */
 export const DIGEST_PATTERN = pattern('^[A-Za-z0-9_-]{43}$', 'be a digest of 43 characters');

@@ -46,7 +46,7 @@ export function createSettlement(dependencies: Dependencies): SettlementCapabili
     routes: settlementRoutes({ ...dependencies, affirmed: engine.affirmed }),
     tags: { Settlement: 'Trades between two parties: all legs move together, or none does.' },
     problemExamples: SETTLEMENT_PROBLEMS,
-    eventTypes: [SETTLEMENT_EVENTS],
+    eventTypes: [{ ...SETTLEMENT_EVENTS, resource: 'SettlementTransaction' }],
     workers: [{ name: 'settlement engine', stage: 'background', start: engine.start, stop: engine.stop }],
     backlogs: [settlementBacklog(database)],
     engine,

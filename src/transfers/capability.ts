@@ -12,7 +12,7 @@ export function createTransfers(dependencies: TransferDependencies): Capability 
     routes: transferRoutes(dependencies),
     tags: { Transfers: 'Value that moves between profiles, or out to a bank account or a blockchain.' },
     problemExamples: TRANSFER_PROBLEMS,
-    eventTypes: [transferEvents(dependencies.networks)],
+    eventTypes: [{ ...transferEvents(dependencies.networks), resource: 'Transfer' }],
     olderRows: [olderBeneficiaries(dependencies.database)],
     ...createTransferAccess(dependencies),
   };

@@ -55,7 +55,7 @@ export function createWebhooks(dependencies: Dependencies): Capability {
     routes: [...webhookRoutes(shared), ...deliveryRoutes(shared)],
     tags: { Webhooks: 'The same events, sent to you.' },
     problemExamples: WEBHOOK_PROBLEMS,
-    eventTypes: [WEBHOOK_EVENTS],
+    eventTypes: [{ ...WEBHOOK_EVENTS, resource: 'Webhook' }],
     workers: [
       { name: 'webhook deliveries', stage: 'background', start: deliveries.start, stop: deliveries.stop },
     ],

@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import { ID_PATTERN } from '../../src/kernel/id.ts';
 import { PROBLEMS } from '../../src/kernel/problem.ts';
 import { callExample } from '../support/examples.ts';
 import {
@@ -61,6 +62,8 @@ describe('the document', () => {
       /^#\/paths\/~1\.well-known~1/,
       'a GET without parameters has nothing to refuse',
     ],
+    ['paths-kebab-case', /^#\/webhooks\//, 'webhooks have the names of events'],
+    ['operation-4xx-problem-details-rfc7807', /^#\/webhooks\//, 'receivers of webhooks answer as they like'],
   ];
 
   it('is valid OpenAPI 3.1, and follows the strictest rules of an independent linter', async () => {
@@ -166,26 +169,69 @@ describe('the document', () => {
   });
 
   it.each(named(secured))(
-    '%s allows no additional properties in requests and answers',
+    '%s allows no additional properties in requests, and any in answers',
     (_name, operation) => {
       const [content] = Object.values<any>(operation.responses[200].content);
       const answer = description.resolve(content.schema);
-      for (const schema of [operation.body?.schema, answer].filter((one) => one !== undefined)) {
+      const objectsIn = (schema: any) => {
         const all = [{ path: [], schema }, ...propertiesOf(schema)];
         const items = all.flatMap((one) =>
-          one.schema.items === undefined ? [] : [{ path: [...one.path, 0], schema: one.schema.items }],
+          one.schema?.items === undefined ? [] : [{ path: [...one.path, 0], schema: one.schema.items }],
         );
-        const open = [...all, ...items]
-          .filter(
-            (one) =>
-              one.schema.type === 'object' && [undefined, true].includes(one.schema.additionalProperties),
-            // The data of an event is the resource that it is about.
-          )
-          .filter(({ path }) => path.at(-1) !== 'data');
-        expect(open.map(({ path }) => `/${path.join('/')}`)).toEqual([]);
-      }
+        return [...all, ...items].filter((one) => one.schema?.type === 'object');
+      };
+      const open = objectsIn(operation.body?.schema).filter((one) =>
+        [undefined, true].includes(one.schema.additionalProperties),
+      );
+      expect(open.map(({ path }) => `/${path.join('/')}`)).toEqual([]);
+      expect(JSON.stringify(answer)).not.toContain('"additionalProperties":false');
     },
   );
+
+  it('is written so that generators of clients understand it', () => {
+    const text = JSON.stringify(document);
+    expect(text).not.toMatch(/"pattern":"[^"]*\\\\p\{/);
+    const enums: any[] = [];
+    const ids: any[] = [];
+    JSON.stringify(document, (_key, value) => {
+      if (Array.isArray(value?.enum)) enums.push(value);
+      if (value?.pattern === ID_PATTERN) ids.push(value);
+      return value;
+    });
+    expect(enums.filter(({ type }) => type !== 'string')).toEqual([]);
+    expect(ids.length).toBeGreaterThan(100);
+    expect(ids.filter(({ format }) => format !== 'uuid')).toEqual([]);
+    expect(description.operation('streamEvents').responses[200].content).toEqual({
+      'text/event-stream': { schema: { type: 'string' } },
+    });
+    expect(Object.keys(description.operation('createToken').responses[200].content)).toHaveLength(1);
+  });
+
+  it('has each event as a webhook, with the resource that it is about', () => {
+    const transfer = document.webhooks['transfer.wire_withdrawal.completed'].post.requestBody;
+    expect(JSON.stringify(transfer)).toContain('"data":{"$ref":"#/components/schemas/Transfer"}');
+    expect(Object.keys(document.webhooks)).toEqual(
+      expect.arrayContaining([
+        'settlement.transaction.settled',
+        'fiat_account.approved',
+        'account_member.added',
+      ]),
+    );
+  });
+
+  it('links an answer to the operations that its ids lead to', () => {
+    const { links } = description.operation('createPlatformTransfer').responses[200];
+    expect(links).toEqual({
+      getTransfer: { operationId: 'getTransfer', parameters: { id: '$response.body#/id' } },
+      getProfile: { operationId: 'getProfile', parameters: { id: '$response.body#/profile_id' } },
+      getIdentity: { operationId: 'getIdentity', parameters: { id: '$response.body#/identity_id' } },
+      getAccount: { operationId: 'getAccount', parameters: { id: '$response.body#/account_id' } },
+      getFiatAccount: {
+        operationId: 'getFiatAccount',
+        parameters: { id: '$response.body#/fiat_account_id' },
+      },
+    });
+  });
 });
 
 describe('the routes', () => {

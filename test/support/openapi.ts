@@ -60,6 +60,15 @@ function describeError({ instancePath, message, params }: ErrorObject): string {
   return `${instancePath || 'the body'} ${message}${more === undefined ? '' : `: ${more}`}`;
 }
 
+/** Answers may get further fields in later releases, but in this one they have exactly those of the document. */
+function closed(schema: any): any {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (schema === null || typeof schema !== 'object') return schema;
+  const inner = Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, closed(one)]));
+  const isOpen = schema.type === 'object' && schema.properties !== undefined;
+  return isOpen ? { additionalProperties: false, ...inner } : inner;
+}
+
 export function readDescription(document: any): Description {
   // Strict: a keyword that Ajv does not know, or that cannot apply, is a mistake in the document.
   const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
@@ -78,7 +87,7 @@ export function readDescription(document: any): Description {
   const validators = new Map<unknown, ValidateFunction>();
   const faultsOf = (schema: any, value: unknown): string[] => {
     const key = schema.$ref ?? schema;
-    const validate = validators.get(key) ?? ajv.compile(resolve(schema));
+    const validate = validators.get(key) ?? ajv.compile(closed(resolve(schema)));
     validators.set(key, validate);
     return validate(value) ? [] : validate.errors!.map(describeError);
   };
@@ -97,7 +106,13 @@ export function readDescription(document: any): Description {
           mediaType === undefined
             ? undefined
             : { schema: resolve(content.schema), example: content.example, mediaType },
-        responses: operation.responses,
+        // Problems that several operations share are references.
+        responses: Object.fromEntries(
+          Object.entries<any>(operation.responses).map(([status, one]) => [
+            status,
+            one.$ref === undefined ? one : document.components.responses[one.$ref.split('/').at(-1)],
+          ]),
+        ),
       };
     }),
   );

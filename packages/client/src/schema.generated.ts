@@ -1459,9 +1459,15 @@ export interface components {
             created_at: string;
             /** @description Free text */
             description?: string;
-            /** @description Account identifier */
+            /**
+             * Format: uuid
+             * @description Account identifier
+             */
             id: string;
-            /** @description Identity that owns the account */
+            /**
+             * Format: uuid
+             * @description Identity that owns the account
+             */
             identity_id: string;
             /** @description In the order in which they were added */
             members: components["schemas"]["AccountMember"][];
@@ -1469,11 +1475,14 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile that was created together with the account */
+            /**
+             * Format: uuid
+             * @description Profile that was created together with the account
+             */
             profile_id?: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             type: "BROKERAGE" | "CUSTODY" | "OTHER";
             /**
              * Format: date-time
@@ -1501,20 +1510,32 @@ export interface components {
         };
         /** AccountMember */
         AccountMember: {
-            /** @description Member identifier */
+            /**
+             * Format: uuid
+             * @description Member identifier
+             */
             id: string;
-            /** @description Identity on the account */
+            /**
+             * Format: uuid
+             * @description Identity on the account
+             */
             identity_id: string;
             /** @description Roles of the member on the account */
             roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
         };
         /** AddAccountMembersRequest */
         AddAccountMembersRequest: {
-            /** @description Account to which members are added */
+            /**
+             * Format: uuid
+             * @description Account to which members are added
+             */
             account_id: string;
             /** @description Identities and their roles */
             members: {
-                /** @description Identity to add to the account */
+                /**
+                 * Format: uuid
+                 * @description Identity to add to the account
+                 */
                 identity_id: string;
                 /** @description Roles of the member on the account */
                 roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
@@ -1522,7 +1543,10 @@ export interface components {
         };
         /** AddedAccountMembers */
         AddedAccountMembers: {
-            /** @description Account */
+            /**
+             * Format: uuid
+             * @description Account
+             */
             account_id: string;
             members: components["schemas"]["AccountMember"][];
         };
@@ -1590,7 +1614,10 @@ export interface components {
          * @description Why value moved
          */
         Cause: {
-            /** @description The transfer, settlement transaction, journal entry or suspense deposit */
+            /**
+             * Format: uuid
+             * @description The transfer, settlement transaction, journal entry or suspense deposit
+             */
             id: string;
             /** @description Type of the transfer, or kind of the journal entry */
             kind?: string;
@@ -1598,7 +1625,7 @@ export interface components {
             note?: string;
             /** @description Of the transfer */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "UNKNOWN";
         };
         /** CreateAccountRequest */
@@ -1606,7 +1633,10 @@ export interface components {
             account: {
                 /** @description Free text */
                 description?: string;
-                /** @description Identity that owns the account */
+                /**
+                 * Format: uuid
+                 * @description Identity that owns the account
+                 */
                 identity_id: string;
                 /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
                 metadata?: {
@@ -1616,7 +1646,7 @@ export interface components {
                 ref_id?: string;
                 /**
                  * @description Default BROKERAGE
-                 * @enum {unknown}
+                 * @enum {string}
                  */
                 type?: "BROKERAGE" | "CUSTODY" | "OTHER";
             };
@@ -1625,7 +1655,10 @@ export interface components {
         };
         /** CreateFiatAccountRequest */
         CreateFiatAccountRequest: {
-            /** @description Account of the user; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Account of the user; required for third-party integrations
+             */
             account_id?: string;
             /** @description Exactly one of person_details and institution_details */
             fiat_account_owner: {
@@ -1697,7 +1730,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -1721,12 +1754,15 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
             };
-            /** @description Identity of the user; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Identity of the user; required for third-party integrations
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
@@ -1755,12 +1791,15 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             type?: "PERSON" | "INSTITUTION";
         };
         /** CreateProfileRequest */
         CreateProfileRequest: {
-            /** @description Account that the profile belongs to */
+            /**
+             * Format: uuid
+             * @description Account that the profile belongs to
+             */
             account_id?: string;
             /** @description Free text */
             description?: string;
@@ -1784,7 +1823,10 @@ export interface components {
         CreditSuspenseDepositRequest: {
             /** @description Shown to the customers concerned, in their events */
             note?: string;
-            /** @description Profile to credit */
+            /**
+             * Format: uuid
+             * @description Profile to credit
+             */
             profile_id: string;
             /** @description Why; for operators, never shown to customers */
             reason?: string;
@@ -1795,7 +1837,10 @@ export interface components {
         };
         /** CryptoWithdrawalRequest */
         CryptoWithdrawalRequest: {
-            /** @description Account of that identity */
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
             account_id?: string;
             /**
              * @description Amount excluding the fee; exactly one of amount and total
@@ -1824,14 +1869,20 @@ export interface components {
             };
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Destination address */
             destination_address: string;
-            /** @description A guaranteed fee */
+            /**
+             * Format: uuid
+             * @description A guaranteed fee
+             */
             fee_id?: string;
-            /** @description Identity of the user making the withdrawal */
+            /**
+             * Format: uuid
+             * @description Identity of the user making the withdrawal
+             */
             identity_id?: string;
             /** @description At most 500 characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140 */
             memo?: string;
@@ -1839,7 +1890,10 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to withdraw from */
+            /**
+             * Format: uuid
+             * @description Profile to withdraw from
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
@@ -1851,7 +1905,10 @@ export interface components {
         };
         /** DepositAddress */
         DepositAddress: {
-            /** @description Account of that identity */
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
             account_id?: string;
             /** @description Address to send to; accepts every asset of the network */
             address: string;
@@ -1862,20 +1919,32 @@ export interface components {
             created_at: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
-            /** @description Identity of the user who deposits */
+            /**
+             * Format: uuid
+             * @description Identity of the user who deposits
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to credit */
+            /**
+             * Format: uuid
+             * @description Profile to credit
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
@@ -1888,27 +1957,36 @@ export interface components {
         };
         /** DepositAddressRequest */
         DepositAddressRequest: {
-            /** @description Account of that identity */
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
             account_id?: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
-            /** @description Identity of the user who deposits */
+            /**
+             * Format: uuid
+             * @description Identity of the user who deposits
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to credit */
+            /**
+             * Format: uuid
+             * @description Profile to credit
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
         };
         /** Entry */
         Entry: {
-            /** @enum {unknown} */
+            /** @enum {string} */
             account: "available" | "held";
             /**
              * @description Amount
@@ -1933,7 +2011,7 @@ export interface components {
             cause: components["schemas"]["Cause"];
             /**
              * @description CREDIT adds to the balance
-             * @enum {unknown}
+             * @enum {string}
              */
             direction: "CREDIT" | "DEBIT";
         };
@@ -1954,9 +2032,15 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
-            /** @description Identifier of the event, and the `webhook-id` of its deliveries */
+            /**
+             * Format: uuid
+             * @description Identifier of the event, and the `webhook-id` of its deliveries
+             */
             id: string;
-            /** @description The resource that the event is about */
+            /**
+             * Format: uuid
+             * @description The resource that the event is about
+             */
             resource_id: string;
             /**
              * @description The kind of resource, and what happened to it
@@ -1974,7 +2058,10 @@ export interface components {
         };
         /** FiatAccount */
         FiatAccount: {
-            /** @description Account owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Account owning the fiat account
+             */
             account_id?: string;
             /**
              * Format: date-time
@@ -2071,7 +2158,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -2095,14 +2182,20 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
             };
-            /** @description Fiat account identifier */
+            /**
+             * Format: uuid
+             * @description Fiat account identifier
+             */
             id: string;
-            /** @description Identity owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Identity owning the fiat account
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
@@ -2110,7 +2203,7 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
             /**
              * Format: date-time
@@ -2132,14 +2225,20 @@ export interface components {
         };
         /** FiatAccountUnderReview */
         FiatAccountUnderReview: {
-            /** @description Account owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Account owning the fiat account
+             */
             account_id?: string;
             /**
              * Format: date-time
              * @description Creation time
              */
             created_at: string;
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
             /**
              * Format: date-time
@@ -2231,7 +2330,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -2255,7 +2354,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
@@ -2264,12 +2363,18 @@ export interface components {
             findings: {
                 /** @description What is wrong, or has to be checked */
                 reason: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 verdict: "REJECT" | "ASK";
             }[];
-            /** @description Fiat account identifier */
+            /**
+             * Format: uuid
+             * @description Fiat account identifier
+             */
             id: string;
-            /** @description Identity owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Identity owning the fiat account
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
@@ -2277,7 +2382,7 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
             /**
              * Format: date-time
@@ -2287,14 +2392,20 @@ export interface components {
         };
         /** FiatAccountView */
         FiatAccountView: {
-            /** @description Account owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Account owning the fiat account
+             */
             account_id?: string;
             /**
              * Format: date-time
              * @description Creation time
              */
             created_at: string;
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
             /**
              * Format: date-time
@@ -2373,7 +2484,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -2397,7 +2508,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
@@ -2406,12 +2517,18 @@ export interface components {
             findings: {
                 /** @description What is wrong, or has to be checked */
                 reason: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 verdict: "REJECT" | "ASK";
             }[];
-            /** @description Fiat account identifier */
+            /**
+             * Format: uuid
+             * @description Fiat account identifier
+             */
             id: string;
-            /** @description Identity owning the fiat account */
+            /**
+             * Format: uuid
+             * @description Identity owning the fiat account
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
@@ -2419,7 +2536,7 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
             /**
              * Format: date-time
@@ -2442,27 +2559,39 @@ export interface components {
              * @description When the account was shown
              */
             created_at: string;
-            /** @description Customer of the reviewer */
+            /**
+             * Format: uuid
+             * @description Customer of the reviewer
+             */
             customer_id: string;
             /** @description Identifies the version of the account that was shown: the `digest` of a view */
             digest: string;
-            /** @description Identifier of the view */
+            /**
+             * Format: uuid
+             * @description Identifier of the view
+             */
             id: string;
         };
         /** FiatDepositInstructions */
         FiatDepositInstructions: {
-            /** @description Account of that identity */
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
             account_id?: string;
             /**
              * Format: date-time
              * @description Creation time
              */
             created_at: string;
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
             /**
              * @description Bank or network that the money arrives over
-             * @enum {unknown}
+             * @enum {string}
              */
             fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
             /** @description Exactly one kind */
@@ -2522,7 +2651,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -2546,14 +2675,20 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
             };
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
-            /** @description Identity of the user who deposits */
+            /**
+             * Format: uuid
+             * @description Identity of the user who deposits
+             */
             identity_id?: string;
             /** @description Has to be in the memo of the payment: it identifies the profile */
             memo_id: string;
@@ -2561,7 +2696,10 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to credit */
+            /**
+             * Format: uuid
+             * @description Profile to credit
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
@@ -2574,27 +2712,39 @@ export interface components {
         };
         /** FiatDepositInstructionsRequest */
         FiatDepositInstructionsRequest: {
-            /** @description Account of that identity */
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
             account_id?: string;
             /**
              * @description Bank or network that the money arrives over
-             * @enum {unknown}
+             * @enum {string}
              */
             fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
-            /** @description Identity of the user who deposits */
+            /**
+             * Format: uuid
+             * @description Identity of the user who deposits
+             */
             identity_id?: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to credit */
+            /**
+             * Format: uuid
+             * @description Profile to credit
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
         };
         /** FiatWithdrawalRequest */
         FiatWithdrawalRequest: {
-            /** @description Account of that identity; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Account of that identity; required for third-party integrations
+             */
             account_id?: string;
             /**
              * @description Amount excluding the fee; exactly one of amount and total
@@ -2606,9 +2756,15 @@ export interface components {
              * @example USD
              */
             asset: string;
-            /** @description Destination fiat account */
+            /**
+             * Format: uuid
+             * @description Destination fiat account
+             */
             fiat_account_id: string;
-            /** @description Identity of the user; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Identity of the user; required for third-party integrations
+             */
             identity_id?: string;
             /** @description At most 500 characters; over a bank less: wire 100, cubix 40, bank_network_2 100, bank_network_3 140 */
             memo?: string;
@@ -2616,7 +2772,10 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
-            /** @description Profile to withdraw from */
+            /**
+             * Format: uuid
+             * @description Profile to withdraw from
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
@@ -2640,7 +2799,7 @@ export interface components {
             asset: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Destination address */
@@ -2655,7 +2814,10 @@ export interface components {
              * @example 25.5
              */
             fee: string;
-            /** @description Identifier, to be sent as fee_id */
+            /**
+             * Format: uuid
+             * @description Identifier, to be sent as fee_id
+             */
             id: string;
             /**
              * @description amount and fee together
@@ -2677,7 +2839,7 @@ export interface components {
             asset: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Destination address */
@@ -2695,7 +2857,10 @@ export interface components {
              * @description Record creation time
              */
             created_at: string;
-            /** @description Identity identifier */
+            /**
+             * Format: uuid
+             * @description Identity identifier
+             */
             id: string;
             /** @description Of an institution */
             institution_details?: {
@@ -2715,9 +2880,9 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "APPROVED" | "DISABLED";
-            /** @enum {unknown} */
+            /** @enum {string} */
             type: "PERSON" | "INSTITUTION";
             /**
              * Format: date-time
@@ -2748,9 +2913,12 @@ export interface components {
              * @example -0.01
              */
             closing_difference?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             format: "CAMT053" | "CSV";
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
             /** @description Booked lines */
             line_count: number;
@@ -2766,7 +2934,7 @@ export interface components {
             account: string;
             /** @description The file. CSV has the columns at, asset, direction, amount and reference */
             content: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             format: "CAMT053" | "CSV";
             /** @description The bank's id of the statement; of a camt.053 its own */
             statement_id?: string;
@@ -2775,7 +2943,17 @@ export interface components {
         Incoming: {
             /**
              * @description Who may pay the profile and propose settlements to it: every customer, or only the listed profiles. To anybody else the profile does not exist
-             * @enum {unknown}
+             * @enum {string}
+             */
+            accepts_from: "ANYONE" | "LISTED";
+            /** @description Profiles of other customers; your own profiles are always accepted */
+            profile_ids?: string[];
+        };
+        /** IncomingRequest */
+        IncomingRequest: {
+            /**
+             * @description Who may pay the profile and propose settlements to it: every customer, or only the listed profiles. To anybody else the profile does not exist
+             * @enum {string}
              */
             accepts_from: "ANYONE" | "LISTED";
             /** @description Profiles of other customers; your own profiles are always accepted */
@@ -2798,11 +2976,17 @@ export interface components {
             asset?: string;
             /** @description What the entry corrects */
             corrects?: {
-                /** @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry */
+                /**
+                 * Format: uuid
+                 * @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry
+                 */
                 id: string;
-                /** @description Only this leg of a settlement transaction */
+                /**
+                 * Format: uuid
+                 * @description Only this leg of a settlement transaction
+                 */
                 leg_id?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY";
             };
             /**
@@ -2810,13 +2994,16 @@ export interface components {
              * @description When it was booked
              */
             created_at: string;
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             kind: "OPENING_BALANCE" | "MANUAL_DEPOSIT" | "TREASURY_FUNDING" | "TREASURY_PAYOUT" | "SWEEP" | "WRITE_OFF" | "SUSPENSE_CREDIT" | "SUSPENSE_RETURN" | "WITHDRAWAL_RETURN" | "CORRECTION" | "REVERSAL" | "WITHDRAWAL_RESOLUTION" | "WITHDRAWAL_CANCELLATION";
             /** @description What the customers concerned are shown */
             note?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             outcome?: "PAID" | "NOT_PAID";
             /** @description Number of the output */
             output?: number;
@@ -2834,13 +3021,19 @@ export interface components {
                 from: {
                     /** @description Account of the service */
                     account?: string;
-                    /** @description Profile */
+                    /**
+                     * Format: uuid
+                     * @description Profile
+                     */
                     profile_id?: string;
                 };
                 to: {
                     /** @description Account of the service */
                     account?: string;
-                    /** @description Profile */
+                    /**
+                     * Format: uuid
+                     * @description Profile
+                     */
                     profile_id?: string;
                 };
             }[];
@@ -2854,11 +3047,20 @@ export interface components {
             ref_id: string;
             /** @description The evidence outside */
             reference: string;
-            /** @description The journal entry that reversed it */
+            /**
+             * Format: uuid
+             * @description The journal entry that reversed it
+             */
             reversed_by?: string;
-            /** @description The suspense deposit that it credited, returned or created */
+            /**
+             * Format: uuid
+             * @description The suspense deposit that it credited, returned or created
+             */
             suspense_deposit_id?: string;
-            /** @description The transfer that it created or ended */
+            /**
+             * Format: uuid
+             * @description The transfer that it created or ended
+             */
             transfer_id?: string;
         };
         /** JournalEntryList */
@@ -2883,34 +3085,46 @@ export interface components {
             asset?: string;
             /** @description What the entry corrects */
             corrects?: {
-                /** @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry */
+                /**
+                 * Format: uuid
+                 * @description Transfer (withdrawal, deposit, or either side), settlement transaction or journal entry
+                 */
                 id: string;
-                /** @description Only this leg of a settlement transaction */
+                /**
+                 * Format: uuid
+                 * @description Only this leg of a settlement transaction
+                 */
                 leg_id?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY";
             };
             /** @description Where the value comes from: exactly one of profile_id and account */
             from?: {
                 /**
                  * @description Account of the service
-                 * @enum {unknown}
+                 * @enum {string}
                  */
                 account?: "fees" | "conversion" | "treasury" | "clearing:wire" | "clearing:cubix" | "clearing:bank_network_2" | "clearing:bank_network_3" | "clearing:cbit" | "clearing:bitcoin" | "clearing:ethereum" | "clearing:bitcoin_cash" | "clearing:litecoin" | "clearing:solana" | "clearing:polygon_pos" | "clearing:base" | "clearing:arbitrum_one" | "clearing:ink";
-                /** @description Profile, of any customer */
+                /**
+                 * Format: uuid
+                 * @description Profile, of any customer
+                 */
                 profile_id?: string;
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             kind: "OPENING_BALANCE" | "MANUAL_DEPOSIT" | "TREASURY_FUNDING" | "TREASURY_PAYOUT" | "SWEEP" | "WRITE_OFF" | "SUSPENSE_CREDIT" | "SUSPENSE_RETURN" | "WITHDRAWAL_RETURN" | "CORRECTION" | "REVERSAL";
             /** @description Shown to the customers concerned, in their events */
             note?: string;
             /** @description On a chain: the number of the output, log or instruction; absent: all of the asset that the transaction paid to the account */
             output?: number;
-            /** @description Profile, of any customer */
+            /**
+             * Format: uuid
+             * @description Profile, of any customer
+             */
             profile_id?: string;
             /**
              * @description Rail
-             * @enum {unknown}
+             * @enum {string}
              */
             rail?: "wire" | "cubix" | "bank_network_2" | "bank_network_3" | "cbit" | "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Why; for operators, never shown to customers */
@@ -2919,21 +3133,30 @@ export interface components {
             ref_id: string;
             /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
             reference: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             source?: "fees" | "conversion";
-            /** @description Suspense deposit */
+            /**
+             * Format: uuid
+             * @description Suspense deposit
+             */
             suspense_deposit_id?: string;
             /** @description Where the value goes: exactly one of profile_id and account */
             to?: {
                 /**
                  * @description Account of the service
-                 * @enum {unknown}
+                 * @enum {string}
                  */
                 account?: "fees" | "conversion" | "treasury" | "clearing:wire" | "clearing:cubix" | "clearing:bank_network_2" | "clearing:bank_network_3" | "clearing:cbit" | "clearing:bitcoin" | "clearing:ethereum" | "clearing:bitcoin_cash" | "clearing:litecoin" | "clearing:solana" | "clearing:polygon_pos" | "clearing:base" | "clearing:arbitrum_one" | "clearing:ink";
-                /** @description Profile, of any customer */
+                /**
+                 * Format: uuid
+                 * @description Profile, of any customer
+                 */
                 profile_id?: string;
             };
-            /** @description Withdrawal */
+            /**
+             * Format: uuid
+             * @description Withdrawal
+             */
             transfer_id?: string;
         };
         /** Match */
@@ -2947,7 +3170,10 @@ export interface components {
              * @description When
              */
             created_at: string;
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
             /** @description Why */
             reason?: string;
@@ -2987,7 +3213,7 @@ export interface components {
             cause: components["schemas"]["Cause"];
             /**
              * @description CREDIT adds to the balance
-             * @enum {unknown}
+             * @enum {string}
              */
             direction: "CREDIT" | "DEBIT";
         };
@@ -3010,19 +3236,25 @@ export interface components {
              * @description When the withdrawal was requested
              */
             created_at: string;
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
             /** @description What it waits for */
             detail?: string;
             /** @description Consecutive calls of the rail that failed */
             failures: number;
-            /** @description Profile whose balance is held */
+            /**
+             * Format: uuid
+             * @description Profile whose balance is held
+             */
             profile_id: string;
             /** @description The rail that pays it */
             rail: string;
             /**
              * @description UNKNOWN: it is not known whether the rail has the payment
-             * @enum {unknown}
+             * @enum {string}
              */
             state: "QUEUED" | "SUBMITTING" | "SUBMITTED" | "UNKNOWN";
             /**
@@ -3030,7 +3262,10 @@ export interface components {
              * @description When the last request was made
              */
             submitted_at?: string;
-            /** @description The withdrawal */
+            /**
+             * Format: uuid
+             * @description The withdrawal
+             */
             transfer_id: string;
         };
         /** OpenWithdrawalList */
@@ -3051,11 +3286,20 @@ export interface components {
              * @example USD
              */
             asset: string;
-            /** @description Account of the sending user; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Account of the sending user; required for third-party integrations
+             */
             from_account_id?: string;
-            /** @description Identity of the sending user */
+            /**
+             * Format: uuid
+             * @description Identity of the sending user
+             */
             from_identity_id?: string;
-            /** @description Sending profile */
+            /**
+             * Format: uuid
+             * @description Sending profile
+             */
             from_profile_id: string;
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
             metadata?: {
@@ -3067,11 +3311,20 @@ export interface components {
             };
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
-            /** @description Account of the destination user; required for third-party integrations */
+            /**
+             * Format: uuid
+             * @description Account of the destination user; required for third-party integrations
+             */
             to_account_id?: string;
-            /** @description Identity of the destination user */
+            /**
+             * Format: uuid
+             * @description Identity of the destination user
+             */
             to_identity_id?: string;
-            /** @description Destination profile */
+            /**
+             * Format: uuid
+             * @description Destination profile
+             */
             to_profile_id: string;
         };
         /** Position */
@@ -3111,18 +3364,24 @@ export interface components {
         };
         /** Profile */
         Profile: {
-            /** @description Account that the profile belongs to */
+            /**
+             * Format: uuid
+             * @description Account that the profile belongs to
+             */
             account_id?: string;
             /** @description Free text */
             description?: string;
-            /** @description Profile identifier */
+            /**
+             * Format: uuid
+             * @description Profile identifier
+             */
             id: string;
             incoming?: components["schemas"]["Incoming"];
             /** @description Unique among your profiles */
             nickname: string;
             /**
              * @description DEFAULT for the first profile that you created
-             * @enum {unknown}
+             * @enum {string}
              */
             type: "DEFAULT" | "NORMAL";
         };
@@ -3145,12 +3404,15 @@ export interface components {
             rail: string;
             /**
              * @description PENDING: that rail was not asked to pay it
-             * @enum {unknown}
+             * @enum {string}
              */
             recorded: "PENDING" | "COMPLETED" | "FAILED";
-            /** @enum {unknown} */
+            /** @enum {string} */
             reported: "COMPLETED" | "FAILED";
-            /** @description The withdrawal */
+            /**
+             * Format: uuid
+             * @description The withdrawal
+             */
             transfer_id: string;
         };
         /** RailContradictionList */
@@ -3173,22 +3435,31 @@ export interface components {
              * @example USD
              */
             asset: string;
-            /** @description Of the entries of the ledger */
+            /**
+             * Format: uuid
+             * @description Of the entries of the ledger
+             */
             cause_id?: string;
             /**
              * @description As the bank sees it: CREDIT came in
-             * @enum {unknown}
+             * @enum {string}
              */
             direction: "CREDIT" | "DEBIT";
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
-            /** @description The statement that was imported */
+            /**
+             * Format: uuid
+             * @description The statement that was imported
+             */
             imported_statement_id?: string;
             /** @description The bank's reference, the transaction, or the id of the transfer */
             reference: string;
             /**
              * @description Where it is
-             * @enum {unknown}
+             * @enum {string}
              */
             side: "LEDGER" | "STATEMENT";
             /**
@@ -3212,11 +3483,20 @@ export interface components {
         };
         /** RemovedAccountMember */
         RemovedAccountMember: {
-            /** @description Account */
+            /**
+             * Format: uuid
+             * @description Account
+             */
             account_id: string;
-            /** @description Member identifier */
+            /**
+             * Format: uuid
+             * @description Member identifier
+             */
             id: string;
-            /** @description Identity on the account */
+            /**
+             * Format: uuid
+             * @description Identity on the account
+             */
             identity_id: string;
             /** @description Roles of the member on the account */
             roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
@@ -3287,7 +3567,10 @@ export interface components {
              * @example -0.01
              */
             difference: string;
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
             /**
              * @description What the ledger had at that time; negative if it is owed
@@ -3316,7 +3599,7 @@ export interface components {
             note?: string;
             /**
              * @description PAID: the withdrawal is COMPLETED. NOT_PAID: it FAILED, and its total returns
-             * @enum {unknown}
+             * @enum {string}
              */
             outcome: "PAID" | "NOT_PAID";
             /** @description Why; for operators, never shown to customers */
@@ -3331,13 +3614,16 @@ export interface components {
          * @description The transfer that was credited, the deposit that is in suspense, or the journal entry that booked it
          */
         SandboxArrival: {
-            /** @description The journal entry with which an operator booked it by hand */
+            /**
+             * Format: uuid
+             * @description The journal entry with which an operator booked it by hand
+             */
             journal_entry_id?: string;
             suspense_deposit?: components["schemas"]["SuspenseDeposit"];
             transfer?: components["schemas"]["Transfer"];
         };
-        /** SandboxCryptoArrival */
-        SandboxCryptoArrival: {
+        /** SandboxCryptoArrivalRequest */
+        SandboxCryptoArrivalRequest: {
             /** @description Destination address */
             address: string;
             /**
@@ -3352,7 +3638,7 @@ export interface components {
             asset: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Transaction hash; generated if absent */
@@ -3374,7 +3660,7 @@ export interface components {
             asset: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network?: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
@@ -3384,8 +3670,8 @@ export interface components {
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
         };
-        /** SandboxFiatArrival */
-        SandboxFiatArrival: {
+        /** SandboxFiatArrivalRequest */
+        SandboxFiatArrivalRequest: {
             /** @description The account that is paid; "sandbox" if absent */
             account?: string;
             /**
@@ -3395,7 +3681,7 @@ export interface components {
             amount: string;
             /**
              * @description Bank or network that the money arrives over
-             * @enum {unknown}
+             * @enum {string}
              */
             fiat_network: "WIRE" | "CUBIX" | "BANK_NETWORK_2" | "BANK_NETWORK_3" | "CBIT";
             /** @description The memo of the payment */
@@ -3422,10 +3708,13 @@ export interface components {
             asset: string;
             /**
              * @description DELIVER: from the source to the target; RECEIVE: from the target to the source
-             * @enum {unknown}
+             * @enum {string}
              */
             direction: "DELIVER" | "RECEIVE";
-            /** @description Leg identifier */
+            /**
+             * Format: uuid
+             * @description Leg identifier
+             */
             id: string;
         };
         /** SettlementTransaction */
@@ -3435,7 +3724,10 @@ export interface components {
              * @description Creation time
              */
             created_at: string;
-            /** @description Transaction identifier */
+            /**
+             * Format: uuid
+             * @description Transaction identifier
+             */
             id: string;
             /** @description One-way asset movements settled atomically, in request order */
             legs: components["schemas"]["SettlementLeg"][];
@@ -3457,11 +3749,17 @@ export interface components {
              * @description The transaction can settle from this time on
              */
             settlement_window_start: string;
-            /** @description Profile of the party that submitted the transaction */
+            /**
+             * Format: uuid
+             * @description Profile of the party that submitted the transaction
+             */
             source_profile_id: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "PENDING" | "SETTLED" | "EXPIRED" | "CANCELLED" | "AFFIRMED";
-            /** @description Profile of the party that receives the transaction */
+            /**
+             * Format: uuid
+             * @description Profile of the party that receives the transaction
+             */
             target_profile_id: string;
             /**
              * Format: date-time
@@ -3491,7 +3789,7 @@ export interface components {
                 asset: string;
                 /**
                  * @description DELIVER: from the source to the target; RECEIVE: from the target to the source
-                 * @enum {unknown}
+                 * @enum {string}
                  */
                 direction: "DELIVER" | "RECEIVE";
             }[];
@@ -3507,9 +3805,15 @@ export interface components {
              * @description Default: now
              */
             settlement_window_start?: string;
-            /** @description Your profile */
+            /**
+             * Format: uuid
+             * @description Your profile
+             */
             source_profile_id: string;
-            /** @description Profile of the other party */
+            /**
+             * Format: uuid
+             * @description Profile of the other party
+             */
             target_profile_id: string;
         };
         /** Statement */
@@ -3528,7 +3832,10 @@ export interface components {
             /** @description Oldest first. Value that is put on hold or released is not a movement */
             movements: components["schemas"]["Movement"][];
             opening: components["schemas"]["Position"];
-            /** @description Profile */
+            /**
+             * Format: uuid
+             * @description Profile
+             */
             profile_id: string;
             /**
              * Format: date-time
@@ -3557,9 +3864,15 @@ export interface components {
              * @description When it was recorded
              */
             created_at: string;
-            /** @description Identifier */
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
             id: string;
-            /** @description The journal entry that put the value into suspense */
+            /**
+             * Format: uuid
+             * @description The journal entry that put the value into suspense
+             */
             journal_entry_id?: string;
             /** @description Rail that it arrived over */
             rail: string;
@@ -3567,11 +3880,17 @@ export interface components {
             reason: string;
             /** @description Transaction and output, or the bank's reference */
             reference: string;
-            /** @description The journal entry that returned it to its sender */
+            /**
+             * Format: uuid
+             * @description The journal entry that returned it to its sender
+             */
             returned_by?: string;
             /** @description The address, or the memo */
             sent_to: string;
-            /** @description The transfer that credited it */
+            /**
+             * Format: uuid
+             * @description The transfer that credited it
+             */
             transfer_id?: string;
         };
         /** SuspenseDepositList */
@@ -3602,10 +3921,13 @@ export interface components {
             cause: components["schemas"]["Cause"];
             /**
              * @description CREDIT adds to the balance
-             * @enum {unknown}
+             * @enum {string}
              */
             direction: "CREDIT" | "DEBIT";
-            /** @description The profile on the other side, of any customer */
+            /**
+             * Format: uuid
+             * @description The profile on the other side, of any customer
+             */
             profile_id?: string;
         };
         /** SystemEntryList */
@@ -3616,7 +3938,10 @@ export interface components {
         };
         /** Transfer */
         Transfer: {
-            /** @description Account associated with the transfer */
+            /**
+             * Format: uuid
+             * @description Account associated with the transfer
+             */
             account_id?: string;
             /**
              * @description Amount sent in the transfer
@@ -3641,31 +3966,46 @@ export interface components {
             created_at: string;
             /**
              * @description Crypto network
-             * @enum {unknown}
+             * @enum {string}
              */
             crypto_network?: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
             /** @description On-chain transaction hash */
             crypto_tx_hash?: string;
             /** @description Output index or output address */
             crypto_tx_index?: string;
-            /** @description Customer identifier */
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
             customer_id: string;
             /** @description Destination crypto address */
             destination_address?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             direction: "CREDIT" | "DEBIT";
             /**
              * @description Fee paid
              * @example 25.5
              */
             fee: string;
-            /** @description For fiat withdrawals, the fiat account paid to */
+            /**
+             * Format: uuid
+             * @description For fiat withdrawals, the fiat account paid to
+             */
             fiat_account_id?: string;
-            /** @description Links the debit and credit sides of an internal or platform transfer */
+            /**
+             * Format: uuid
+             * @description Links the debit and credit sides of an internal or platform transfer
+             */
             group_id?: string;
-            /** @description Transfer identifier */
+            /**
+             * Format: uuid
+             * @description Transfer identifier
+             */
             id: string;
-            /** @description Identity associated with the transfer */
+            /**
+             * Format: uuid
+             * @description Identity associated with the transfer
+             */
             identity_id?: string;
             /** @description Memo included with the transfer */
             memo?: string;
@@ -3678,7 +4018,10 @@ export interface components {
              * @example 25.5
              */
             notional_value?: string;
-            /** @description Profile whose balance is debited or credited */
+            /**
+             * Format: uuid
+             * @description Profile whose balance is debited or credited
+             */
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
@@ -3688,7 +4031,7 @@ export interface components {
                 /** @description What the transfer is waiting for, or how it ended */
                 name: string;
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             status: "PENDING" | "COMPLETED" | "FAILED";
             status_details?: {
                 max_rent_exceeded?: {
@@ -3701,7 +4044,7 @@ export interface components {
              * @example 25.5
              */
             total: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             type: "PLATFORM_TRANSFER_DEBIT" | "PLATFORM_TRANSFER_CREDIT" | "INTERNAL_TRANSFER_DEBIT" | "INTERNAL_TRANSFER_CREDIT" | "CRYPTO_DEPOSIT" | "CRYPTO_WITHDRAWAL" | "WIRE_DEPOSIT" | "WIRE_WITHDRAWAL" | "CUBIX_DEPOSIT" | "CUBIX_WITHDRAWAL" | "BANK_DEPOSIT" | "BANK_WITHDRAWAL" | "CBIT_DEPOSIT" | "CBIT_WITHDRAWAL" | "SEN_DEPOSIT" | "SEN_WITHDRAWAL" | "SIGNET_DEPOSIT" | "SIGNET_WITHDRAWAL";
             /**
              * Format: date-time
@@ -3801,7 +4144,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
@@ -3825,7 +4168,7 @@ export interface components {
                         bank_name: string;
                         /** @description ABA: nine digits. SWIFT: a BIC of 8 or 11 characters (ISO 9362) */
                         routing_number: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         routing_number_type: "ABA" | "SWIFT";
                     };
                 };
@@ -3870,7 +4213,10 @@ export interface components {
              * @description Since when every attempt has failed. Absent for a healthy endpoint
              */
             failing_since?: string;
-            /** @description Identifier of the endpoint */
+            /**
+             * Format: uuid
+             * @description Identifier of the endpoint
+             */
             id: string;
             /**
              * Format: date-time
@@ -3900,10 +4246,16 @@ export interface components {
             created_at: string;
             /** @description Why there is no response */
             error?: string;
-            /** @description The event, and the `webhook-id` of every attempt */
+            /**
+             * Format: uuid
+             * @description The event, and the `webhook-id` of every attempt
+             */
             event_id: string;
             event_type: string;
-            /** @description Identifier of the delivery */
+            /**
+             * Format: uuid
+             * @description Identifier of the delivery
+             */
             id: string;
             /**
              * Format: date-time
@@ -3930,17 +4282,20 @@ export interface components {
             };
             /**
              * @description PENDING until an attempt is answered with 2xx; FAILED if no attempt succeeds within three days
-             * @enum {unknown}
+             * @enum {string}
              */
             status: "PENDING" | "DELIVERED" | "FAILED";
-            /** @enum {unknown} */
+            /** @enum {string} */
             trigger: "EVENT" | "REPLAY" | "TEST";
             /**
              * Format: date-time
              * @description Time of the last attempt
              */
             updated_at: string;
-            /** @description The endpoint */
+            /**
+             * Format: uuid
+             * @description The endpoint
+             */
             webhook_id: string;
         };
         /** WebhookDeliveryList */
@@ -3977,7 +4332,10 @@ export interface components {
              * @description Since when every attempt has failed. Absent for a healthy endpoint
              */
             failing_since?: string;
-            /** @description Identifier of the endpoint */
+            /**
+             * Format: uuid
+             * @description Identifier of the endpoint
+             */
             id: string;
             /**
              * Format: date-time
@@ -4198,25 +4556,6 @@ export interface operations {
                     /** @description Ignored: there are only access tokens */
                     token_type_hint?: string;
                 };
-                /**
-                 * @example {
-                 *       "token": "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCIsImtpZCI6IjAxOWJjMGZkLThiYTIifQ.eyJzdWIiOiJmZXJyeV9iNDM0In0.c2lnbmF0dXJl"
-                 *     }
-                 */
-                "multipart/form-data": {
-                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
-                    client_assertion?: string;
-                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
-                    client_assertion_type?: string;
-                    /** @description With a secret in the body; otherwise optional */
-                    client_id?: string;
-                    /** @description Unless HTTP Basic or an assertion is used */
-                    client_secret?: string;
-                    /** @description The access token */
-                    token: string;
-                    /** @description Ignored: there are only access tokens */
-                    token_type_hint?: string;
-                };
             };
         };
         responses: {
@@ -4248,26 +4587,6 @@ export interface operations {
                  *     }
                  */
                 "application/x-www-form-urlencoded": {
-                    /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
-                    client_assertion?: string;
-                    /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
-                    client_assertion_type?: string;
-                    /** @description With a secret in the body; otherwise optional */
-                    client_id?: string;
-                    /** @description Unless HTTP Basic or an assertion is used */
-                    client_secret?: string;
-                    /** @enum {string} */
-                    grant_type: "client_credentials";
-                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, events:read_event, events:write_webhook, sandbox:simulate, operator:read, operator:journal, operator:review. */
-                    scope?: string;
-                };
-                /**
-                 * @example {
-                 *       "grant_type": "client_credentials",
-                 *       "scope": "transfer:write_platform_transfer transfer:read_transfer"
-                 *     }
-                 */
-                "multipart/form-data": {
                     /** @description A JWT that the client has signed (RFC 7523): `iss` and `sub` are the client id, `aud` is the issuer or the endpoint, `exp` is at most 300 seconds ahead, and `jti` is used once */
                     client_assertion?: string;
                     /** @description `urn:ietf:params:oauth:client-assertion-type:jwt-bearer`, with a `client_assertion` */
@@ -4329,7 +4648,7 @@ export interface operations {
                 ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
-                /** @description next_page_cursor of an earlier page. Cursors never expire */
+                /** @description next_page_cursor of an earlier page, or the id of the last event that was processed. Neither expires */
                 page_cursor?: string;
                 /** @description Only events of these resources (repeatable) */
                 resource_ids?: string[];
@@ -4451,7 +4770,7 @@ export interface operations {
             query?: {
                 /** @description Only these events (repeatable) */
                 ids?: string[];
-                /** @description next_page_cursor of an earlier page. Cursors never expire */
+                /** @description next_page_cursor of an earlier page, or the id of the last event that was processed. Neither expires */
                 page_cursor?: string;
                 /** @description Only events of these resources (repeatable) */
                 resource_ids?: string[];
@@ -4470,38 +4789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "019bc0fd-8ba3-73e3-83e3-c9040e220001",
-                     *       "type": "transfer.crypto_withdrawal.pending",
-                     *       "created_at": "2026-01-15T09:30:00.482193Z",
-                     *       "resource_id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
-                     *       "data": {
-                     *         "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
-                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
-                     *         "direction": "DEBIT",
-                     *         "created_at": "2026-01-15T09:30:00.482193Z",
-                     *         "updated_at": "2026-01-15T09:30:00.482193Z",
-                     *         "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
-                     *         "amount": "0.05",
-                     *         "total": "0.0501",
-                     *         "fee": "0.0001",
-                     *         "asset": "BTC",
-                     *         "type": "CRYPTO_WITHDRAWAL",
-                     *         "status": "PENDING",
-                     *         "balance_asset": "BTC",
-                     *         "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
-                     *         "crypto_network": "BITCOIN",
-                     *         "auto_conversion": {},
-                     *         "secondary_status": {
-                     *           "name": "QUEUED",
-                     *           "detail": "Waiting to be submitted to the BITCOIN rail."
-                     *         },
-                     *         "notional_value": "3256.5"
-                     *       }
-                     *     }
-                     */
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": string;
                 };
             };
         };
@@ -7029,7 +7317,7 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["Incoming"];
+                "application/json": components["schemas"]["IncomingRequest"];
             };
         };
         responses: {
@@ -7132,7 +7420,7 @@ export interface operations {
                  *       "amount": "2"
                  *     }
                  */
-                "application/json": components["schemas"]["SandboxCryptoArrival"];
+                "application/json": components["schemas"]["SandboxCryptoArrivalRequest"];
             };
         };
         responses: {
@@ -7316,7 +7604,7 @@ export interface operations {
                  *       "amount": "250"
                  *     }
                  */
-                "application/json": components["schemas"]["SandboxFiatArrival"];
+                "application/json": components["schemas"]["SandboxFiatArrivalRequest"];
             };
         };
         responses: {
