@@ -248,6 +248,21 @@ export async function isOwnVersion(database: Queryable, network: string, hash: s
   return rows.length > 0;
 }
 
+/** Those of the transactions that move value between our own wallets: nobody is credited for gas. */
+export async function movesAmong(
+  database: Queryable,
+  network: string,
+  transactions: readonly { readonly txHash: string }[],
+): Promise<ReadonlySet<string>> {
+  if (transactions.length === 0) return new Set();
+  const rows = await database.query<{ hash: string }>(
+    `select v.hash from chain_versions v join chain_assignments a on a.id = v.assignment_id
+     where v.hash = any ($2::text[]) and a.network = $1 and a.purpose <> 'PAYMENTS'`,
+    [network, textArray(transactions.map(({ txHash }) => txHash))],
+  );
+  return new Set(rows.map(({ hash }) => hash));
+}
+
 export async function noteBroadcast(
   database: Queryable,
   assignmentId: string,

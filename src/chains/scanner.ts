@@ -6,6 +6,7 @@ import type { CryptoNetwork } from '../networks/crypto.ts';
 import { appendReports, type Report } from '../rails/notice-store.ts';
 import { addressesFrom, type Derived } from './address-store.ts';
 import { insertCoins, removeCoins } from './coin-store.ts';
+import { movesAmong } from './assignment-store.ts';
 import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
 import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
 import { bookRefill } from './refill.ts';
@@ -130,7 +131,10 @@ export function createScanner(parts: ScannerParts): Scanner {
       if (block !== undefined && block.parentHash === last.hash) {
         await fenced(database, task, async (tx) => {
           await store.insertBlock(tx, network, block);
-          const received = block.received.filter(({ address }) => own.isForDeposits(address));
+          const moves = await movesAmong(tx, network, block.received);
+          const received = block.received.filter(
+            ({ address, txHash }) => own.isForDeposits(address) && !moves.has(txHash),
+          );
           await store.insertDeposits(tx, network, { ...block, received });
           if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
           else await noteArrivals(tx, network, block.height, received, own.pathOf);
