@@ -29,9 +29,9 @@ export async function insertRefills(
   tx: Transaction,
   network: string,
   feeAsset: string,
-  { height, refills = [] }: { readonly height: number; readonly refills?: readonly RefillSeen[] },
+  { height, refills: seen }: { readonly height: number; readonly refills: readonly RefillSeen[] },
 ): Promise<void> {
-  for (const refill of refills) {
+  for (const refill of seen) {
     const { txHash, place, asset, units } = refill;
     const feeUnits = await feeOf(tx, network, refill);
     await tx.query(

@@ -139,7 +139,10 @@ export function createScanner(parts: ScannerParts): Scanner {
           if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
           else await noteArrivals(tx, network, block.height, received, own.pathOf);
           // After the coins: the fee of a refill is what is missing of those that it spends.
-          await insertRefills(tx, network, feeAsset, block);
+          const refills = (block.refills ?? []).filter(
+            ({ address }) => address === undefined || !own.isForDeposits(address),
+          );
+          await insertRefills(tx, network, feeAsset, { height: block.height, refills });
         });
         last = { height: block.height, hash: block.hash };
       } else {

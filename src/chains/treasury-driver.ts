@@ -43,6 +43,8 @@ export type RefillSeen = {
   readonly txHash: string;
   /** Tells payments of one transaction apart. */
   readonly place: string;
+  /** Of a driver that does not know which of our addresses are those of the hot wallet. */
+  readonly address?: string;
   readonly asset: string;
   readonly units: bigint;
   /** What the cold wallet paid the network: known, or what is left of its coins. */
