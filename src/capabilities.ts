@@ -25,6 +25,7 @@ import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
 import { createTransfers } from './transfers/capability.ts';
 import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
+import { createTreasury } from './treasury/capability.ts';
 import { createWebhooks } from './webhooks/capability.ts';
 import { createWithdrawals } from './withdrawals/capability.ts';
 
@@ -65,7 +66,7 @@ function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
 
 /** What an opened rail adds to the service. Its workers run only where workers run. */
 function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
-  const { rail, notices: _, workers = [], ...adds } = adapter;
+  const { rail, notices: _, treasury: __, workers = [], ...adds } = adapter;
   return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
 }
 
@@ -103,6 +104,7 @@ export function createCapabilities(
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
   const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
+  const reconciliation = createReconciliation({ ...shared, transfers, deposits, journal });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -114,7 +116,12 @@ export function createCapabilities(
     settlement,
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
-    createReconciliation({ ...shared, transfers, deposits, journal }),
+    reconciliation,
+    createTreasury({
+      ...shared,
+      treasuries: opened.flatMap(({ treasury }) => treasury ?? []),
+      banks: reconciliation.lastBalances,
+    }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

@@ -248,6 +248,11 @@ export async function isOwnVersion(database: Queryable, network: string, hash: s
   return rows.length > 0;
 }
 
+export async function isOpen(database: Queryable, id: string): Promise<boolean> {
+  const rows = await database.query(`select from chain_assignments where id = $1 and state = 'ASSIGNED'`, [id]);
+  return rows.length > 0;
+}
+
 /** Those of the transactions that move value between our own wallets: nobody is credited for gas. */
 export async function movesAmong(
   database: Queryable,

@@ -23,7 +23,7 @@ export type AssignmentEnd = TogetherOnChain & {
   readonly versions?: number;
 };
 
-async function keysOf(tx: Transaction, id: string): Promise<string[]> {
+export async function keysOf(tx: Transaction, id: string): Promise<string[]> {
   const rows = await tx.query<{ key: string }>(
     'select key from chain_assignment_payments where assignment_id = $1 and active order by position',
     [id],

@@ -138,11 +138,15 @@ export function createKeeper(parts: KeeperParts): Keeper {
   let overVelocity: { readonly refusal: SignerRefusal; readonly untilMs: number } | undefined;
   /** The signer must not sign, and asking again does not help: an operator ends that. */
   let isRefused = false;
+  /** What the signer has refused last. */
+  let refusedId = '';
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
-    fenced(database, task, (tx) =>
-      recordStop(tx, task, { code, reason, needsOperator: NEEDS_OPERATOR.includes(code) }),
-    );
+    fenced(database, task, async (tx) => {
+      // An operator may have cancelled it meanwhile.
+      if (code === 'signer-refused' && !(await store.isOpen(tx, refusedId))) return;
+      await recordStop(tx, task, { code, reason, needsOperator: NEEDS_OPERATOR.includes(code) });
+    });
 
   async function send(assignment: Assignment, version: Version, signal: AbortSignal): Promise<void> {
     pacing.sent(assignment.id);
@@ -166,6 +170,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SignerRefusal)) throw new SignerUnreachable((error as Error).message);
+      refusedId = request.assignmentId;
       if (error.code === 'over-velocity')
         overVelocity = { refusal: error, untilMs: performance.now() + LIMITS.chainVelocityRetryMs };
       throw error;

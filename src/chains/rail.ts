@@ -8,6 +8,7 @@ import type { Rail } from '../rails/rail.ts';
 import { type RailTreasury, RefillRefused } from '../rails/treasury.ts';
 import { allocateAddress, type Derived } from './address-store.ts';
 import { chainBacklogs } from './backlogs.ts';
+import { cancel } from './cancel.ts';
 import type { Driver } from './driver.ts';
 import { type Checkpoint, createKeeper, type KeeperParts, outgoingOf } from './keeper.ts';
 import { createLeasedWorker, type LeasedWorker } from './leased.ts';
@@ -119,7 +120,7 @@ function workersOf(options: ChainOptions, node: RailNode) {
 }
 
 function railTreasury(options: ChainOptions, { database, networks }: RailNode): RailTreasury {
-  const { network, driver, lanes, treasury: settings = NO_TREASURY } = options;
+  const { network, driver, signer, lanes, treasury: settings = NO_TREASURY } = options;
   const { coldAddress, low, high } = settings;
   const feeAsset = networks.crypto(network).native.asset;
   return {
@@ -135,6 +136,10 @@ function railTreasury(options: ChainOptions, { database, networks }: RailNode): 
       }));
     },
     stops: () => listStops(database, network),
+    cancel: (order, signal) => {
+      const taskOf = ({ lane }: { readonly lane: string }) => (lanes.includes(lane) ? lane : SWEEPER);
+      return cancel({ database, signer, network, feeAsset, taskOf }, order, signal);
+    },
     async refill(asset, units, signal) {
       if (coldAddress === undefined || driver.treasury === undefined)
         throw new RefillRefused(`${network} has no cold_address in the configuration.`);

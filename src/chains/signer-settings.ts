@@ -143,6 +143,7 @@ function createEmbedded(
   };
   return {
     sign: async (request, signal) => (await signer()).sign(request, signal),
+    discard: async (request, signal) => (await signer()).discard!(request, signal),
     account: async (network, signal) => (await signer()).account(network, signal),
   };
 }

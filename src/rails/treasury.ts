@@ -10,6 +10,11 @@ export type RailTreasury = {
   wallets(): Promise<readonly Wallet[]>;
   /** A transaction without signatures from the cold wallet to the hot one. Throws RefillRefused. */
   refill(asset: string, units: bigint, signal: AbortSignal): Promise<RefillFile>;
+  /**
+   * Ends a payment, or another transaction, that the signer does not sign. Throws CancellationRefused if there is nothing to
+   * cancel, or if something was signed for it.
+   */
+  cancel(order: CancelOrder, signal: AbortSignal): Promise<Cancelled>;
   /** Lanes and scanners that do not go on. */
   stops(): Promise<readonly { readonly task: string; readonly code: string; readonly reason: string }[]>;
 };
@@ -56,6 +61,24 @@ export type RefillFile = {
   /** What the transaction says, for people who compare. */
   readonly summary: Readonly<Record<string, string>>;
 };
+
+/** Either a payment, by the id of its transfer, or an assignment. */
+export type CancelOrder = { readonly transferId: string } | { readonly assignmentId: string };
+
+export type Cancelled = {
+  /** Null if the payment had none. */
+  readonly assignmentId: string | null;
+  /** The transaction that uses up the nonce in its place; null if none is needed. */
+  readonly cancellationId: string | null;
+};
+
+export class CancellationRefused extends Error {
+  readonly code: 'unknown' | 'ended' | 'signed';
+  constructor(code: CancellationRefused['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
 
 /** There can be no such transaction. The message is a sentence. */
 export class RefillRefused extends Error {}
