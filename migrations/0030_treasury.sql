@@ -78,6 +78,13 @@ create view treasury_payments as
   join transfers t on t.id = p.key
   where a.state = 'SUCCEEDED';
 
+-- Deposits that were reported, and whose effect is not committed yet.
+create view treasury_notices as
+  select d.network, d.asset, d.units
+  from rail_notices n
+  join chain_deposits d on d.network = n.rail and d.tx_hash = split_part(n.source_key, ' ', 1)
+                       and d.tx_hash || ' ' || d.place = n.source_key;
+
 do $$
 begin
   execute 'create or replace view expected_postings as ' || rtrim(pg_get_viewdef('expected_postings'::regclass), '; ') || $part$

@@ -70,6 +70,16 @@ function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
   return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
 }
 
+/** Banks and wallets beside the ledger. */
+function outsideOf(
+  shared: Parameters<typeof createReconciliation>[0] & Pick<Node, 'log'>,
+  opened: readonly RailAdapter[],
+): Capability[] {
+  const reconciliation = createReconciliation(shared);
+  const treasuries = opened.flatMap(({ treasury }) => treasury ?? []);
+  return [reconciliation, createTreasury({ ...shared, treasuries, banks: reconciliation.lastBalances })];
+}
+
 /** Operations that only simulate do not exist in production. */
 const withoutSimulation = (one: Capability): Capability => ({
   ...one,
@@ -104,7 +114,6 @@ export function createCapabilities(
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
   const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
-  const reconciliation = createReconciliation({ ...shared, transfers, deposits, journal });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -116,12 +125,7 @@ export function createCapabilities(
     settlement,
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
-    reconciliation,
-    createTreasury({
-      ...shared,
-      treasuries: opened.flatMap(({ treasury }) => treasury ?? []),
-      banks: reconciliation.lastBalances,
-    }),
+    ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

@@ -249,7 +249,9 @@ export async function isOwnVersion(database: Queryable, network: string, hash: s
 }
 
 export async function isOpen(database: Queryable, id: string): Promise<boolean> {
-  const rows = await database.query(`select from chain_assignments where id = $1 and state = 'ASSIGNED'`, [id]);
+  const rows = await database.query(`select from chain_assignments where id = $1 and state = 'ASSIGNED'`, [
+    id,
+  ]);
   return rows.length > 0;
 }
 

@@ -38,18 +38,6 @@ export async function findCandidate(
   return row;
 }
 
-export async function paymentState(
-  database: Queryable,
-  network: string,
-  key: string,
-): Promise<string | undefined> {
-  const [row] = await database.query<{ state: string }>(
-    'select state from rail_payments where key = $1 and rail = $2',
-    [key, network],
-  );
-  return row?.state;
-}
-
 /** Nothing of it was signed, and nothing will be: its coins are free, the payments fail or wait again. */
 export async function dropAssignment(
   tx: Transaction,

@@ -1,7 +1,8 @@
 import type { Database, Transaction } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
-import { type Cancelled, CancellationRefused, type CancelOrder } from '../rails/treasury.ts';
+import { findProgress } from '../rails/payment-store.ts';
+import { CancellationRefused, type Cancelled, type CancelOrder } from '../rails/treasury.ts';
 import * as store from './cancel-store.ts';
 import { type Signer, SignerRefusal } from './signer.ts';
 
@@ -40,11 +41,14 @@ async function find({ database, network }: Parts, order: CancelOrder): Promise<s
     throw new CancellationRefused('ended', `Assignment ${found.id} is ${found.state}. Nothing was changed.`);
   if (!('transferId' in order))
     throw new CancellationRefused('unknown', `${network} has no assignment ${order.assignmentId}.`);
-  const state = await store.paymentState(database, network, order.transferId);
+  const state = (await findProgress(database, network, order.transferId))?.state;
   if (state === undefined)
     throw new CancellationRefused('unknown', `${network} has no payment ${order.transferId}.`);
   if (state !== 'ACCEPTED')
-    throw new CancellationRefused('ended', `The payment ${order.transferId} is ${state}. Nothing was changed.`);
+    throw new CancellationRefused(
+      'ended',
+      `The payment ${order.transferId} is ${state}. Nothing was changed.`,
+    );
   return undefined;
 }
 

@@ -48,7 +48,12 @@ function postingsOf(
   return [
     ...(feeUnits === 0n ? [] : [fee]),
     ...moved.map(
-      ({ asset, units }): Posting => ({ asset, units, from: { account: `cold:${rail}` }, to: { account: to } }),
+      ({ asset, units }): Posting => ({
+        asset,
+        units,
+        from: { account: `cold:${rail}` },
+        to: { account: to },
+      }),
     ),
   ];
 }

@@ -273,7 +273,8 @@ export function createKeeper(parts: KeeperParts): Keeper {
   async function planMove(state: LaneState | undefined, signal: AbortSignal): Promise<Planned | undefined> {
     if ((moves === undefined && sweeps === undefined) || !pacing.isMoveDue()) return undefined;
     const draft = state && (await reached(moves!.next(state, signal), signal));
-    const planned = state === undefined ? await reached(sweeps!.next(signal), signal) : draft && { lane, draft };
+    const planned =
+      state === undefined ? await reached(sweeps!.next(signal), signal) : draft && { lane, draft };
     if (planned === undefined) pacing.noMoves();
     return planned;
   }

@@ -11,8 +11,8 @@ import { chainBacklogs } from './backlogs.ts';
 import { cancel } from './cancel.ts';
 import type { Driver } from './driver.ts';
 import { type Checkpoint, createKeeper, type KeeperParts, outgoingOf } from './keeper.ts';
-import { createLeasedWorker, type LeasedWorker } from './leased.ts';
 import { listStops } from './lease-store.ts';
+import { createLeasedWorker, type LeasedWorker } from './leased.ts';
 import { lastBlock } from './scan-store.ts';
 import { createScanner, SCANNER } from './scanner.ts';
 import type { Signer } from './signer.ts';
@@ -70,11 +70,30 @@ const SWEEPER = 'sweeper';
 const WALLETS = 'wallets';
 
 function treasuryOf(options: ChainOptions, { database, networks, assets }: RailNode): Treasury {
-  const { network, driver, lanes, confirmations, hasCoins = false, treasury: settings = NO_TREASURY } = options;
+  const {
+    network,
+    driver,
+    lanes,
+    confirmations,
+    hasCoins = false,
+    treasury: settings = NO_TREASURY,
+  } = options;
   const native = networks.crypto(network).native.asset;
-  const codes = assets.list.filter(({ networks: homes }) => homes[network] !== undefined).map(({ code }) => code);
+  const codes = assets.list
+    .filter(({ networks: homes }) => homes[network] !== undefined)
+    .map(({ code }) => code);
   const all = [...new Set([native, ...codes])];
-  return createTreasury({ driver, database, network, lanes, native, assets: all, settings, hasCoins, confirmations });
+  return createTreasury({
+    driver,
+    database,
+    network,
+    lanes,
+    native,
+    assets: all,
+    settings,
+    hasCoins,
+    confirmations,
+  });
 }
 
 function workersOf(options: ChainOptions, node: RailNode) {
@@ -96,7 +115,15 @@ function workersOf(options: ChainOptions, node: RailNode) {
   const task = { network, task: SCANNER, holder };
   const { walletAddresses = [], hasCoins = false } = options;
   const pool = options.account?.pool ?? [];
-  const scanner = createScanner({ ...shared, task, feeAsset, confirmations, walletAddresses, pool, hasCoins });
+  const scanner = createScanner({
+    ...shared,
+    task,
+    feeAsset,
+    confirmations,
+    walletAddresses,
+    pool,
+    hasCoins,
+  });
   const isSweeping = driver.treasury?.addressesPay === true && (options.treasury?.sweepMin.size ?? 0) > 0;
   return {
     keepers: [
@@ -110,12 +137,17 @@ function workersOf(options: ChainOptions, node: RailNode) {
       ...leased,
       name: `${network} wallets`,
       task: { network, task: WALLETS, holder },
-      pauseMs: movesMs ?? LIMITS.chainMovesMs,
-      async turn(signal) {
-        await treasury.look(signal);
-        return false;
-      },
+      turn: lookingAt(treasury, movesMs ?? LIMITS.chainMovesMs),
     }),
+  };
+}
+
+/** Not before the scanner has started, and then from time to time. */
+function lookingAt(treasury: Treasury, everyMs: number) {
+  let dueAt = 0;
+  return async (signal: AbortSignal): Promise<boolean> => {
+    if (performance.now() >= dueAt && (await treasury.look(signal))) dueAt = performance.now() + everyMs;
+    return false;
   };
 }
 

@@ -58,7 +58,9 @@ export function readTreasury(entry: TreasuryEntry, context: ReadContext): Treasu
   const { rail, path, assets, networks } = context;
   const { native, addresses } = networks.crypto(rail as CryptoNetwork);
   const unitsOf = ({ asset, text, at }: Given): [string, bigint] => {
-    const token = assets.list.find(({ code, networks: homes }) => code === asset && homes[rail] !== undefined);
+    const token = assets.list.find(
+      ({ code, networks: homes }) => code === asset && homes[rail] !== undefined,
+    );
     const decimals = asset === native.asset ? native.decimals : token?.decimals;
     if (decimals === undefined)
       throw new Error(`${path}.${at} names ${asset}, which is not an asset on ${rail}`);

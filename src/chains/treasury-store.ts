@@ -48,9 +48,7 @@ const EXPECTED = `
     union all
     select asset, -units from chain_deposits where network = $1 and height > $2 and reported
     union all
-    select d.asset, d.units from rail_notices n
-    join chain_deposits d on d.network = n.rail and d.tx_hash || ' ' || d.place = n.source_key
-    where n.rail = $1
+    select asset, units from treasury_notices where network = $1
     union all
     select asset, case when booked then units else -units end from treasury_payments
     where network = $1 and updated_at_ns > ${CLOCK_NS} - ${UNBOOKED_NS} and booked = (height > $2)
@@ -102,11 +100,7 @@ export async function recordWallets(
   );
 }
 
-export function readWallets(
-  database: Queryable,
-  network: string,
-  native: string,
-): Promise<WalletLook[]> {
+export function readWallets(database: Queryable, network: string, native: string): Promise<WalletLook[]> {
   const ledger = (account: string): string =>
     `coalesce((select units from treasury_ledger l where l.account = '${account}:' || lower($1) and l.asset = w.asset), 0)`;
   return database.query<WalletLook>(

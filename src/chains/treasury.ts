@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
-import { laneState, openSweeps, type Open } from './assignment-store.ts';
+import { laneState, type Open, openSweeps } from './assignment-store.ts';
 import type { BlockId, Draft, Driver, LaneState } from './driver.ts';
 import type { Planned } from './keeper.ts';
 import { blockAt, lastBlock } from './scan-store.ts';
@@ -48,6 +48,9 @@ async function finalBlock(parts: TreasuryParts, signal: AbortSignal): Promise<Bl
       : (await driver.final(signal)).height;
   return height >= scanned.height ? scanned : blockAt(database, network, height);
 }
+
+/** More is enough. */
+const GAS_PAYMENTS_SHOWN = 1_000_000;
 
 type Marks = Pick<TreasurySettings, 'low' | 'high'>;
 
@@ -117,7 +120,11 @@ export function createTreasury(parts: TreasuryParts): Treasury {
       await recordHeld(database, network, address, await driver.holdings([address], signal, at), at.height);
   }
 
-  async function unitsOf(isCold: boolean, at: BlockId, signal: AbortSignal): Promise<ReadonlyMap<string, bigint>> {
+  async function unitsOf(
+    isCold: boolean,
+    at: BlockId,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, bigint>> {
     if (hasCoins) return new Map([[native, await coinUnits(database, network, at.height, isCold)]]);
     return driver.holdings(isCold ? [coldAddress!] : lanes, signal, at);
   }
@@ -130,8 +137,8 @@ export function createTreasury(parts: TreasuryParts): Treasury {
       lanes.length === 1
         ? [hot]
         : await Promise.all(lanes.map((lane) => driver.holdings([lane], signal, at)));
-    const least = each.map((one) => (one.get(native) ?? 0n) / quote).reduce((a, b) => (a < b ? a : b));
-    return least > 1_000_000n ? 1_000_000 : Number(least);
+    const counts = each.map((one) => Number((one.get(native) ?? 0n) / quote));
+    return Math.min(GAS_PAYMENTS_SHOWN, ...counts);
   }
 
   return {

@@ -94,7 +94,10 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
     update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
   },
   rail_notices: { insert: true, delete: true },
-  chain_assignments: { insert: true, update: ['slot', 'state', 'tx_hash', 'fee_units', 'height', 'updated_at_ns'] },
+  chain_assignments: {
+    insert: true,
+    update: ['slot', 'state', 'tx_hash', 'fee_units', 'height', 'updated_at_ns'],
+  },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
   chain_moves: INSERT,
@@ -218,6 +221,9 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   signer_payments: {},
   signer_signed: {},
   signer_versions: {},
+  treasury_ledger: {},
+  treasury_notices: {},
+  treasury_payments: {},
 };
 
 /** As an identifier in a statement. */

@@ -195,7 +195,14 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
         `Assignment ${assignmentId} was signed: the chain decides about it.`,
       );
     await checkKeys(paid, assignmentId);
-    const base = { atMs: now(), requestId, network, assignmentId: assignmentId ?? '', version: 0, unsigned: '' };
+    const base = {
+      atMs: now(),
+      requestId,
+      network,
+      assignmentId: assignmentId ?? '',
+      version: 0,
+      unsigned: '',
+    };
     await log.append({ ...base, decision: 'discarded', keys: paid });
   }
 

@@ -34,23 +34,27 @@ type Named = { readonly rail: string; format(asset: string, units: bigint): stri
 const minutes = (ms: number): string => `${Math.floor(ms / 60_000)} min`;
 
 export function alarmsOf(wallet: Wallet, { rail, format }: Named): Alarm[] {
-  const { asset, hotUnits, lowMarkUnits, highMarkUnits, differenceUnits, differsMs, gasPayments, ageMs } = wallet;
+  const { asset, hotUnits, lowMarkUnits, highMarkUnits, differenceUnits, differsMs, gasPayments, ageMs } =
+    wallet;
   const level = levelOf(wallet);
   const found: [boolean, AlarmReason, () => string][] = [
     [
       level === 'BELOW_LOW',
       'below-low-mark',
-      () => `The hot wallet has ${format(asset, hotUnits)} ${asset}, the low mark is ${format(asset, lowMarkUnits!)}.`,
+      () =>
+        `The hot wallet has ${format(asset, hotUnits)} ${asset}, the low mark is ${format(asset, lowMarkUnits!)}.`,
     ],
     [
       level === 'ABOVE_HIGH',
       'above-high-mark',
-      () => `The hot wallet has ${format(asset, hotUnits)} ${asset}, the high mark is ${format(asset, highMarkUnits!)}.`,
+      () =>
+        `The hot wallet has ${format(asset, hotUnits)} ${asset}, the high mark is ${format(asset, highMarkUnits!)}.`,
     ],
     [
       differsMs !== null && differsMs > LIMITS.treasuryDifferenceMs,
       'difference',
-      () => `The chain has ${format(asset, differenceUnits)} ${asset} more than the ledger, for ${minutes(differsMs!)}.`,
+      () =>
+        `The chain has ${format(asset, differenceUnits)} ${asset} more than the ledger, for ${minutes(differsMs!)}.`,
     ],
     [
       gasPayments !== null && gasPayments < LIMITS.treasuryGasPayments,
@@ -63,10 +67,15 @@ export function alarmsOf(wallet: Wallet, { rail, format }: Named): Alarm[] {
       () => `The wallet was not looked at for ${minutes(ageMs)}.`,
     ],
   ];
-  return found.flatMap(([holds, reason, detail]) => (holds ? [{ rail, asset, reason, detail: detail() }] : []));
+  return found.flatMap(([holds, reason, detail]) =>
+    holds ? [{ rail, asset, reason, detail: detail() }] : [],
+  );
 }
 
-export const stopAlarm = (rail: string, stop: { readonly task: string; readonly code: string; readonly reason: string }): Alarm => ({
+export const stopAlarm = (
+  rail: string,
+  stop: { readonly task: string; readonly code: string; readonly reason: string },
+): Alarm => ({
   rail,
   reason: 'stopped',
   detail: `${stop.task} does not go on (${stop.code}): ${stop.reason}`,

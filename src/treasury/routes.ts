@@ -8,13 +8,7 @@ import { LIMITS } from '../limits.ts';
 import { CancellationRefused, type RailTreasury, RefillRefused, type Wallet } from '../rails/treasury.ts';
 import { type Alarm, alarmsOf, levelOf, stopAlarm } from './alarms.ts';
 import { CANCEL_REQUEST, CANCELLED, REFILL, REFILL_REQUEST, TREASURY } from './examples.ts';
-import {
-  CancelledShape,
-  CancelRequest,
-  RefillRequest,
-  RefillShape,
-  TreasuryShape,
-} from './schema.ts';
+import { CancelledShape, CancelRequest, RefillRequest, RefillShape, TreasuryShape } from './schema.ts';
 
 export type BankBalance = {
   readonly account: string;
@@ -39,7 +33,10 @@ const TAG = 'Operator';
 export const signed = (assets: Assets, asset: string, units: bigint): string =>
   units < 0n ? `-${assets.format(asset, -units)}` : assets.format(asset, units);
 
-function presentWallet(assets: Assets, wallet: Wallet): Static<typeof TreasuryShape>['networks'][0]['wallets'][0] {
+function presentWallet(
+  assets: Assets,
+  wallet: Wallet,
+): Static<typeof TreasuryShape>['networks'][0]['wallets'][0] {
   const { asset, coldUnits, height, hash, lowMarkUnits, highMarkUnits, differsSinceNs, gasPayments } = wallet;
   const amount = (units: bigint): string => signed(assets, asset, units);
   return {
@@ -97,8 +94,8 @@ function readRoute({ assets, treasuries, banks }: TreasuryDependencies): Route {
       const networks = await Promise.all(
         treasuries.map(async ({ rail: network, coldAddress, wallets }) => ({
           network,
-          ...(coldAddress !== undefined && { cold_address: coldAddress }),
           wallets: (await wallets()).map((wallet) => presentWallet(assets, wallet)),
+          ...(coldAddress !== undefined && { cold_address: coldAddress }),
         })),
       );
       const alarms = await Promise.all(treasuries.map((one) => alarmsOn(one, assets)));

@@ -168,8 +168,7 @@ describe('the example answer', () => {
     }
     if (operation.id === 'getTreasury') {
       // No chain is configured here; test/treasury compares the networks of the example.
-      const { networks: _, ...others } = example;
-      expect(comparable({ networks: [], ...others, alarms: [] })).toEqual(comparable(body));
+      expect(comparable({ ...example, networks: [], alarms: [] })).toEqual(comparable(body));
       return;
     }
     if (!Array.isArray(body.items)) {

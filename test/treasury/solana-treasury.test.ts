@@ -25,8 +25,7 @@ const settingsOf = (marks: Partial<TreasurySettings> = {}): TreasurySettings => 
   ...marks,
 });
 
-const wallet = async (asset: string) =>
-  (await node.treasury!.wallets()).find((one) => one.asset === asset)!;
+const wallet = async (asset: string) => (await node.treasury!.wallets()).find((one) => one.asset === asset)!;
 
 /** Gives turns until it holds. */
 async function turnsUntil(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -125,7 +124,9 @@ describe('the treasury of Solana', () => {
     const wire = Buffer.concat([Buffer.of(1), signature, message]).toString('base64');
     await chain.call('sendTransaction', wire, { encoding: 'base64', skipPreflight: true });
     await turnsUntil('it is booked', async () => {
-      const rows = await world.database.query('select from chain_refills where booked and asset = $1', [asset]);
+      const rows = await world.database.query('select from chain_refills where booked and asset = $1', [
+        asset,
+      ]);
       return rows.length > 0;
     });
     await turnsUntil('the wallets are what the ledger says', isEven);

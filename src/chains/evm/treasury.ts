@@ -3,6 +3,7 @@ import type { LaneState, Plan } from '../driver.ts';
 import type { RefillOrder, ToCold, TreasuryDriver, Unswept } from '../treasury-driver.ts';
 import { callFor, contractOf } from './calls.ts';
 import type { Codec } from './codec.ts';
+import { max } from './fees.ts';
 import type { Nodes } from './nodes.ts';
 import { gasFor, planNext, priceNow } from './plan.ts';
 import type { EvmSettings } from './settings.ts';
@@ -32,7 +33,13 @@ async function needOf({ nodes, settings }: Parts, row: Unswept, to: string, sign
   if (price === undefined) return undefined;
   // Of coins, only a part can be sent.
   const units = contract === undefined ? 1n : row.units;
-  const gas = await gasFor(nodes, row.address, { key: '', asset: row.asset, units, address: to }, contract, signal);
+  const gas = await gasFor(
+    nodes,
+    row.address,
+    { key: '', asset: row.asset, units, address: to },
+    contract,
+    signal,
+  );
   return { contract, gas, cost: gas * price.fees.maxFee };
 }
 
@@ -61,7 +68,7 @@ async function sweep(
     kind: 'assign',
     draft: {
       purpose: 'SWEEP',
-      slot: String(used > next ? used : next),
+      slot: String(max(used, next)),
       coins: [],
       payments: [{ key: '', asset: row.asset, units, address: to }],
       details: {
@@ -86,10 +93,19 @@ async function fund(
   const coins = await coinsOf(nodes, row.address, signal);
   if (coins >= need.cost) return undefined;
   const units = ROOM * need.cost - coins;
-  const plan = await planNext(nodes, settings, lane, [{ key: '', asset: settings.native, units, address: row.address }], signal);
+  const plan = await planNext(
+    nodes,
+    settings,
+    lane,
+    [{ key: '', asset: settings.native, units, address: row.address }],
+    signal,
+  );
   if (plan.kind === 'wait') return plan;
   const { draft } = plan;
-  return { kind: 'assign', draft: { ...draft, purpose: 'UPKEEP', details: { ...draft.details, path: row.path } } };
+  return {
+    kind: 'assign',
+    draft: { ...draft, purpose: 'UPKEEP', details: { ...draft.details, path: row.path } },
+  };
 }
 
 async function toCold(
@@ -102,7 +118,11 @@ async function toCold(
   return plan.kind === 'wait' ? plan : { kind: 'assign', draft: { ...plan.draft, purpose: 'TO_COLD' } };
 }
 
-async function refill({ nodes, settings, codec }: Parts, order: RefillOrder, signal: AbortSignal): Promise<RefillFile> {
+async function refill(
+  { nodes, settings, codec }: Parts,
+  order: RefillOrder,
+  signal: AbortSignal,
+): Promise<RefillFile> {
   const { asset, units, cold, to } = order;
   const contract = contractOf(settings, asset);
   const price = await priceNow(nodes, settings, signal);

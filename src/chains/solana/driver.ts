@@ -15,8 +15,8 @@ import { readPrices } from './reads.ts';
 import { block, confirm, head } from './scan.ts';
 import type { SolanaSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
-import { solanaTreasury } from './treasury.ts';
 import { readStatuses } from './transactions.ts';
+import { solanaTreasury } from './treasury.ts';
 import { complete } from './wire.ts';
 
 /**

@@ -3,6 +3,7 @@ import { type RefillFile, RefillRefused } from '../../rails/treasury.ts';
 import type { LaneState, Plan } from '../driver.ts';
 import type { RefillOrder, ToCold, TreasuryDriver } from '../treasury-driver.ts';
 import type { Chain } from './chain.ts';
+import { smaller } from './fees.ts';
 import { type Planner, plan } from './plan.ts';
 import { PSBT_OPTIONS } from './psbt.ts';
 import { addressOf, scriptOf } from './script.ts';
@@ -43,7 +44,7 @@ async function refill(planner: Planner, order: RefillOrder, signal: AbortSignal)
   const coldScript = scriptOf(chain, cold)!;
   const now = await planner.estimate(await nodes.view(signal), signal);
   const wanted = coldScript.length > KEY_SCRIPT_BYTES_MAX ? now * SCRIPT_FACTOR : now;
-  const rate = wanted > settings.fees.maxRate ? settings.fees.maxRate : wanted;
+  const rate = smaller(wanted, settings.fees.maxRate);
   const funds = { chain, coins: coins.toSorted(byValue), rate, roomRate: rate, changeScript: coldScript };
   const found = selectBatch(funds, [payment]);
   if (found === undefined)

@@ -1,6 +1,6 @@
 import type { ChainOptions } from '../rail.ts';
-import { type Account, readAccount } from './account.ts';
 import { COLD_PATH } from '../treasury-driver.ts';
+import { type Account, readAccount } from './account.ts';
 import { chainOf } from './chain.ts';
 import { scriptOf } from './script.ts';
 import type { UtxoSettings } from './settings.ts';
