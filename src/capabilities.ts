@@ -25,6 +25,7 @@ import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
 import { createTransfers } from './transfers/capability.ts';
 import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
+import { createTreasury } from './treasury/capability.ts';
 import { createWebhooks } from './webhooks/capability.ts';
 import { createWithdrawals } from './withdrawals/capability.ts';
 
@@ -65,8 +66,18 @@ function simulationBeside(node: Node, opened: readonly RailAdapter[]) {
 
 /** What an opened rail adds to the service. Its workers run only where workers run. */
 function capabilityOf(adapter: RailAdapter, works: boolean): Capability {
-  const { rail, notices: _, workers = [], ...adds } = adapter;
+  const { rail, notices: _, treasury: __, workers = [], ...adds } = adapter;
   return { ...adds, name: `${rail.name} rail`, workers: works ? workers : [] };
+}
+
+/** Banks and wallets beside the ledger. */
+function outsideOf(
+  shared: Parameters<typeof createReconciliation>[0] & Pick<Node, 'log'>,
+  opened: readonly RailAdapter[],
+): Capability[] {
+  const reconciliation = createReconciliation(shared);
+  const treasuries = opened.flatMap(({ treasury }) => treasury ?? []);
+  return [reconciliation, createTreasury({ ...shared, treasuries, banks: reconciliation.lastBalances })];
 }
 
 /** Operations that only simulate do not exist in production. */
@@ -114,7 +125,7 @@ export function createCapabilities(
     settlement,
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
-    createReconciliation({ ...shared, transfers, deposits, journal }),
+    ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

@@ -24,6 +24,20 @@ export const CHAIN_LIMITS = {
   chainVelocityRetryMs: 10_000,
   /** How often a keeper without waiting payments looks for small coins to join: they become many over hours, not minutes. */
   chainUpkeepMs: 60_000,
+  /** How often wallets are compared with the ledger, and moves between them are looked for: they are in no hurry. */
+  chainMovesMs: 30_000,
+  /** Sweeps of one network that wait for confirmations: deposits come in no faster than they are swept. */
+  chainSweepsMax: 64,
+  /** Deposit addresses that are looked at for one sweep: as many as fit into a transaction of Solana. */
+  chainSweepRowsMax: 16,
+  /** Deposit addresses whose balances are read in one turn: four calls to a node for each. */
+  chainHeldMax: 100,
+  /** A difference between a wallet and the ledger that lasts longer is an alarm: transactions in flight explain shorter ones. */
+  treasuryDifferenceMs: 600_000,
+  /** A look at the wallets that is older is an alarm: the nodes or the scanner do not answer. */
+  treasuryStaleMs: 900_000,
+  /** Payments that a lane must be able to pay the fees of: below that it is out of gas. */
+  treasuryGasPayments: 10,
   /** An assignment that is mined is looked at again at the latest after this time. */
   chainLookMsMax: 60_000,
   /** Blocks that are scanned in one turn, so that deposits are reported while the scanner catches up. */

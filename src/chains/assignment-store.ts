@@ -1,4 +1,4 @@
-import { plainArray } from '../database/array.ts';
+import { plainArray, textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Database, Queryable, Transaction } from '../database/database.ts';
@@ -17,6 +17,7 @@ import type {
   Version,
 } from './driver.ts';
 import { lastBlock } from './scan-store.ts';
+import { COLD_PATH } from './treasury-driver.ts';
 
 /** Assignments, their payments and their versions. */
 
@@ -30,6 +31,7 @@ type AssignmentRow = {
   readonly details: Record<string, string>;
   readonly assignedAtNs: Instant;
 };
+/** A move has no key. */
 type PaymentRow = Outgoing & { readonly assignmentId: string };
 type CoinRow = Coin & { readonly assignmentId: string };
 type VersionRow = Omit<Version, 'signedAtMs'> & {
@@ -46,6 +48,8 @@ function byAssignment<Row extends { readonly assignmentId: string }>(rows: reado
   return (id: string): readonly Row[] => grouped.get(id) ?? [];
 }
 
+const ASSIGNMENT = `id, lane, purpose, slot, details, assigned_at_ns as "assignedAtNs"`;
+
 /** Assignments of the lane that are not final, oldest first. */
 export async function openAssignments(
   database: Queryable,
@@ -54,16 +58,39 @@ export async function openAssignments(
   max: number,
 ): Promise<Open[]> {
   const rows = await database.query<AssignmentRow>(
-    `select id, lane, purpose, slot, details, assigned_at_ns as "assignedAtNs" from chain_assignments
+    `select ${ASSIGNMENT} from chain_assignments
      where network = $1 and lane = $2 and state = 'ASSIGNED' order by assigned_at_ns, id limit $3`,
     [network, lane, max],
   );
+  return withParts(database, rows);
+}
+
+/** Sweeps that deposit addresses send themselves and that are not final, oldest first. */
+export async function openSweeps(
+  database: Queryable,
+  network: string,
+  lanes: readonly string[],
+  max: number,
+): Promise<Open[]> {
+  const rows = await database.query<AssignmentRow>(
+    `select ${ASSIGNMENT} from chain_assignments
+     where network = $1 and purpose = 'SWEEP' and lane <> all ($2::text[]) and state = 'ASSIGNED'
+     order by assigned_at_ns, id limit $3`,
+    [network, textArray(lanes), max],
+  );
+  return withParts(database, rows);
+}
+
+async function withParts(database: Queryable, rows: readonly AssignmentRow[]): Promise<Open[]> {
   if (rows.length === 0) return [];
   const ids = [plainArray(rows.map(({ id }) => id))];
   const [payments, coins, versions] = await Promise.all([
     database.query<PaymentRow>(
-      `select assignment_id as "assignmentId", key, asset, units, address from chain_assignment_payments
-       where assignment_id = any ($1::uuid[]) order by assignment_id, position`,
+      `select assignment_id as "assignmentId", key::text as key, asset, units, address, position from chain_assignment_payments
+       where assignment_id = any ($1::uuid[])
+       union all
+       select assignment_id, '', asset, units, address, position from chain_moves where assignment_id = any ($1::uuid[])
+       order by "assignmentId", position`,
       ids,
     ),
     database.query<CoinRow>(
@@ -113,9 +140,9 @@ export async function nextSlot(
 
 export function freeCoins(database: Queryable, network: string, max: number): Promise<Coin[]> {
   return database.query<Coin>(
-    `select ${COIN} from chain_coins where network = $1 and assignment_id is null and spent_height is null
+    `select ${COIN} from chain_coins where network = $1 and assignment_id is null and spent_height is null and path <> $3
      order by height, tx_hash, output limit $2`,
-    [network, max],
+    [network, max, COLD_PATH],
   );
 }
 
@@ -154,8 +181,14 @@ export async function insertAssignment(
      values ($1, $2, $3, $4, $5, $6::jsonb, $7, $8, $8)`,
     [id, network, lane, purpose, slot, JSON.stringify(details), feeAsset, now],
   );
-  if (payments.length > 0) {
-    const rows = payments.map((payment, position) => ({ id, position, ...payment }));
+  const rows = payments.map((payment, position) => ({ id, position, ...payment }));
+  if (rows.length > 0 && purpose !== 'PAYMENTS')
+    await tx.query(
+      `insert into chain_moves (assignment_id, position, asset, units, address)
+       select * from unnest($1::uuid[], $2::integer[], $3::text[], $4::numeric[], $5::text[])`,
+      columns(rows, { id: 'uuid', position: 'integer', asset: 'text', units: 'numeric', address: 'text' }),
+    );
+  else if (rows.length > 0) {
     await tx.query(
       `insert into chain_assignment_payments (assignment_id, position, key, asset, units, address)
        select * from unnest($1::uuid[], $2::integer[], $3::uuid[], $4::text[], $5::numeric[], $6::text[])`,
@@ -213,6 +246,28 @@ export async function isOwnVersion(database: Queryable, network: string, hash: s
     [network, hash],
   );
   return rows.length > 0;
+}
+
+export async function isOpen(database: Queryable, id: string): Promise<boolean> {
+  const rows = await database.query(`select from chain_assignments where id = $1 and state = 'ASSIGNED'`, [
+    id,
+  ]);
+  return rows.length > 0;
+}
+
+/** Those of the transactions that move value between our own wallets: nobody is credited for gas. */
+export async function movesAmong(
+  database: Queryable,
+  network: string,
+  transactions: readonly { readonly txHash: string }[],
+): Promise<ReadonlySet<string>> {
+  if (transactions.length === 0) return new Set();
+  const rows = await database.query<{ hash: string }>(
+    `select v.hash from chain_versions v join chain_assignments a on a.id = v.assignment_id
+     where v.hash = any ($2::text[]) and a.network = $1 and a.purpose <> 'PAYMENTS'`,
+    [network, textArray(transactions.map(({ txHash }) => txHash))],
+  );
+  return new Set(rows.map(({ hash }) => hash));
 }
 
 export async function noteBroadcast(

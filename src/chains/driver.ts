@@ -1,6 +1,7 @@
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { RailFinding } from '../rails/kind.ts';
 import type { TogetherOnChain } from '../rails/payment-store.ts';
+import type { RefillSeen, TreasuryDriver } from './treasury-driver.ts';
 
 /**
  * What a family of chains (EVM, UTXO, Solana) provides. A driver knows formats and talks to nodes. It has no database and no
@@ -66,8 +67,15 @@ export type Driver = {
   /** Before deposits of a final block are reported. Throws ChainWait unless enough nodes report the same. */
   confirm?(block: BlockId, received: readonly Received[], signal: AbortSignal): Promise<void>;
 
-  /** Everything that the addresses hold, by asset. */
-  holdings(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, bigint>>;
+  /** Everything that the addresses hold, by asset; where the family can look back, at that block. */
+  holdings(
+    addresses: readonly string[],
+    signal: AbortSignal,
+    at?: BlockId,
+  ): Promise<ReadonlyMap<string, bigint>>;
+
+  /** Moves between our own wallets. */
+  readonly treasury?: TreasuryDriver;
 
   /** What one payment of that asset costs now, in units of the native coin. */
   quote(asset: string, signal: AbortSignal): Promise<bigint | undefined>;
@@ -138,7 +146,10 @@ export type Draft = {
   /** EVM: the nonce. Solana: the number of the durable nonce account and its value. UTXO: null, the coins are unique. */
   readonly slot: string | null;
   readonly coins: readonly Coin[];
-  /** In the order of the transaction's outputs or instructions. */
+  /**
+   * In the order of the transaction's outputs or instructions. Of purposes that pay no withdrawal: what is moved to another wallet
+   * of ours, with an empty key.
+   */
   readonly payments: readonly Outgoing[];
   /** What a driver needs again for every version, such as the address for the change. JSON. */
   readonly details: Readonly<Record<string, string>>;
@@ -194,6 +205,8 @@ export type Observation =
       readonly feeUnits: bigint;
       /** Of a transaction that failed, for customers. */
       readonly reason?: string;
+      /** Of its block. */
+      readonly height: number;
     } & TogetherOnChain)
   /** At finality, something else has used the slot or a coin: the assignment can never be executed. */
   | { readonly kind: 'superseded'; readonly by: string | undefined }
@@ -207,6 +220,8 @@ export type Block = BlockId & {
   readonly received: readonly Received[];
   /** UTXO: outpoints of ours that it spends, as `txHash:output`. */
   readonly spent: readonly string[];
+  /** What the cold wallet has paid to the hot one. */
+  readonly refills?: readonly RefillSeen[];
 };
 
 /** Something that one of our addresses received. */

@@ -4,6 +4,7 @@ import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
 import { endPayments, releasePayments, type TogetherOnChain } from '../rails/payment-store.ts';
 import { releaseCoins, removeChange } from './coin-store.ts';
+import { markSwept } from './unswept-store.ts';
 
 /** How assignments end: in the transaction that posts their fee. */
 
@@ -15,12 +16,14 @@ export type AssignmentEnd = TogetherOnChain & {
   /** What the customer is told; absent where the payments wait again. */
   readonly detail?: string;
   readonly feeUnits?: bigint;
+  /** Of the block that has its transaction. */
+  readonly height?: number;
   readonly endedAtNs?: Instant;
   /** As loaded: how many versions the database knows. */
   readonly versions?: number;
 };
 
-async function keysOf(tx: Transaction, id: string): Promise<string[]> {
+export async function keysOf(tx: Transaction, id: string): Promise<string[]> {
   const rows = await tx.query<{ key: string }>(
     'select key from chain_assignment_payments where assignment_id = $1 and active order by position',
     [id],
@@ -29,7 +32,7 @@ async function keysOf(tx: Transaction, id: string): Promise<string[]> {
 }
 
 async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
-  const { id, state, detail, feeUnits = null, endedAtNs, txHash, txIndex, txIndexes } = end;
+  const { id, state, detail, feeUnits = null, height = null, endedAtNs, txHash, txIndex, txIndexes } = end;
   const keys = await keysOf(tx, id);
   const onChain = {
     ...(txHash !== undefined && { txHash }),
@@ -37,9 +40,10 @@ async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
     ...(txIndexes !== undefined && { txIndexes }),
   };
   await tx.query(
-    'update chain_assignments set state = $2, tx_hash = $3, fee_units = $4, updated_at_ns = $5 where id = $1',
-    [id, state, txHash ?? null, feeUnits, endedAtNs!],
+    'update chain_assignments set state = $2, tx_hash = $3, fee_units = $4, height = $5, updated_at_ns = $6 where id = $1',
+    [id, state, txHash ?? null, feeUnits, height, endedAtNs!],
   );
+  if (height !== null) await markSwept(tx, id, height);
   await removeChange(tx, id);
   if (state === 'SUPERSEDED') {
     await tx.query('update chain_assignment_payments set active = false where assignment_id = $1', [id]);

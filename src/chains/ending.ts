@@ -1,4 +1,4 @@
-import { type Command, read, type SystemAccountName, write } from '../ledger/command.ts';
+import { type Command, type Posting, read, type SystemAccountName, write } from '../ledger/command.ts';
 import type { Assignment, Observation } from './driver.ts';
 import { type AssignmentEnd, assignmentEnds } from './ending-store.ts';
 
@@ -15,7 +15,7 @@ type Facts = {
 
 function endOf({ id }: Assignment, ending: Ending, { networkName, confirmations }: Facts): AssignmentEnd {
   if (ending.kind === 'superseded') return { id, state: 'SUPERSEDED' };
-  const { succeeded, feeUnits, reason, txHash, txIndex, txIndexes } = ending;
+  const { succeeded, feeUnits, height, reason, txHash, txIndex, txIndexes } = ending;
   return {
     id,
     state: succeeded ? 'SUCCEEDED' : 'FAILED',
@@ -23,10 +23,39 @@ function endOf({ id }: Assignment, ending: Ending, { networkName, confirmations 
       ? `${confirmations} confirmations on ${networkName}.`
       : (reason ?? `The transaction failed on ${networkName}.`),
     feeUnits,
+    height,
     ...(txHash !== undefined && { txHash }),
     ...(txIndex !== undefined && { txIndex }),
     ...(txIndexes !== undefined && { txIndexes }),
   };
+}
+
+/** What the network was paid, and what has gone to the cold wallet. Sweeps move nothing between accounts: both ends are ours. */
+function postingsOf(
+  { purpose, payments }: Assignment,
+  { state, feeUnits = 0n }: AssignmentEnd,
+  { network, feeAsset }: Facts,
+): Posting[] {
+  const rail = network.toLowerCase();
+  const to: SystemAccountName = `clearing:${rail}`;
+  const moved = purpose === 'TO_COLD' && state === 'SUCCEEDED' ? payments : [];
+  const fee: Posting = {
+    asset: feeAsset,
+    units: feeUnits,
+    from: { account: `network-fees:${rail}` },
+    to: { account: to },
+  };
+  return [
+    ...(feeUnits === 0n ? [] : [fee]),
+    ...moved.map(
+      ({ asset, units }): Posting => ({
+        asset,
+        units,
+        from: { account: `cold:${rail}` },
+        to: { account: to },
+      }),
+    ),
+  ];
 }
 
 /**
@@ -38,11 +67,8 @@ export function endCommand(
   ending: Ending,
   facts: Facts & { readonly versions: number },
 ): Command<'ended' | 'known'> {
-  const rail = facts.network.toLowerCase();
-  const from: SystemAccountName = `network-fees:${rail}`;
-  const to: SystemAccountName = `clearing:${rail}`;
   const end = endOf(assignment, ending, facts);
-  const { id, feeUnits = 0n } = end;
+  const { id } = end;
   return {
     balances: [],
     reads: [read(assignmentEnds, id)],
@@ -55,10 +81,7 @@ export function endCommand(
       return {
         accepted: true,
         causeId: id,
-        postings:
-          feeUnits === 0n
-            ? []
-            : [{ asset: facts.feeAsset, units: feeUnits, from: { account: from }, to: { account: to } }],
+        postings: postingsOf(assignment, end, facts),
         writes: [write(assignmentEnds, id, { ...end, endedAtNs: view.recordedAt })],
         answer: 'ended',
       };

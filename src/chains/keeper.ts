@@ -12,7 +12,9 @@ import * as store from './assignment-store.ts';
 import {
   type Assignment,
   ChainWait,
+  type Draft,
   type Driver,
+  type LaneState,
   type Observation,
   type Outgoing,
   reached,
@@ -54,7 +56,21 @@ export type KeeperParts = {
     readonly blockMs: number;
   };
   readonly checkpoint?: ((name: Checkpoint, id: string) => Promise<void>) | undefined;
+  /** Moves between our own wallets, when no payment can be made. */
+  readonly moves?: { next(lane: LaneState, signal: AbortSignal): Promise<Draft | undefined> } | undefined;
+  /** Instead of a lane: sweeps that deposit addresses send themselves. */
+  readonly sweeps?: Sweeps | undefined;
+  /** How often moves and sweeps are looked for. */
+  readonly movesMs?: number | undefined;
 };
+
+type Sweeps = {
+  open(): Promise<readonly store.Open[]>;
+  next(signal: AbortSignal): Promise<Planned | undefined>;
+};
+
+/** A draft, and the address that sends it. */
+export type Planned = { readonly lane: string; readonly draft: Draft };
 
 class SignerUnreachable extends Error {}
 
@@ -77,11 +93,15 @@ function isBuiltUpon(versions: readonly Version[], open: readonly store.Open[]):
 }
 
 /** When each open assignment is looked at again. Pacing only: a keeper that has just started looks at all of them. */
-function createPacing(blockMs: number) {
+function createPacing(blockMs: number, movesMs: number) {
   const dueAt = new Map<string, number>();
   const sentAt = new Map<string, number>();
-  let upkeepAt = 0;
+  let [upkeepAt, movesAt] = [0, 0];
   return {
+    isMoveDue: (): boolean => movesAt <= performance.now(),
+    noMoves: (): void => {
+      movesAt = performance.now() + movesMs;
+    },
     /** At most once in a while: it pays nobody. */
     isUpkeepDue(): boolean {
       if (upkeepAt > performance.now()) return false;
@@ -112,16 +132,21 @@ export type Keeper = {
 export function createKeeper(parts: KeeperParts): Keeper {
   const { driver, signer, database, writePath, clock, log, task, facts, checkpoint } = parts;
   const { network, task: lane } = task;
-  const pacing = createPacing(facts.blockMs);
+  const { moves, sweeps, movesMs = LIMITS.chainMovesMs } = parts;
+  const pacing = createPacing(facts.blockMs, movesMs);
   /** The last refusal because of the signer's limits on amounts, and until when the signer is not asked again. */
   let overVelocity: { readonly refusal: SignerRefusal; readonly untilMs: number } | undefined;
   /** The signer must not sign, and asking again does not help: an operator ends that. */
   let isRefused = false;
+  /** What the signer has refused last. */
+  let refusedId = '';
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
-    fenced(database, task, (tx) =>
-      recordStop(tx, task, { code, reason, needsOperator: NEEDS_OPERATOR.includes(code) }),
-    );
+    fenced(database, task, async (tx) => {
+      // An operator may have cancelled it meanwhile.
+      if (code === 'signer-refused' && !(await store.isOpen(tx, refusedId))) return;
+      await recordStop(tx, task, { code, reason, needsOperator: NEEDS_OPERATOR.includes(code) });
+    });
 
   async function send(assignment: Assignment, version: Version, signal: AbortSignal): Promise<void> {
     pacing.sent(assignment.id);
@@ -145,6 +170,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SignerRefusal)) throw new SignerUnreachable((error as Error).message);
+      refusedId = request.assignmentId;
       if (error.code === 'over-velocity')
         overVelocity = { refusal: error, untilMs: performance.now() + LIMITS.chainVelocityRetryMs };
       throw error;
@@ -171,7 +197,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     };
     await checkpoint?.('after the assignment is committed, before it is signed', assignment.id);
     const signatures = await signaturesFor(request, signal);
-    const signed = await driver.complete(unsigned, signatures, lane);
+    const signed = await driver.complete(unsigned, signatures, assignment.lane);
     await checkpoint?.('after it is signed, before the signature is committed', assignment.id);
     const { feeUnitsMax, feeRate } = unsigned;
     const version = { ...signed, feeUnitsMax, feeRate };
@@ -186,8 +212,10 @@ export function createKeeper(parts: KeeperParts): Keeper {
   async function end(assignment: Assignment, ending: Ending, versions: number): Promise<void> {
     // Before its payments wait again: a keeper that dies in between must not make them over this lane.
     // What one of our own transactions has used is no place of somebody else: its payments are made from other coins.
+    // Whatever has swept an address of ours: nobody waits for that.
     const isForeign =
       ending.kind === 'superseded' &&
+      assignment.purpose !== 'SWEEP' &&
       (ending.by === undefined || !(await store.isOwnVersion(database, network, ending.by)));
     if (isForeign)
       await stop(
@@ -200,7 +228,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
   }
 
   async function note(assignment: Assignment, progress: Parameters<typeof notePayments>[2]): Promise<void> {
-    const keys = assignment.payments.map(({ key }) => key);
+    const keys = assignment.payments.map(({ key }) => key).filter(Boolean);
     if (keys.length > 0) await notePayments(database, keys, progress, clock.now());
   }
 
@@ -236,23 +264,54 @@ export function createKeeper(parts: KeeperParts): Keeper {
     }
   }
 
+  const openNow = async (): Promise<readonly store.Open[]> =>
+    sweeps === undefined
+      ? store.openAssignments(database, network, lane, LIMITS.chainOpenMax)
+      : sweeps.open();
+
+  /** A sweep, or a move of the lane. */
+  async function planMove(state: LaneState | undefined, signal: AbortSignal): Promise<Planned | undefined> {
+    if ((moves === undefined && sweeps === undefined) || !pacing.isMoveDue()) return undefined;
+    const draft = state && (await reached(moves!.next(state, signal), signal));
+    const planned =
+      state === undefined ? await reached(sweeps!.next(signal), signal) : draft && { lane, draft };
+    if (planned === undefined) pacing.noMoves();
+    return planned;
+  }
+
+  /** Undefined if nothing waits. */
+  async function planNext(open: readonly store.Open[], signal: AbortSignal): Promise<Planned | undefined> {
+    if (sweeps !== undefined) return planMove(undefined, signal);
+    const payments = await waitingPayments(database, network, LIMITS.chainPlanPaymentsMax);
+    const isUpkeep = payments.length === 0 && driver.hasUpkeep === true && pacing.isUpkeepDue();
+    const isMove = moves !== undefined && pacing.isMoveDue();
+    if (payments.length === 0 && !isUpkeep && !isMove) return undefined;
+    const state = await store.laneState(database, network, lane, open, LIMITS.chainCoinsMax);
+    const plan =
+      payments.length > 0 || isUpkeep
+        ? await reached(driver.plan(state, payments.map(outgoingOf), signal), signal)
+        : undefined;
+    if (plan?.kind === 'assign') return { lane, draft: plan.draft };
+    // A wallet that cannot pay may be waiting for what is swept into it.
+    const isIdle = plan === undefined || isUpkeep || plan.code === 'low-funds';
+    const move = isIdle && isMove ? await planMove(state, signal) : undefined;
+    if (move !== undefined || plan === undefined || (isUpkeep && plan.code === 'busy')) return move;
+    throw new ChainWait(plan.code, plan.reason);
+  }
+
   /** Gives waiting payments their assignments. Undefined if nothing waits. */
   async function assign(open: readonly store.Open[], signal: AbortSignal): Promise<store.Open | undefined> {
     if (open.length >= LIMITS.chainOpenMax)
       throw new ChainWait('busy', `${open.length} transactions wait for confirmations`);
-    const payments = await waitingPayments(database, network, LIMITS.chainPlanPaymentsMax);
-    const isUpkeep = payments.length === 0;
-    if (isUpkeep && (driver.hasUpkeep !== true || !pacing.isUpkeepDue())) return undefined;
-    const state = await store.laneState(database, network, lane, open, LIMITS.chainCoinsMax);
-    const plan = await reached(driver.plan(state, payments.map(outgoingOf), signal), signal);
-    if (plan.kind === 'wait' && isUpkeep && plan.code === 'busy') return undefined;
-    if (plan.kind === 'wait') throw new ChainWait(plan.code, plan.reason);
+    const planned = await planNext(open, signal);
+    if (planned === undefined) return undefined;
+    const { draft, lane: sender } = planned;
     const id = newId();
     await checkpoint?.('before the assignment is committed', id);
     const at = clock.now();
-    const created = { id, network, lane, feeAsset: facts.feeAsset };
-    await fenced(database, task, (tx) => store.insertAssignment(tx, created, plan.draft, at));
-    return { assignment: { ...plan.draft, id, lane, assignedAtMs: clock.nowMs() }, versions: [] };
+    const created = { id, network, lane: sender, feeAsset: facts.feeAsset };
+    await fenced(database, task, (tx) => store.insertAssignment(tx, created, draft, at));
+    return { assignment: { ...draft, id, lane: sender, assignedAtMs: clock.nowMs() }, versions: [] };
   }
 
   async function assignAll(open: readonly store.Open[], signal: AbortSignal): Promise<boolean> {
@@ -302,16 +361,13 @@ export function createKeeper(parts: KeeperParts): Keeper {
     async turn(signal) {
       const stopped = await findStop(database, task);
       isRefused = stopped?.code === 'signer-refused';
-      const open = await store.openAssignments(database, network, lane, LIMITS.chainOpenMax);
+      const open = await openNow();
       pacing.forget(new Set(open.map(({ assignment }) => assignment.id)));
       try {
         const hasActed = await followAll(open, signal);
         // What is signed is followed to its end, but nothing new is assigned. A stop may have come up in this turn.
         if ((await findStop(database, task))?.needsOperator === true) return hasActed;
-        const hasAssigned = await assignAll(
-          hasActed ? await store.openAssignments(database, network, lane, LIMITS.chainOpenMax) : open,
-          signal,
-        );
+        const hasAssigned = await assignAll(hasActed ? await openNow() : open, signal);
         if (stopped !== undefined) await endStop(database, task);
         return hasActed || hasAssigned;
       } catch (error) {

@@ -1,13 +1,18 @@
 import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import { appendReports, type Report } from '../rails/notice-store.ts';
 import { addressesFrom, type Derived } from './address-store.ts';
+import { movesAmong } from './assignment-store.ts';
 import { insertCoins, removeCoins } from './coin-store.ts';
 import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
 import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
+import { bookRefill } from './refill.ts';
+import { dueRefills, insertRefills, removeRefills } from './refill-store.ts';
 import * as store from './scan-store.ts';
+import { noteArrivals } from './unswept-store.ts';
 
 /**
  * Scans one network, block by block. What blocks pay to our addresses is recorded at once, and reported when the block is final by
@@ -19,8 +24,12 @@ export const SCANNER = 'scanner';
 export type ScannerParts = {
   readonly driver: Driver;
   readonly database: Database;
+  /** Books what arrives from the cold wallet. */
+  readonly writePath: WritePath;
   readonly clock: Clock;
   readonly task: Task & { readonly network: CryptoNetwork };
+  /** The coin of the network. */
+  readonly feeAsset: string;
   readonly confirmations: number;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses: readonly Derived[];
@@ -58,7 +67,7 @@ function createOwnAddresses({ database, task: { network }, walletAddresses: wall
 }
 
 export function createScanner(parts: ScannerParts): Scanner {
-  const { driver, database, clock, task, confirmations, hasCoins } = parts;
+  const { driver, database, writePath, clock, task, feeAsset, confirmations, hasCoins } = parts;
   const { network } = task;
   const own = createOwnAddresses(parts);
 
@@ -91,6 +100,7 @@ export function createScanner(parts: ScannerParts): Scanner {
   async function goBack(last: BlockId): Promise<BlockId | undefined> {
     const reported = await fenced(database, task, async (tx) => {
       if (hasCoins) await removeCoins(tx, network, last.height);
+      await removeRefills(tx, network, last.height);
       return store.removeBlock(tx, network, last);
     });
     if (reported > 0)
@@ -121,9 +131,18 @@ export function createScanner(parts: ScannerParts): Scanner {
       if (block !== undefined && block.parentHash === last.hash) {
         await fenced(database, task, async (tx) => {
           await store.insertBlock(tx, network, block);
-          const received = block.received.filter(({ address }) => own.isForDeposits(address));
+          const moves = await movesAmong(tx, network, block.received);
+          const received = block.received.filter(
+            ({ address, txHash }) => own.isForDeposits(address) && !moves.has(txHash),
+          );
           await store.insertDeposits(tx, network, { ...block, received });
           if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
+          else await noteArrivals(tx, network, block.height, received, own.pathOf);
+          // After the coins: the fee of a refill is what is missing of those that it spends.
+          const refills = (block.refills ?? []).filter(
+            ({ address }) => address === undefined || !own.isForDeposits(address),
+          );
+          await insertRefills(tx, network, feeAsset, { height: block.height, refills });
         });
         last = { height: block.height, hash: block.hash };
       } else {
@@ -169,8 +188,10 @@ export function createScanner(parts: ScannerParts): Scanner {
         await store.markReported(tx, network, deposits);
       });
     }
+    const refills = await dueRefills(database, network, height, LIMITS.chainReportsMax);
+    for (const id of refills) await writePath.submit(bookRefill(id));
     await store.forgetBlocks(database, network, final.height - LIMITS.chainBlocksKept);
-    return due.length > 0;
+    return due.length + refills.length > 0;
   }
 
   function reportOf(deposit: store.DueDeposit): Report {

@@ -37,6 +37,7 @@ export type SignerEntry = {
   readonly chain_id?: number;
   /** Of UTXO networks: another one than `main` is a test chain. */
   readonly chain?: string;
+  readonly cold_address?: string;
 };
 
 export type SignerSettings =
@@ -50,7 +51,8 @@ const NO_LIMIT = 10n ** 38n;
 const EMBEDDED_DEPOSITS = 100;
 
 /** One lane, every asset of the network, and no limits: the money is not real. */
-function embeddedPolicy({ chain_id: chainId, chain }: SignerEntry, { rail, assets }: ReadContext): Policy {
+function embeddedPolicy(entry: SignerEntry, { rail, assets }: ReadContext): Policy {
+  const { chain_id: chainId, chain, cold_address: coldAddress } = entry;
   const network = rail as CryptoNetwork;
   const places = assets.list.flatMap(({ code, networks }) =>
     networks[network] === undefined ? [] : [[code, networks[network]] as const],
@@ -64,7 +66,7 @@ function embeddedPolicy({ chain_id: chainId, chain }: SignerEntry, { rail, asset
     assets: new Map(places),
     feeUnitsMax: NO_LIMIT,
     feeUnitsPerDay: NO_LIMIT,
-    coldAddress: undefined,
+    coldAddress,
     destinations: undefined,
   };
   const limit: AssetLimits = {
@@ -141,6 +143,7 @@ function createEmbedded(
   };
   return {
     sign: async (request, signal) => (await signer()).sign(request, signal),
+    discard: async (request, signal) => (await signer()).discard!(request, signal),
     account: async (network, signal) => (await signer()).account(network, signal),
   };
 }

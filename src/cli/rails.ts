@@ -17,6 +17,7 @@ import {
   withDatabase,
 } from './command-line.ts';
 import { RAILS_TEST } from './rails-test.ts';
+import { TREASURY_COMMANDS } from './treasury.ts';
 
 type Checked = { readonly rail: string; readonly kind: string; readonly findings: readonly RailFinding[] };
 
@@ -116,6 +117,7 @@ async function recoverRail(invocation: Invocation): Promise<number> {
 
 export const RAIL_COMMANDS: readonly CommandLine[] = [
   RAILS_TEST,
+  ...TREASURY_COMMANDS,
   {
     name: 'rails check',
     summary: 'connect to every configured rail, and report what is there',

@@ -94,9 +94,32 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
     update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
   },
   rail_notices: { insert: true, delete: true },
-  chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
+  chain_assignments: {
+    insert: true,
+    update: ['slot', 'state', 'tx_hash', 'fee_units', 'height', 'updated_at_ns'],
+  },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
+  chain_moves: INSERT,
+  chain_unswept: { insert: true, update: ['units', 'changed_height', 'read_height'], delete: true },
+  chain_wallets: {
+    insert: true,
+    update: [
+      'hot_units',
+      'cold_units',
+      'gas_payments',
+      'height',
+      'hash',
+      'observed_at_ns',
+      'difference_units',
+      'differs_since_ns',
+    ],
+  },
+  chain_refills: {
+    insert: true,
+    update: ['height', 'fee_units', 'booked', 'updated_at_ns'],
+    delete: true,
+  },
   bank_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
   bank_files: { insert: true, update: ['state', 'staged_as', 'detail', 'uploaded_at_ns', 'updated_at_ns'] },
   bank_file_payments: { insert: true, update: ['outcome'] },
@@ -198,6 +221,9 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   signer_payments: {},
   signer_signed: {},
   signer_versions: {},
+  treasury_ledger: {},
+  treasury_notices: {},
+  treasury_payments: {},
 };
 
 /** As an identifier in a statement. */

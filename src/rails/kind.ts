@@ -8,6 +8,7 @@ import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
 import type { SignedRecord } from '../signer/contract.ts';
 import type { NoticeSource, Rail, RailName } from './rail.ts';
+import type { RailTreasury } from './treasury.ts';
 
 /**
  * A kind of rail: what the entry of a rail of that kind in the configuration file looks like, and how the rail is opened. The
@@ -61,6 +62,8 @@ export type RailAdapter = Pick<
 > & {
   readonly rail: Rail;
   readonly notices?: NoticeSource;
+  /** Of rails with wallets of their own. */
+  readonly treasury?: RailTreasury;
 };
 
 /** One line of `ferry rails check`. */

@@ -77,6 +77,17 @@ export function listBalances(
   });
 }
 
+/** The last balance of each account and asset. */
+export function lastBalances(database: Queryable): Promise<OutsideBalance[]> {
+  return database.query<OutsideBalance>(
+    `select b.*
+     from (select distinct account, asset from reconciliation_balances) k
+     cross join lateral (select ${COLUMNS} from reconciliation_balances b
+                         where b.account = k.account and b.asset = k.asset order by at_ns desc limit 1) b
+     order by b.account, b.asset`,
+  );
+}
+
 type Difference = { readonly account: string; readonly asset: string; readonly units: bigint };
 
 /** The last balance of each account and asset. */

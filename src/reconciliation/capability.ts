@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import { repeat } from '../kernel/repeat.ts';
 import { LIMITS } from '../limits.ts';
-import { differenceBacklog } from './balance-store.ts';
+import { differenceBacklog, lastBalances, type OutsideBalance } from './balance-store.ts';
 import { RECONCILIATION_PROBLEMS } from './problem-examples.ts';
 import { copyLedger } from './reconcile.ts';
 import { type ReconciliationDependencies, reconciliationRoutes } from './routes.ts';
@@ -10,8 +10,13 @@ import { openBacklog } from './store.ts';
 
 type Dependencies = ReconciliationDependencies & { readonly log: Pick<Logger, 'warn'> };
 
+export type Reconciliation = Capability & {
+  /** The last balance that was reported for each account and asset. */
+  lastBalances(): Promise<readonly OutsideBalance[]>;
+};
+
 /** Statements of banks beside the ledger. */
-export function createReconciliation(dependencies: Dependencies): Capability {
+export function createReconciliation(dependencies: Dependencies): Reconciliation {
   const { database, log } = dependencies;
   const copying = repeat(
     LIMITS.reconciliationIntervalMs,
@@ -23,6 +28,7 @@ export function createReconciliation(dependencies: Dependencies): Capability {
   );
   return {
     name: 'reconciliation',
+    lastBalances: () => lastBalances(database),
     routes: reconciliationRoutes(dependencies),
     tags: OPERATOR_TAG,
     problemExamples: RECONCILIATION_PROBLEMS,

@@ -106,6 +106,9 @@ export function createSignerClient(address: SignerAddress): RecordingSigner {
       const content = contentOf(await call('POST', '/sign', signal, request));
       return (content as { signatures: readonly string[] }).signatures;
     },
+    async discard(request, signal) {
+      contentOf(await call('POST', '/discard', signal, request));
+    },
     account: async (network, signal) =>
       contentOf(await call('GET', `/accounts/${network}`, signal)) as SignerAccount,
     signed: async (network, fromLine, signal) =>

@@ -9,6 +9,20 @@ export type Signer = {
   sign(request: SignRequest, signal: AbortSignal): Promise<readonly string[]>;
   /** Public keys of a network: an account xpub, or addresses. */
   account(network: CryptoNetwork, signal: AbortSignal): Promise<SignerAccount>;
+  /**
+   * Signs nothing for the assignment and the payments from now on. Throws SignerRefusal if it has signed something that may still be
+   * executed: then the chain decides. It can be repeated.
+   */
+  discard?(request: DiscardRequest, signal: AbortSignal): Promise<void>;
+};
+
+export type DiscardRequest = {
+  /** New for each request. */
+  readonly requestId: string;
+  readonly network: CryptoNetwork;
+  /** Null if the payments have no assignment. */
+  readonly assignmentId: string | null;
+  readonly keys: readonly string[];
 };
 
 /**
@@ -67,7 +81,7 @@ export type SignedPayment = {
 export type SignedPage = { readonly records: readonly SignedRecord[]; readonly next: number | null };
 
 /** A signer with a log that can be read: after a restore from a backup, it knows what the database does not. */
-export type RecordingSigner = Signer & {
+export type RecordingSigner = Required<Signer> & {
   signed(network: CryptoNetwork, fromLine: number, signal: AbortSignal): Promise<SignedPage>;
 };
 
@@ -82,6 +96,7 @@ export const REFUSAL_CODES = [
   'over-velocity',
   'replayed',
   'already-signed-elsewhere',
+  'discarded',
   'unreadable',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];

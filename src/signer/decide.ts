@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
-import { type RecordingSigner, type Signer, SignerRefusal, type SignRequest } from './contract.ts';
+import {
+  type DiscardRequest,
+  type RecordingSigner,
+  type Signer,
+  SignerRefusal,
+  type SignRequest,
+} from './contract.ts';
 import { createEvm } from './evm.ts';
 import type { Examined, Family, FamilyParts } from './family.ts';
 import { type Asked, type Decision, MINUTE_MS } from './history.ts';
@@ -123,10 +129,10 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
     return { intent, policy: own, examined: await family.examine(intent, bytes) };
   }
 
-  async function checkPast({ intent, examined, policy: own }: Ready, atMs: number): Promise<void> {
-    for (const { key } of intent.purpose === 'PAYMENTS' ? intent.payments : []) {
+  async function checkKeys(keys: readonly string[], assignmentId: string | null): Promise<void> {
+    for (const key of keys) {
       const earlierId = history.assignmentOf(key);
-      if (earlierId !== undefined && earlierId !== intent.id)
+      if (earlierId !== undefined && earlierId !== assignmentId)
         checkEarlier(
           key,
           earlierId,
@@ -134,6 +140,13 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
           history.hashesOf(earlierId),
         );
     }
+  }
+
+  async function checkPast({ intent, examined, policy: own }: Ready, atMs: number): Promise<void> {
+    const keys = intent.purpose === 'PAYMENTS' ? intent.payments.map(({ key }) => key) : [];
+    const gone = [intent.id, ...keys].find((id) => history.isDiscarded(id));
+    if (gone !== undefined) refuse('discarded', `${gone} was discarded: it is never signed.`);
+    await checkKeys(keys, intent.id);
     checkFees(own, history, { assignmentId: intent.id, feeUnits: examined.feeUnitsMax, nowMs: atMs });
     checkVelocity(policy, history, intent, atMs);
   }
@@ -174,7 +187,36 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
     }
   }
 
+  /** In turn with signatures: what is discarded is not signed, and what was signed is not discarded. */
+  async function discard({ requestId, network, assignmentId, keys: paid }: DiscardRequest): Promise<void> {
+    if (assignmentId !== null && history.isSigned(assignmentId))
+      refuse(
+        'already-signed-elsewhere',
+        `Assignment ${assignmentId} was signed: the chain decides about it.`,
+      );
+    await checkKeys(paid, assignmentId);
+    const base = {
+      atMs: now(),
+      requestId,
+      network,
+      assignmentId: assignmentId ?? '',
+      version: 0,
+      unsigned: '',
+    };
+    await log.append({ ...base, decision: 'discarded', keys: paid });
+  }
+
   return {
+    async discard(request, signal) {
+      familyOf(families, request.network);
+      const ids = [...request.keys, ...(request.assignmentId === null ? [] : [request.assignmentId])];
+      if (!REQUEST_ID.test(request.requestId) || ids.length === 0 || !ids.every((id) => UUID.test(id)))
+        refuse('unreadable', 'assignmentId and keys must be UUIDs.');
+      await inTurn(async () => {
+        signal.throwIfAborted();
+        await discard(request);
+      });
+    },
     async sign(request, signal) {
       const bytes = bytesOf(request);
       const ready = await prepare(request, bytes).catch((error: unknown) => {

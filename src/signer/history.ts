@@ -19,6 +19,7 @@ export type Decision = Asked &
   (
     | ({ readonly decision: 'signed' } & SignedRecord)
     | { readonly decision: 'refused'; readonly code: string; readonly reason: string }
+    | { readonly decision: 'discarded'; readonly keys: readonly string[] }
   );
 
 export type Spent = { readonly units: bigint; readonly count: number };
@@ -29,6 +30,8 @@ export type History = {
   /** The assignment under which a payment was signed last. */
   assignmentOf(paymentKey: string): string | undefined;
   isSigned(assignmentId: string): boolean;
+  /** Whether an assignment or a payment must never be signed. */
+  isDiscarded(id: string): boolean;
   /** Of the transactions that were signed for an assignment. */
   hashesOf(assignmentId: string): readonly string[];
   /** What was signed for an asset since then. A payment counts once, however many versions it has. */
@@ -76,6 +79,7 @@ export function createHistory(): History {
   const assignments = new Map<string, string>();
   const highestFees = new Map<string, bigint>();
   const hashes = new Map<string, readonly string[]>();
+  const discarded = new Set<string>();
   const [payments, fees] = [createWindow(), createWindow()];
   let lastMs = 0;
 
@@ -94,6 +98,8 @@ export function createHistory(): History {
       const { atMs, requestId, network, assignmentId } = decision;
       lastMs = Math.max(lastMs, atMs);
       remember(requestId);
+      if (decision.decision === 'discarded')
+        for (const id of [assignmentId, ...decision.keys]) if (id !== '') discarded.add(id);
       if (decision.decision !== 'signed') return;
       for (const { key, asset, units } of decision.payments) {
         if (!assignments.has(key)) payments.add({ atMs, of: asset, units: BigInt(units) });
@@ -110,6 +116,7 @@ export function createHistory(): History {
     assignmentOf: (key) => assignments.get(key),
     hashesOf: (assignmentId) => hashes.get(assignmentId) ?? [],
     isSigned: (assignmentId) => highestFees.has(assignmentId),
+    isDiscarded: (id) => discarded.has(id),
     paid: (asset, sinceMs) => payments.since(asset, sinceMs),
     fees: (network, sinceMs) => fees.since(network, sinceMs).units,
     feeOf: (assignmentId) => highestFees.get(assignmentId) ?? 0n,

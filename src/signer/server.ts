@@ -10,7 +10,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { LIMITS } from '../limits.ts';
-import { type RecordingSigner, SignerRefusal, type SignRequest } from './contract.ts';
+import { type DiscardRequest, type RecordingSigner, SignerRefusal, type SignRequest } from './contract.ts';
 import { SignerError } from './failure.ts';
 
 /**
@@ -75,6 +75,21 @@ function requestOf(body: unknown): SignRequest {
   return given as unknown as SignRequest;
 }
 
+function discardOf(body: unknown): DiscardRequest {
+  const given = body as Record<string, unknown> | null;
+  const isComplete =
+    typeof given === 'object' &&
+    given !== null &&
+    typeof given.requestId === 'string' &&
+    typeof given.network === 'string' &&
+    (given.assignmentId === null || typeof given.assignmentId === 'string') &&
+    Array.isArray(given.keys) &&
+    given.keys.every((key) => typeof key === 'string');
+  if (!isComplete)
+    throw new SignerRefusal('unreadable', 'A request must have requestId, network, assignmentId and keys.');
+  return given as unknown as DiscardRequest;
+}
+
 async function handle(
   signer: RecordingSigner,
   request: IncomingMessage,
@@ -83,6 +98,10 @@ async function handle(
   const { method, url = '' } = request;
   if (method === 'POST' && url === '/sign')
     return { signatures: await signer.sign(requestOf(await bodyOf(request)), signal) };
+  if (method === 'POST' && url === '/discard') {
+    await signer.discard(discardOf(await bodyOf(request)), signal);
+    return {};
+  }
   const [, network] = /^\/accounts\/([A-Z0-9_]{1,40})$/.exec(url) ?? [];
   if (method === 'GET' && network !== undefined) return signer.account(network as never, signal);
   const [, signedOn, line] = /^\/signed\/([A-Z0-9_]{1,40})\/([0-9]{1,12})$/.exec(url) ?? [];
@@ -90,7 +109,7 @@ async function handle(
     return signer.signed(signedOn as never, Number(line), signal);
   throw new SignerRefusal(
     'unreadable',
-    `The signer has POST /sign, GET /accounts/<network> and GET /signed/<network>/<line>, not ${method} ${url}.`,
+    `The signer has POST /sign, POST /discard, GET /accounts/<network> and GET /signed/<network>/<line>, not ${method} ${url}.`,
   );
 }
 

@@ -39,6 +39,7 @@ type Examination = {
   readonly parts: FamilyParts;
   readonly intent: Intent;
   readonly own: ReadonlyMap<string, KeyName>;
+  readonly lanes: ReadonlySet<string>;
   readonly effects: Effects;
 };
 
@@ -49,8 +50,9 @@ function unknown({ program }: Instruction): never {
   return refuse('other-payment', `The bytes have an instruction of ${program} that no payment needs.`);
 }
 
-function addOutput({ effects, own, intent }: Examination, asset: string, units: bigint, to: string): void {
-  effects.outputs.push({ asset, units, to, isOwn: intent.purpose !== 'PAYMENTS' && own.has(to) });
+/** Only lanes are the hot wallet: a sweep from one deposit address to another is refused. */
+function addOutput({ effects, lanes, intent }: Examination, asset: string, units: bigint, to: string): void {
+  effects.outputs.push({ asset, units, to, isOwn: intent.purpose !== 'PAYMENTS' && lanes.has(to) });
 }
 
 function readSystem(examination: Examination, instruction: Instruction, index: number): void {
@@ -177,7 +179,7 @@ function read(unsigned: Uint8Array): Message {
 
 function examine(
   parts: FamilyParts,
-  own: ReadonlyMap<string, KeyName>,
+  { own, lanes }: Pick<Examination, 'own' | 'lanes'>,
   intent: Intent,
   unsigned: Uint8Array,
 ): Examined {
@@ -190,7 +192,7 @@ function examine(
     price: 0n,
     rentUnits: 0n,
   };
-  const examination = { parts, intent, own, effects };
+  const examination = { parts, intent, own, lanes, effects };
   for (const [index, instruction] of message.instructions.entries())
     readInstruction(examination, instruction, index);
   checkSigners(examination, message);
@@ -224,7 +226,8 @@ export async function createSolana(parts: FamilyParts): Promise<Family> {
     ...(deposits.length > 0 && { deposits: deposits.map(([address]) => address) }),
   };
   return {
-    examine: async (intent, unsigned) => examine(parts, own, intent, unsigned),
+    examine: async (intent, unsigned) =>
+      examine(parts, { own, lanes: new Set(account.lanes) }, intent, unsigned),
     account: async () => account,
   };
 }

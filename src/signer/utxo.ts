@@ -39,10 +39,13 @@ function coinsOf({ id, coins }: Intent, { inputs }: UnsignedTransaction): Intent
   return spent;
 }
 
-/** Scripts of the wallet: that of the change, and those of the coins themselves. */
+const CHANGE_PATH = '1/0';
+
+/** Scripts of the wallet: that of the change, and those of the coins themselves. A sweep pays only the first. */
 async function ownScripts(parts: Parts, intent: Intent): Promise<ReadonlySet<string>> {
-  const { changePath = '1/0' } = intent.details;
-  const paths = new Set([changePath, ...intent.coins.map(({ path }) => path)]);
+  const { changePath = CHANGE_PATH } = intent.details;
+  const isSweep = intent.purpose === 'SWEEP';
+  const paths = new Set(isSweep ? [CHANGE_PATH] : [changePath, ...intent.coins.map(({ path }) => path)]);
   const scripts = await Promise.all(
     [...paths].map(async (path) => {
       if (!RELATIVE_PATH.test(path)) refuse('other-lane', `"${path}" is not a path below the account.`);

@@ -166,6 +166,11 @@ describe('the example answer', () => {
       expect(body.assets[0].accounts.map(Object.keys)).toContainEqual(['account', 'balance']);
       return;
     }
+    if (operation.id === 'getTreasury') {
+      // No chain is configured here; test/treasury compares the networks of the example.
+      expect(comparable({ ...example, networks: [], alarms: [] })).toEqual(comparable(body));
+      return;
+    }
     if (!Array.isArray(body.items)) {
       expect(comparable(example)).toEqual(comparable(body));
       expect(places(operation.body?.example, example)).toEqual(places(sent, body));

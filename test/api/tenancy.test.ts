@@ -35,6 +35,7 @@ const ACROSS_CUSTOMERS = [
   'cancelWithdrawal',
   'creditSuspenseDeposit',
   'getJournalEntry',
+  'getTreasury',
   'getTrialBalance',
   'importStatement',
   'listAccountEntries',

@@ -53,6 +53,7 @@ describe('the rights of the role that serves', () => {
       'bank_findings',
       'bank_received',
       'chain_addresses',
+      'chain_moves',
       'deposit_addresses',
       'entries',
       'event_marks',

@@ -3,6 +3,7 @@ import type { Driver } from '../../src/chains/driver.ts';
 import type { Checkpoint } from '../../src/chains/keeper.ts';
 import type { ChainAdapter } from '../../src/chains/rail.ts';
 import type { Signer } from '../../src/chains/signer.ts';
+import type { TreasurySettings } from '../../src/chains/treasury-settings.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createDeposits } from '../../src/deposits/capability.ts';
 import { createPriceTable, SANDBOX_PRICES } from '../../src/fees/prices.ts';
@@ -35,6 +36,8 @@ export type NodeOptions<Settings> = {
   readonly checkpoint?: (name: Checkpoint, id: string) => Promise<void>;
   readonly wrapSigner?: (signer: Signer) => Signer;
   readonly leaseMs?: number;
+  /** Wallets are looked at, and moves between them are made, in every turn. */
+  readonly treasury?: TreasurySettings;
 };
 
 /** What a family has to say. */

@@ -73,9 +73,14 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
     assets,
     feeSchedule: { crypto: { NOPE: { [NETWORK]: '1' }, TAXED: { [NETWORK]: '1' } } },
     wallet: [LANE],
-    async open({ settings: own, wrapSigner, checkpoint, leaseMs }, node) {
-      const settings = settingsOf(own);
-      const entry = { signer: 'embedded', chain_id: CHAIN_ID } as const;
+    async open({ settings: own, wrapSigner, checkpoint, leaseMs, treasury }, node) {
+      const cold = treasury?.coldAddress;
+      const settings = { ...settingsOf(own), coldAddress: cold };
+      const entry = {
+        signer: 'embedded',
+        chain_id: CHAIN_ID,
+        ...(cold !== undefined && { cold_address: cold }),
+      } as const;
       const context = { rail: NETWORK, path: `rails.${NETWORK}`, assets, networks: NETWORKS } as const;
       const local = openSigner(readSigner(entry, { ...context, mode: 'sandbox', secret: () => '' }), node);
       const signer = wrapSigner?.(local) ?? local;
@@ -93,6 +98,7 @@ export async function createEvmWorld(anvil: Anvil, given?: Contracts) {
         blockMs,
         checkpoint,
         leaseMs,
+        ...(treasury !== undefined && { treasury, movesMs: 0 }),
       } as const;
       return { adapter: openChain({ ...chain, confirmations: policy.depth }, node), driver };
     },

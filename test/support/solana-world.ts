@@ -23,7 +23,7 @@ export type SolanaNode = ChainNode<SolanaDriver>;
 const token = (code: string, mint: string) =>
   ({ code, decimals: DECIMALS, kind: 'STABLECOIN', networks: { [NETWORK]: mint } }) as const;
 
-export async function createSolanaWorld(chain: TestChain) {
+export async function createSolanaWorld(chain: TestChain, cold?: string) {
   const [plain, newer, taxed, unknown] = await Promise.all([
     createMint(chain, 'token'),
     createMint(chain, 'token-2022'),
@@ -43,7 +43,7 @@ export async function createSolanaWorld(chain: TestChain) {
     mode: 'sandbox',
     secret: () => '',
   };
-  const read = readSigner({ signer: 'embedded' }, context);
+  const read = readSigner({ signer: 'embedded', ...(cold !== undefined && { cold_address: cold }) }, context);
   if (read.kind !== 'embedded') throw new Error('the signer of this world is embedded');
   const own = read.policy.networks.get(NETWORK)!;
   const networks = new Map([[NETWORK, { ...own, lanes: LANES }] as const]);
@@ -65,12 +65,13 @@ export async function createSolanaWorld(chain: TestChain) {
     feeSchedule: { crypto: { TAXED: { [NETWORK]: '1' } } },
     rentLamportsPerDayMax: 10n ** 12n,
     wallet: lanes,
-    async open({ settings: changes, wrapSigner, checkpoint, leaseMs }, node) {
-      const settings = chain.settings({ tokens, lanes: [lane], ...changes });
+    async open({ settings: changes, wrapSigner, checkpoint, leaseMs, treasury }, node) {
+      const settings = chain.settings({ tokens, lanes: [lane], coldAddress: cold, ...changes });
       const driver = await createSolanaDriver(settings);
       const signer = openSigner(signerSettings, node);
       const used = wrapSigner?.(signer) ?? signer;
-      return { adapter: await openSolanaRail(settings, driver, used, node, { leaseMs, checkpoint }), driver };
+      const own = { leaseMs, checkpoint, ...(treasury !== undefined && { treasury, movesMs: 0 }) };
+      return { adapter: await openSolanaRail(settings, driver, used, node, own), driver };
     },
     // Blocks come by themselves.
     pass: () => new Promise((resolve) => setTimeout(resolve, 20)),

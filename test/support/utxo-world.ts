@@ -63,9 +63,9 @@ async function createOutsider(node: TestNode) {
 const assets = createAssets(DEFAULT_ASSETS);
 
 /** Of the signer inside the sandbox. */
-export async function sandboxAccount() {
+export async function sandboxAccount(cold?: string) {
   const signerSettings = readSigner(
-    { signer: 'embedded', chain: 'regtest' },
+    { signer: 'embedded', chain: 'regtest', ...(cold !== undefined && { cold_address: cold }) },
     { rail: NETWORK, path: 'rails.LITECOIN', assets, networks: NETWORKS, mode: 'sandbox', secret: () => '' },
   );
   const { xpub } = await openSigner(signerSettings).account(NETWORK, signal());
@@ -88,10 +88,10 @@ export function payee(index: number): { readonly address: string; readonly local
   };
 }
 
-export async function createUtxoWorld(coins = COINS) {
+export async function createUtxoWorld(coins = COINS, cold?: string) {
   const { node, outsider } = await startLitecoin();
-  const { signerSettings, xpub } = await sandboxAccount();
-  const common = settingsOf(NETWORK, [node], { account: xpub });
+  const { signerSettings, xpub } = await sandboxAccount(cold);
+  const common = { ...settingsOf(NETWORK, [node], { account: xpub }), coldAddress: cold };
   const change = createUtxoDriver(common).account.change.address;
   /** One for all nodes, as in production. It is opened with the first of them. */
   let signer: Signer | undefined;
@@ -101,7 +101,7 @@ export async function createUtxoWorld(coins = COINS) {
     assets,
     feeSchedule: {},
     wallet: [change],
-    async open({ settings: own, wrapSigner, checkpoint, leaseMs }, service) {
+    async open({ settings: own, wrapSigner, checkpoint, leaseMs, treasury }, service) {
       const settings = { ...common, ...own };
       const driver = createUtxoDriver(settings);
       const isFirst = signer === undefined;
@@ -115,6 +115,7 @@ export async function createUtxoWorld(coins = COINS) {
           blockMs: 1,
           checkpoint,
           leaseMs,
+          ...(treasury !== undefined && { treasury, movesMs: 0 }),
           ...openWallet(settings, driver.account, xpub),
         },
         service,

@@ -1,12 +1,18 @@
 import { type Block, type BlockId, ChainWait, type Received } from '../driver.ts';
-import { canonical, movedIn, type Receipt } from './calls.ts';
+import type { RefillSeen } from '../treasury-driver.ts';
+import { canonical, feeOf, movedIn, type Receipt } from './calls.ts';
 import { headerOf, type Nodes, quantity, type RawHeader } from './nodes.ts';
 import type { Rpc } from './rpc.ts';
 import type { EvmSettings } from './settings.ts';
 
 /** What a block pays to our addresses. */
 
-type RawTransaction = { readonly hash: string; readonly to: string | null; readonly value: string };
+type RawTransaction = {
+  readonly hash: string;
+  readonly from: string;
+  readonly to: string | null;
+  readonly value: string;
+};
 type RawBlock = RawHeader & { readonly transactions: readonly RawTransaction[] };
 
 /** A call as `callTracer` reports it. */
@@ -96,6 +102,41 @@ function tokensIn(receipts: readonly Receipt[], settings: EvmSettings, isOurs: I
   );
 }
 
+/** What the cold wallet pays to the lanes. Whoever sends a transaction pays its fee. */
+function refillsIn(
+  { transactions }: RawBlock,
+  receipts: readonly Receipt[],
+  { coldAddress, native, tokens }: EvmSettings,
+  lanes: readonly string[],
+): RefillSeen[] {
+  if (coldAddress === undefined) return [];
+  const cold = coldAddress.toLowerCase();
+  const hot = new Set(lanes.map((lane) => lane.toLowerCase()));
+  const codes = new Map(tokens.map(({ asset, contract }) => [contract.toLowerCase(), asset]));
+  return transactions.flatMap(({ hash: txHash, from, to, value }, index) => {
+    const receipt = receipts[index]!;
+    const isFromCold = from.toLowerCase() === cold;
+    const units = BigInt(value);
+    const isCoin = isFromCold && receipt.status !== '0x0' && units > 0n && hot.has(to?.toLowerCase() ?? '');
+    const tokensMoved = movedIn(receipt).filter(
+      (one) => one.from === cold && hot.has(one.to) && one.units > 0n && codes.has(one.contract),
+    );
+    const found = [
+      ...(isCoin ? [{ place: 'coin', asset: native, units }] : []),
+      ...tokensMoved.map((one) => ({
+        place: String(one.place),
+        asset: codes.get(one.contract)!,
+        units: one.units,
+      })),
+    ];
+    return found.map((one, place) => ({
+      txHash,
+      ...one,
+      fee: { units: isFromCold && place === 0 ? feeOf(receipt) : 0n },
+    }));
+  });
+}
+
 /** Undefined if the node does not have that block. */
 async function readBlock(
   rpc: Rpc,
@@ -103,6 +144,7 @@ async function readBlock(
   settings: EvmSettings,
   isOurs: IsOurs,
   signal: AbortSignal,
+  lanes: readonly string[] = [],
 ): Promise<Block | undefined> {
   const raw = await ('hash' in which
     ? rpc.call<RawBlock | null>('eth_getBlockByHash', [which.hash, true], signal)
@@ -127,6 +169,7 @@ async function readBlock(
     parentHash,
     timeMs,
     spent: [],
+    refills: refillsIn(raw, receipts, settings, lanes),
     received: [
       ...coins.map((one): Received => ({ ...one, output: null, asset: settings.native })),
       ...tokensIn(receipts, settings, isOurs),
@@ -140,12 +183,13 @@ export async function blockAt(
   height: number,
   isOurs: IsOurs,
   signal: AbortSignal,
+  lanes: readonly string[] = [],
 ): Promise<Block> {
   let last: unknown = new ChainWait('node-behind', `no node has block ${height} of the best chain`);
   for (const { rpc, head } of await nodes.views(signal)) {
     if (head.height < height) continue;
     try {
-      const block = await readBlock(rpc, { height }, settings, isOurs, signal);
+      const block = await readBlock(rpc, { height }, settings, isOurs, signal, lanes);
       if (block !== undefined) return block;
     } catch (error) {
       signal.throwIfAborted();
@@ -155,14 +199,14 @@ export async function blockAt(
   throw last;
 }
 
-const textOf = (received: readonly Received[]): string =>
-  JSON.stringify(
-    received
-      .map(({ txHash, output, address, asset, units }) =>
-        [txHash.toLowerCase(), output, address, asset, `${units}`].join(),
-      )
-      .sort(),
-  );
+const textOf = ({ txHash, output, address, asset, units }: Received): string =>
+  [txHash.toLowerCase(), output, address, asset, `${units}`].join();
+
+/** A block may have more for the same addresses: what the service itself has sent there. */
+function isShownIn(block: Block | undefined, received: readonly Received[]): boolean {
+  const shown = new Set((block?.received ?? []).map(textOf));
+  return block !== undefined && received.every((one) => shown.has(textOf(one)));
+}
 
 /** Reads the block again, from every node that has it as final: a node that invents logs must not credit anybody. */
 export async function confirmBlock(
@@ -181,7 +225,7 @@ export async function confirmBlock(
   let agreeing = 0;
   for (const [index, one] of read.entries()) {
     if (one.status === 'rejected') continue;
-    if (one.value === undefined || textOf(one.value.received) !== textOf(received))
+    if (!isShownIn(one.value, received))
       throw new ChainWait(
         'nodes-disagree',
         `${views[index]!.rpc.name} disagrees about what block ${height} (${hash}) pays to us`,

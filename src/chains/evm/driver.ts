@@ -5,11 +5,12 @@ import { balanceData, callOf, contractOf } from './calls.ts';
 import { checkNodes } from './check.ts';
 import { loadCodec } from './codec.ts';
 import { isMinable, replacementFees } from './fees.ts';
-import { createNodes, type Nodes } from './nodes.ts';
+import { createNodes, type Nodes, quantity } from './nodes.ts';
 import { createNonces, observe } from './observe.ts';
 import { gasFor, planNext, priceNow } from './plan.ts';
 import { createRpc } from './rpc.ts';
 import type { EvmSettings } from './settings.ts';
+import { evmTreasury } from './treasury.ts';
 
 export type EvmOptions = {
   readonly settings: EvmSettings;
@@ -83,16 +84,18 @@ async function holdingsOf(
   settings: EvmSettings,
   addresses: readonly string[],
   signal: AbortSignal,
+  at?: BlockId,
 ): Promise<Map<string, bigint>> {
+  const tag = at === undefined ? 'latest' : quantity(at.height);
   const held = new Map<string, bigint>();
   const add = (asset: string, hex: string) =>
     void held.set(asset, (held.get(asset) ?? 0n) + BigInt(hex === '0x' ? 0 : hex));
   for (const address of addresses) {
-    add(settings.native, await nodes.ask<string>('eth_getBalance', [address, 'latest'], signal));
+    add(settings.native, await nodes.ask<string>('eth_getBalance', [address, tag], signal));
     for (const { asset, contract } of settings.tokens)
       add(
         asset,
-        await nodes.ask<string>('eth_call', [{ to: contract, data: balanceData(address) }, 'latest'], signal),
+        await nodes.ask<string>('eth_call', [{ to: contract, data: balanceData(address) }, tag], signal),
       );
   }
   return held;
@@ -161,9 +164,10 @@ export async function createEvmDriver(options: EvmOptions): Promise<EvmDriver> {
       return { height, hash };
     },
     final: (signal) => finalBlock(nodes, settings, signal),
-    block: (height, isOurs, signal) => blockAt(nodes, settings, height, isOurs, signal),
+    block: (height, isOurs, signal) => blockAt(nodes, settings, height, isOurs, signal, options.lanes),
     confirm: (block, received, signal) => confirmBlock(nodes, settings, block, received, signal),
-    holdings: (addresses, signal) => holdingsOf(nodes, settings, addresses, signal),
+    holdings: (addresses, signal, at) => holdingsOf(nodes, settings, addresses, signal, at),
+    treasury: evmTreasury({ nodes, settings, codec }),
 
     async quote(asset, signal) {
       const price = await priceNow(nodes, settings, signal);

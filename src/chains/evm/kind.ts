@@ -15,6 +15,7 @@ import {
   type SignerSettings,
   signedBy,
 } from '../signer-settings.ts';
+import { readTreasury, TREASURY_ENTRY, type TreasurySettings } from '../treasury-settings.ts';
 import { addressesBelow } from './addresses.ts';
 import { createEvmDriver } from './driver.ts';
 import type { EvmSettings, Token } from './settings.ts';
@@ -76,8 +77,7 @@ const entrySchema = Type.Object(
     in_flight_max: Type.Optional(positive(1_000)),
     traces: Type.Optional(Type.Boolean()),
     data_fee_oracle: Type.Optional(Address),
-    low_mark: Type.Optional(Decimal),
-    high_mark: Type.Optional(Decimal),
+    ...TREASURY_ENTRY,
   },
   closed,
 );
@@ -137,6 +137,7 @@ function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
 
 type Settings = {
   readonly evm: EvmSettings;
+  readonly treasury: TreasurySettings;
   readonly signer: SignerSettings;
   /** Absent: that of the embedded signer. */
   readonly account: Pick<SignerAccount, 'lanes' | 'xpub'> | undefined;
@@ -162,8 +163,7 @@ function read(entry: Entry, context: ReadContext): Settings {
     throw new Error(
       `${path}.nodes_agreeing must be at most ${entry.nodes.length}, the number of nodes, not ${agreeing}`,
     );
-  const mark = (name: 'low_mark' | 'high_mark'): bigint | undefined =>
-    entry[name] === undefined ? undefined : unitsOf(entry[name], native.decimals, `${path}.${name}`);
+  const treasury = readTreasury(entry, context);
   const bumpMs = entry.fees.bump_after_seconds && entry.fees.bump_after_seconds * 1_000;
   return {
     signer: readSigner(entry, context),
@@ -186,9 +186,11 @@ function read(entry: Entry, context: ReadContext): Settings {
       firstNonce: BigInt(entry.first_nonce ?? 0),
       traces: entry.traces ?? false,
       dataFeeOracle: entry.data_fee_oracle,
-      lowMark: mark('low_mark'),
-      highMark: mark('high_mark'),
+      lowMark: treasury.low.get(native.asset),
+      highMark: treasury.high.get(native.asset),
+      coldAddress: treasury.coldAddress,
     },
+    treasury,
   };
 }
 
@@ -198,7 +200,7 @@ export const evmKind = railKind({
     networks.isCryptoNetwork(rail) && networks.crypto(rail).addresses === EVM_ADDRESSES,
   schema: entrySchema,
   read,
-  async open({ evm, signer: place, account: configured }: Settings, node) {
+  async open({ evm, treasury, signer: place, account: configured }: Settings, node) {
     const signer = openSigner(place, node);
     const { lanes, xpub } =
       configured ?? (await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs)));
@@ -210,7 +212,8 @@ export const evmKind = railKind({
     });
     const account = xpub === undefined ? undefined : { xpub, derive: await addressesBelow(xpub) };
     const { network, policy, blockMs } = evm;
-    return openChain({ network, driver, signer, lanes, account, confirmations: policy.depth, blockMs }, node);
+    const chain = { network, driver, signer, lanes, account, treasury, blockMs };
+    return openChain({ ...chain, confirmations: policy.depth }, node);
   },
   async check({ evm, signer, account }: Settings, signal) {
     const { network } = evm;

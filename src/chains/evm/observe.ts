@@ -126,6 +126,7 @@ function ended(receipt: Receipt, effect: Exclude<Effect, { kind: 'strange' }>): 
     feeUnits: feeOf(receipt),
     txHash: receipt.transactionHash,
     txIndex: String(Number(receipt.transactionIndex)),
+    height: Number(receipt.blockNumber),
     ...(effect.kind === 'not-paid' && { reason: effect.reason }),
   };
 }

@@ -31,4 +31,6 @@ export type EvmSettings = {
   /** Below it operators are warned, in units of the native coin. */
   readonly lowMark: bigint | undefined;
   readonly highMark: bigint | undefined;
+  /** What it pays to a lane is a refill. */
+  readonly coldAddress?: string | undefined;
 };

@@ -153,7 +153,8 @@ export async function transfersOf(
   return Promise.all(
     assignment.payments.map(async ({ key, asset, units, address }, place): Promise<Transfer> => {
       const source = sources[place]!;
-      const memo = assignment.purpose === 'SWEEP' ? undefined : key;
+      // A move between our own wallets has no key.
+      const memo = key === '' ? undefined : key;
       const plain = { memo, source, destination: address, units };
       if (asset === settings.native) return plain;
       const configured = findToken(settings, asset);

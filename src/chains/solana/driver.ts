@@ -16,6 +16,7 @@ import { block, confirm, head } from './scan.ts';
 import type { SolanaSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
 import { readStatuses } from './transactions.ts';
+import { solanaTreasury } from './treasury.ts';
 import { complete } from './wire.ts';
 
 /**
@@ -103,6 +104,7 @@ export async function openSolana(settings: SolanaSettings): Promise<SolanaDriver
     confirm: (found, received, signal) => confirm(chain, found, received, signal),
     block: (height, isOurs, signal) => block(chain, height, isOurs, signal),
     holdings: (addresses, signal) => holdings(chain, addresses, signal),
+    treasury: solanaTreasury(chain),
     quote: (_asset, signal) => quote(chain, signal),
     check: (signal): Promise<readonly RailFinding[]> => check(chain, signal),
     rentOf: (payment, signal) => rentOf(chain, { key: '', ...payment }, signal),

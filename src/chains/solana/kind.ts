@@ -13,6 +13,7 @@ import {
   SignerSetting,
   type SignerSettings,
 } from '../signer-settings.ts';
+import { readTreasury, TREASURY_ENTRY, type TreasurySettings } from '../treasury-settings.ts';
 import { depositPool } from './deposit-addresses.ts';
 import type { SolanaDriver } from './driver.ts';
 import type { SolanaNode, SolanaSettings, SolanaToken } from './settings.ts';
@@ -41,7 +42,6 @@ const Price = Type.Integer({
   maximum: 1_000_000_000,
   expected: 'an integer from 0 to 1000000000',
 });
-const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
 
 export const SOLANA_SCHEMA = Type.Object(
   {
@@ -76,8 +76,7 @@ export const SOLANA_SCHEMA = Type.Object(
     priority_price_min: Type.Optional(Price),
     priority_price_max: Type.Optional(Price),
     priority_percentile: Type.Optional(countOf(100)),
-    low_mark: Type.Optional(Decimal),
-    high_mark: Type.Optional(Decimal),
+    ...TREASURY_ENTRY,
   },
   closed,
 );
@@ -171,6 +170,7 @@ export function readSolana(entry: Omit<Entry, 'signer'>, context: ReadContext): 
     priority: { priceMin, priceMax, percentile: entry.priority_percentile ?? DEFAULTS.percentile },
     lowMark,
     highMark,
+    coldAddress: entry.cold_address,
   };
 }
 
@@ -180,10 +180,14 @@ export async function createSolanaDriver(settings: SolanaSettings): Promise<Sola
   return openSolana(settings);
 }
 
-type Settings = { readonly solana: SolanaSettings; readonly signer: SignerSettings };
+type Settings = {
+  readonly solana: SolanaSettings;
+  readonly treasury: TreasurySettings;
+  readonly signer: SignerSettings;
+};
 
 /** What a test may choose: how long leases last, and where a keeper is stopped. */
-export type SolanaOptions = Pick<ChainOptions, 'leaseMs' | 'checkpoint'>;
+export type SolanaOptions = Pick<ChainOptions, 'leaseMs' | 'checkpoint' | 'treasury' | 'movesMs'>;
 
 /** The rail of an opened driver: the lanes that are configured, or all that the signer has. */
 export async function openSolanaRail(
@@ -200,13 +204,16 @@ export async function openSolanaRail(
   );
   const foreign = settings.lanes.find((lane) => !lanes.includes(lane));
   if (foreign !== undefined) throw new Error(`the signer has no key for the lane ${foreign} of ${network}`);
+  const used = settings.lanes.length > 0 ? settings.lanes : lanes;
   return openChain(
     {
       ...options,
       network,
       driver,
       signer,
-      lanes: settings.lanes.length > 0 ? settings.lanes : lanes,
+      lanes: used,
+      // What they receive is no deposit.
+      walletAddresses: used.map((address) => ({ address, path: 'lane' })),
       account: depositPool(network, deposits),
       async rentOf({ asset, amountUnits: units, destination }, signal) {
         // Coins need no account: no node is asked.
@@ -228,10 +235,12 @@ export const SOLANA_KIND = railKind({
   schema: SOLANA_SCHEMA,
   read: (entry: Entry, context): Settings => ({
     solana: readSolana(entry, context),
+    treasury: readTreasury(entry, context),
     signer: readSigner(entry, context),
   }),
-  async open({ solana, signer }: Settings, node) {
-    return openSolanaRail(solana, await createSolanaDriver(solana), openSigner(signer, node), node);
+  async open({ solana, treasury, signer }: Settings, node) {
+    const driver = await createSolanaDriver(solana);
+    return openSolanaRail(solana, driver, openSigner(signer, node), node, { treasury });
   },
   async check({ solana, signer }: Settings, signal) {
     const found = await checkSigner(signer, solana.network, { lanes: solana.lanes }, signal);

@@ -52,6 +52,7 @@ async function readEnd(
     feeUnits: networkCost(transaction, assignment, chain.settings.native),
     txHash: hash,
     txIndexes: indexesOf(assignment),
+    height: transaction.slot,
     ...(err !== null && { reason: failureReason(err) }),
   };
 }

@@ -228,6 +228,23 @@ async function planUpkeep(node: Node, missing: readonly number[], signal: AbortS
   };
 }
 
+/** For a lane without a free nonce. */
+export async function planNonces(
+  chain: Chain,
+  node: Node,
+  state: LaneState,
+  missing: readonly number[],
+  signal: AbortSignal,
+): Promise<Plan> {
+  if (isCreating(state)) return wait('busy', 'Nonce accounts are being created.');
+  if (missing.length === 0) return wait('busy', 'Every nonce account of the lane is in use.');
+  const draft = await planUpkeep(node, missing, signal);
+  const cost = BigInt(draft.details.rentUnits!) + feeOf(chain, 0);
+  const funds = await readFunds(chain, node, state, signal);
+  if (funds.native < cost) return wait('low-funds', `The lane needs ${cost} lamports for nonce accounts.`);
+  return { kind: 'assign', draft };
+}
+
 async function planOn(
   chain: Chain,
   node: Node,
@@ -236,16 +253,9 @@ async function planOn(
   signal: AbortSignal,
 ): Promise<Plan> {
   const { slot, value: pool } = await readPool(chain, node, state, signal);
-  const funds = await readFunds(chain, node, state, signal);
   const [nonce] = pool.free;
-  if (nonce === undefined) {
-    if (isCreating(state)) return wait('busy', 'Nonce accounts are being created.');
-    if (pool.missing.length === 0) return wait('busy', 'Every nonce account of the lane is in use.');
-    const draft = await planUpkeep(node, pool.missing, signal);
-    const cost = BigInt(draft.details.rentUnits!) + feeOf(chain, 0);
-    if (funds.native < cost) return wait('low-funds', `The lane needs ${cost} lamports for nonce accounts.`);
-    return { kind: 'assign', draft };
-  }
+  if (nonce === undefined) return planNonces(chain, node, state, pool.missing, signal);
+  const funds = await readFunds(chain, node, state, signal);
   const max = Math.min(chain.settings.batchPaymentsMax, LIMITS.solanaPaymentsMax);
   // Payments that lack funds must not keep later ones of other assets out of the transaction.
   const payable = affordable(chain, funds, waiting.map(withoutRent)).slice(0, max);

@@ -1,4 +1,5 @@
 import { type Block, type BlockId, ChainWait, type Received } from '../driver.ts';
+import type { RefillSeen } from '../treasury-driver.ts';
 import { assetOf, type Chain } from './chain.ts';
 import { reasonOf } from './nodes.ts';
 import { readSlot } from './reads.ts';
@@ -103,6 +104,37 @@ export function receivedIn(
     .map((one) => ({ txHash, output: null, ...one }));
 }
 
+/**
+ * What our addresses gain in a transaction in which the cold wallet loses that asset. What it loses of coins beyond that was the
+ * network's: the fee, and the rent of new accounts.
+ */
+export function refillsIn(
+  transaction: BlockTransaction,
+  isOurs: (address: string) => boolean,
+  settings: Pick<SolanaSettings, 'native' | 'tokens' | 'coldAddress'>,
+): RefillSeen[] {
+  const { coldAddress: cold, native } = settings;
+  const keys = transaction.transaction.accountKeys.map(({ pubkey }) => pubkey);
+  if (cold === undefined || !keys.includes(cold)) return [];
+  const gains = receivedIn(transaction, (address) => address !== cold && isOurs(address), settings);
+  if (gains.length === 0) return [];
+  const { preBalances, postBalances } = transaction.meta!;
+  const place = keys.indexOf(cold);
+  const lost = BigInt(preBalances[place]!) - BigInt(postBalances[place]!);
+  const coins = gains.filter(({ asset }) => asset === native).reduce((sum, { units }) => sum + units, 0n);
+  // Somebody else may pay for a transaction that only names the cold wallet.
+  if (lost <= 0n) return [];
+  const feeUnits = lost > coins ? lost - coins : 0n;
+  return gains.map(({ txHash, address, asset, units }, index) => ({
+    txHash,
+    place: `${address} ${asset}`,
+    address,
+    asset,
+    units,
+    fee: { units: index === 0 ? feeUnits : 0n },
+  }));
+}
+
 async function skipped(node: Node, slot: number, signal: AbortSignal): Promise<Block> {
   const missing = new Error(`${node.name} does not have the block of slot ${slot}`);
   const range = [slot, 1, { commitment: 'finalized' }];
@@ -129,6 +161,7 @@ export function block(
       parentHash: raw.previousBlockhash,
       timeMs: (raw.blockTime ?? 0) * 1_000,
       received: (raw.transactions ?? []).flatMap((one) => receivedIn(one, isOurs, settings)),
+      refills: (raw.transactions ?? []).flatMap((one) => refillsIn(one, isOurs, settings)),
       spent: [],
     };
   }, signal);

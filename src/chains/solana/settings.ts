@@ -31,6 +31,8 @@ export type SolanaSettings = {
   /** Balances of a lane, in lamports: below the first operators are warned, above the second it goes to the cold wallet. */
   readonly lowMark: bigint | undefined;
   readonly highMark: bigint | undefined;
+  /** What it pays to a lane is a refill. */
+  readonly coldAddress?: string | undefined;
 };
 
 export type SolanaToken = { readonly asset: string; readonly mint: string; readonly decimals: number };

@@ -3,7 +3,7 @@ import type { Draft, LaneState, Plan } from '../driver.ts';
 import { type Chain, tokenAccountsOf, transfersOf, writeDetails } from './chain.ts';
 import { computeLimit, LAMPORTS_PER_SIGNATURE } from './fees.ts';
 import { type Content, nonceAddress } from './message.ts';
-import { fitting, pricePayments, wait } from './plan.ts';
+import { fitting, planNonces, pricePayments, wait } from './plan.ts';
 import { readPool } from './pool.ts';
 import { readAccounts, simulate } from './reads.ts';
 import type { Node } from './rpc.ts';
@@ -55,15 +55,10 @@ async function sweepOn(
   const { lane } = state;
   const { slot: seenAt, value: pool } = await readPool(chain, node, state, signal);
   const [nonce] = pool.free;
-  if (nonce === undefined) return wait('busy', 'Every nonce account of the lane is in use.');
+  if (nonce === undefined) return planNonces(chain, node, state, pool.missing, signal);
   const held = (await readHeld(chain, node, sources, signal)).slice(0, LIMITS.solanaPaymentsMax);
   if (held.length === 0) return wait('busy', 'The addresses hold nothing to sweep.');
-  const payments = held.map(({ source, asset, units }) => ({
-    key: `${source} ${asset}`,
-    asset,
-    units,
-    address: lane,
-  }));
+  const payments = held.map(({ asset, units }) => ({ key: '', asset, units, address: lane }));
   // The lane's own token accounts are created by the first payment that needs them.
   const priced = await pricePayments(chain, node, payments, signal);
   const creates = new Set<number>();

@@ -1,8 +1,8 @@
 import { SLICES } from '../../kernel/slices.ts';
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
-import { createReader, hash160, sha256Twice, shownHash } from './bytes.ts';
+import { createReader, hash160, sha256, sha256Twice, shownHash } from './bytes.ts';
 import type { Chain } from './chain.ts';
-import { addressOf, walletScript } from './script.ts';
+import { addressOf, walletScript, witnessScript } from './script.ts';
 import { type ReadTransaction, readTransaction, type TxInput } from './transaction.ts';
 
 /** Blocks as nodes store them. Their hash covers everything in them, so nodes need not be trusted with the content. */
@@ -60,8 +60,16 @@ function keyOf(chain: Chain, { script, witness }: TxInput): Uint8Array | undefin
   return script[signatureLength + 1] === key.length ? key : undefined;
 }
 
-/** The address whose coin an input spends, if it is one of the kind that our wallets have. */
+/** The address of a script that several people may have to sign for, as cold wallets have it. */
+function scriptSpentFrom(chain: Chain, { script, witness }: TxInput): string | undefined {
+  const last = witness.at(-1);
+  if (!chain.hasSegwit || script.length > 0 || witness.length < 3 || last === undefined) return undefined;
+  return addressOf(chain, witnessScript(0, sha256(last)));
+}
+
+/** The address whose coin an input spends, if it is one of the kind that our wallets have, or a script in the witness. */
 export function spentFrom(chain: Chain, input: TxInput): string | undefined {
   const key = keyOf(chain, input);
+  if (key === undefined) return scriptSpentFrom(chain, input);
   return key?.length === 33 ? addressOf(chain, walletScript(chain, hash160(key))) : undefined;
 }

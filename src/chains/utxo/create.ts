@@ -15,6 +15,7 @@ import { scriptOf } from './script.ts';
 import { createSearch } from './search.ts';
 import { outputsOf, paymentFault } from './select.ts';
 import type { UtxoSettings } from './settings.ts';
+import { coldOf, utxoTreasury } from './treasury.ts';
 import { firstVersion, nextVersion, raised, readDetails, type VersionPlan } from './versions.ts';
 
 /** Bitcoin, Litecoin and Bitcoin Cash. */
@@ -149,7 +150,8 @@ export function createUtxoDriver(settings: UtxoSettings): UtxoDriver {
       const view = await nodes.view(signal);
       return { height: view.height, hash: await nodes.agreedHash(view, view.height, signal) };
     },
-    block: createScan(chain, nodes),
+    block: createScan(chain, nodes, { hot: account.change.address, cold: coldOf(chain, settings) }),
+    treasury: utxoTreasury({ ...parts, estimate }),
     holdings: (addresses, signal) => holdingsOf(chain, nodes, addresses, signal),
     async quote(asset, signal) {
       if (asset !== chain.asset) return undefined;

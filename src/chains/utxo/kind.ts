@@ -1,5 +1,4 @@
 import type { Static } from 'typebox';
-import { parseAmount } from '../../kernel/amount.ts';
 import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
 import { type ReadContext, railKind, type SecretReference } from '../../rails/kind.ts';
@@ -11,6 +10,7 @@ import {
   SignerSetting,
   type SignerSettings,
 } from '../signer-settings.ts';
+import { readTreasury, TREASURY_ENTRY, type TreasurySettings } from '../treasury-settings.ts';
 import { readAccountText } from './account-key.ts';
 import { chainOf, UTXO_NETWORKS, type UtxoNetwork } from './chain.ts';
 import type { FeeSettings, UtxoSettings } from './settings.ts';
@@ -31,8 +31,6 @@ const integer = (minimum: number, maximum: number) =>
 
 /** Units per 1,000 vbytes. One coin for 1,000 vbytes is a mistake, not a fee. */
 const Rate = integer(1, 100_000_000);
-
-const Decimal = Type.String({ expected: 'a decimal string such as "0.5"' });
 
 const Node = Type.Object({ url: Name, user: Name, password: Secret }, closed);
 
@@ -58,9 +56,7 @@ const schema = Type.Object(
     confirmations: Type.Optional(integer(1, 1_000)),
     replacement: Type.Optional(Type.Boolean()),
     signer: SignerSetting,
-    low_mark: Type.Optional(Decimal),
-    high_mark: Type.Optional(Decimal),
-    cold_address: Type.Optional(Name),
+    ...TREASURY_ENTRY,
   },
   closed,
 );
@@ -94,41 +90,21 @@ function readFees(fees: Entry['fees'], path: string): FeeSettings {
   };
 }
 
-type Treasury = Pick<UtxoSettings, 'lowMark' | 'highMark' | 'coldAddress'>;
+export type Settings = {
+  readonly utxo: UtxoSettings;
+  readonly treasury: TreasurySettings;
+  readonly signer: SignerSettings;
+};
 
-function readTreasury(entry: Entry, { rail, path, networks }: ReadContext): Treasury {
-  const { native, addresses } = networks.crypto(rail as UtxoNetwork);
-  const mark = (name: 'low_mark' | 'high_mark'): bigint | undefined => {
-    const text = entry[name];
-    if (text === undefined) return undefined;
-    const parsed = parseAmount(text, native.decimals);
-    if (!parsed.ok) throw new Error(`${path}.${name} ${parsed.message}, not ${JSON.stringify(text)}`);
-    return parsed.units;
-  };
-  const [lowMark, highMark] = [mark('low_mark'), mark('high_mark')];
-  if (lowMark !== undefined && highMark !== undefined && lowMark >= highMark)
-    throw new Error(`${path}.low_mark must be below high_mark`);
-  const { cold_address: coldAddress } = entry;
-  const fault = coldAddress === undefined ? undefined : addresses.fault(coldAddress);
-  if (fault !== undefined)
-    throw new Error(
-      `${path}.cold_address is not an address on ${rail}: ${JSON.stringify(coldAddress)} ${fault}`,
-    );
-  if (highMark !== undefined && coldAddress === undefined)
-    throw new Error(`${path}.high_mark needs cold_address, where the coins above it go`);
-  return { lowMark, highMark, coldAddress };
+function read(entry: Entry, context: ReadContext): Settings {
+  const treasury = readTreasury(entry, context);
+  return { utxo: readUtxo(entry, treasury, context), treasury, signer: readSigner(entry, context) };
 }
 
-export type Settings = { readonly utxo: UtxoSettings; readonly signer: SignerSettings };
-
-const read = (entry: Entry, context: ReadContext): Settings => ({
-  utxo: readUtxo(entry, context),
-  signer: readSigner(entry, context),
-});
-
-function readUtxo(entry: Entry, context: ReadContext): UtxoSettings {
+function readUtxo(entry: Entry, treasury: TreasurySettings, context: ReadContext): UtxoSettings {
   const { rail, path, networks, secret } = context;
   const network = rail as UtxoNetwork;
+  const { native } = networks.crypto(network);
   const { chain = 'main', nodes, account, agreement = 1, replacement } = entry;
   if (agreement > nodes.length)
     throw new Error(`${path}.agreement is ${agreement}, but there are ${nodes.length} nodes`);
@@ -149,7 +125,9 @@ function readUtxo(entry: Entry, context: ReadContext): UtxoSettings {
     account,
     confirmations: entry.confirmations ?? networks.crypto(network).confirmations,
     fees: readFees(entry.fees, `${path}.fees`),
-    ...readTreasury(entry, context),
+    lowMark: treasury.low.get(native.asset),
+    highMark: treasury.high.get(native.asset),
+    coldAddress: treasury.coldAddress,
     ...(replacement !== undefined && { replacement }),
   };
 }
@@ -159,7 +137,7 @@ export const utxoKind = railKind({
   serves: (rail) => UTXO_NETWORKS.some((network) => network === rail),
   schema,
   read,
-  async open({ utxo, signer: signerSettings }: Settings, node) {
+  async open({ utxo, treasury, signer: signerSettings }: Settings, node) {
     const { network, confirmations } = utxo;
     const [{ createUtxoDriver }, { openWallet }] = await Promise.all([
       import('./create.ts'),
@@ -170,7 +148,7 @@ export const utxoKind = railKind({
     const { xpub } = await signer.account(network, AbortSignal.timeout(LIMITS.railCallTimeoutMs));
     const wallet = openWallet(utxo, driver.account, xpub);
     const { blockMs } = node.networks.crypto(network);
-    return openChain({ network, driver, signer, confirmations, blockMs, ...wallet }, node);
+    return openChain({ network, driver, signer, treasury, confirmations, blockMs, ...wallet }, node);
   },
   async check({ utxo, signer }: Settings, signal) {
     const [{ createUtxoDriver }, { accountFault }] = await Promise.all([

@@ -16,7 +16,8 @@ import { hashOf, signedHashes, type Transaction, writeTransaction } from './tran
 const REPLACEABLE = 0xffff_fffd;
 const FINAL = 0xffff_ffff;
 
-const options = { allowLegacyWitnessUtxo: true, allowUnknownOutputs: true, version: 2 } as const;
+/** Ferry writes inputs of Bitcoin Cash with the amounts that their signatures cover, as those of segwit. */
+export const PSBT_OPTIONS = { allowLegacyWitnessUtxo: true, allowUnknownOutputs: true, version: 2 } as const;
 
 export type Spending = {
   readonly coins: readonly Coin[];
@@ -33,7 +34,7 @@ const derivationOf = ({
 ];
 
 export function writePsbt(chain: Chain, account: Account, { coins, outputs, change }: Spending): string {
-  const psbt = new Psbt(options);
+  const psbt = new Psbt(PSBT_OPTIONS);
   for (const { txHash, output, units, address, path } of coins) {
     const key = account.keyAt(path);
     if (key.address !== address) throw new Error(`the key at ${path} is not that of ${address}`);
@@ -107,7 +108,7 @@ function changeIn(chain: Chain, psbt: Psbt): Inspected['change'] {
 
 /** Pure, and independent of who made the bytes. Throws if they are not a transaction from a wallet like ours. */
 export function inspect(chain: Chain, unsigned: string): Inspected {
-  const psbt = Psbt.fromPSBT(Buffer.from(unsigned, 'hex'), options);
+  const psbt = Psbt.fromPSBT(Buffer.from(unsigned, 'hex'), PSBT_OPTIONS);
   const coins = Array.from({ length: psbt.inputsLength }, (_, index) => inputOf(chain, psbt, index));
   const outputs = Array.from({ length: psbt.outputsLength }, (_, index) => {
     const { script, amount } = psbt.getOutput(index);

@@ -1,6 +1,7 @@
 import { SLICES } from '../../kernel/slices.ts';
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { Block, Received } from '../driver.ts';
+import type { RefillSeen } from '../treasury-driver.ts';
 import { spentFrom } from './block.ts';
 import { createRecent } from './block-index.ts';
 import type { Chain } from './chain.ts';
@@ -10,7 +11,10 @@ import { outpoint, type ReadTransaction } from './transaction.ts';
 
 /** What a block pays to us and spends of ours. */
 
-export function createScan(chain: Chain, nodes: Nodes) {
+/** Between which payments are refills. */
+export type Wallets = { readonly hot: string; readonly cold: string | undefined };
+
+export function createScan(chain: Chain, nodes: Nodes, { hot, cold }: Wallets) {
   const coinbases = createRecent<ReadTransaction>(UTXO_LIMITS.coinbasesMax);
 
   function receivedIn(
@@ -31,6 +35,16 @@ export function createScan(chain: Chain, nodes: Nodes) {
       return address !== undefined && isOurs(address);
     });
     return ours.map(outpoint);
+  }
+
+  function refillIn({ hash: txHash, inputs, outputs }: ReadTransaction): RefillSeen[] {
+    if (cold === undefined || !inputs.some((input) => spentFrom(chain, input) === cold)) return [];
+    const units = outputs
+      .filter(({ script }) => addressOf(chain, script) === hot)
+      .reduce((sum, one) => sum + one.units, 0n);
+    const paidUnits = outputs.reduce((sum, one) => sum + one.units, 0n);
+    const fee = { coins: inputs.map(outpoint), paidUnits };
+    return units === 0n ? [] : [{ txHash, place: 'coin', asset: chain.asset, units, fee }];
   }
 
   async function coinbaseAt(view: View, height: number, signal: AbortSignal): Promise<ReadTransaction> {
@@ -55,9 +69,13 @@ export function createScan(chain: Chain, nodes: Nodes) {
     const matured = mature > 0 ? [await coinbaseAt(view, mature, signal)] : [];
     const received: Received[] = matured.flatMap((one) => receivedIn(one, isOurs));
     const spent: string[] = [];
+    const refills: RefillSeen[] = [];
     for (const [index, transaction] of others.entries()) {
       received.push(...receivedIn(transaction, isOurs));
-      spent.push(...spentIn(transaction, isOurs));
+      const spentHere = spentIn(transaction, isOurs);
+      spent.push(...spentHere);
+      // Coins of the cold wallet are ours, too.
+      if (spentHere.length > 0) refills.push(...refillIn(transaction));
       if (index % UTXO_LIMITS.compareSlice === 0) await SLICES.next();
     }
     return {
@@ -67,6 +85,7 @@ export function createScan(chain: Chain, nodes: Nodes) {
       timeMs,
       received,
       spent,
+      refills,
     };
   };
 }

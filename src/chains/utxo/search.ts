@@ -110,7 +110,7 @@ export function createSearch(nodes: Nodes, need: number) {
     const { txHash } = mined;
     const txIndexes = payments.map((_, index) => String(index));
     return have >= need
-      ? { kind: 'final', succeeded: true, feeUnits, txHash, txIndexes }
+      ? { kind: 'final', succeeded: true, feeUnits, txHash, txIndexes, height: mined.height }
       : { kind: 'mined', have, need, txHash, txIndexes };
   }
 

@@ -1,8 +1,10 @@
 import type { ChainOptions } from '../rail.ts';
+import { COLD_PATH } from '../treasury-driver.ts';
 import { type Account, readAccount } from './account.ts';
 import { chainOf } from './chain.ts';
 import { scriptOf } from './script.ts';
 import type { UtxoSettings } from './settings.ts';
+import { coldOf } from './treasury.ts';
 
 /** Whether the signer has the keys of the wallet; if not, a clause about it. One without an account has keys that it names. */
 export function accountFault(
@@ -34,9 +36,10 @@ export function openWallet(
   if (fault !== undefined) throw new Error(`the signer of ${settings.network} ${fault}`);
   const { address, path } = account.change;
   const chain = chainOf(settings.network, settings.chain);
+  const cold = coldOf(chain, settings);
   return {
     lanes: [address],
-    walletAddresses: [{ address, path }],
+    walletAddresses: [{ address, path }, ...(cold === undefined ? [] : [{ address: cold, path: COLD_PATH }])],
     hasCoins: true,
     isAddress: (one) => scriptOf(chain, one) !== undefined,
     account: {
