@@ -154,7 +154,8 @@ async function run(
   const service = await assemble({ config, database, writeDatabase, healthDatabase, logger, ...own });
   try {
     await service.start();
-    if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });
+    const { assets, dataDir } = config;
+    if (config.mode === 'sandbox') await seedSandbox({ service, database, assets, dataDir });
     for (const warning of lackingIn(config, own.rails)) logger.warn(warning);
     service.setReady();
     print(welcome(config, service.url()));
