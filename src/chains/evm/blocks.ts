@@ -134,27 +134,6 @@ async function readBlock(
   };
 }
 
-export async function blockAt(
-  nodes: Nodes,
-  settings: EvmSettings,
-  height: number,
-  isOurs: IsOurs,
-  signal: AbortSignal,
-): Promise<Block> {
-  let last: unknown = new ChainWait('node-behind', `no node has block ${height} of the best chain`);
-  for (const { rpc, head } of await nodes.views(signal)) {
-    if (head.height < height) continue;
-    try {
-      const block = await readBlock(rpc, { height }, settings, isOurs, signal);
-      if (block !== undefined) return block;
-    } catch (error) {
-      signal.throwIfAborted();
-      last = error;
-    }
-  }
-  throw last;
-}
-
 const textOf = (received: readonly Received[]): string =>
   JSON.stringify(
     received
@@ -163,6 +142,50 @@ const textOf = (received: readonly Received[]): string =>
       )
       .sort(),
   );
+
+/** Nodes that a block is read from, if as many answer: one of them may hide what it pays. */
+const READERS_MIN = 2;
+
+/** From the first node that has the block. Others must report the same: nobody would miss a deposit that is not reported. */
+export async function blockAt(
+  nodes: Nodes,
+  settings: EvmSettings,
+  height: number,
+  isOurs: IsOurs,
+  signal: AbortSignal,
+): Promise<Block> {
+  const views = (await nodes.views(signal)).filter(({ head }) => head.height >= height);
+  const readers = Math.max(READERS_MIN, settings.nodesAgreeing);
+  let found: Block | undefined;
+  let agreeing = 0;
+  let last: unknown = new ChainWait('node-behind', `no node has block ${height} of the best chain`);
+  for (const { rpc } of views) {
+    if (agreeing === readers) break;
+    try {
+      const which = found === undefined ? { height } : { hash: found.hash };
+      const block = await readBlock(rpc, which, settings, isOurs, signal);
+      if (block === undefined) continue;
+      if (found !== undefined && textOf(block.received) !== textOf(found.received))
+        throw new ChainWait(
+          'nodes-disagree',
+          `${rpc.name} disagrees about what block ${height} (${found.hash}) pays to us`,
+        );
+      found ??= block;
+      agreeing += 1;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ChainWait) throw error;
+      last = error;
+    }
+  }
+  if (found === undefined) throw last;
+  if (agreeing < settings.nodesAgreeing)
+    throw new ChainWait(
+      'node-behind',
+      `${agreeing} of ${settings.nodesAgreeing} nodes have block ${height} (${found.hash})`,
+    );
+  return found;
+}
 
 /** Reads the block again, from every node that has it as final: a node that invents logs must not credit anybody. */
 export async function confirmBlock(
