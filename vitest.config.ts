@@ -2,10 +2,13 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/sequencer.ts';
 import { testsWithoutNodes } from './test/support/utxo-programs.ts';
 
+/** Tests that take minutes run only with FERRY_TEST_LONG, as in `npm run test:chains`. */
+const longTests = (): string[] => (process.env.FERRY_TEST_LONG === undefined ? ['**/*.long.test.ts'] : []);
+
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...testsWithoutNodes()],
+    exclude: [...configDefaults.exclude, ...testsWithoutNodes(), ...longTests()],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/patient-limits.ts'],
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most
