@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -23,6 +23,8 @@ const commands = blocks.filter(({ language }) => language === 'bash').map(({ tex
 const shown = blocks.find(({ language }) => language === '')!.text;
 
 const clone = mkdtempSync(join(tmpdir(), 'ferry-guide-'));
+// If root runs the tests, another user runs the server, and has to reach the directory below.
+chmodSync(clone, 0o711);
 const dataDir = join(clone, 'evm/data');
 const { HOME = clone } = process.env;
 const env = { PATH: `${join(ROOT, 'node_modules/.bin')}:${pathWithCurl()}`, HOME };

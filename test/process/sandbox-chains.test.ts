@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -20,6 +20,8 @@ import { until } from '../support/until.ts';
 const run = promisify(execFile);
 const FERRY = resolve(import.meta.dirname, '../../bin/ferry.js');
 const dataDir = makeDataDir();
+// If root runs the tests, another user runs the server, and has to reach the directory below.
+chmodSync(dataDir, 0o711);
 const chainsDir = join(dataDir, 'chains');
 
 function start(env: Record<string, string> = {}) {
