@@ -3,6 +3,8 @@ import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAssets } from '../../src/kernel/asset.ts';
+import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { findPrograms } from '../../src/sandbox/local-chains/programs.ts';
 import { pathWithCurl } from '../support/curl.ts';
 import {
@@ -63,6 +65,8 @@ async function rpc(url: string, method: string, params: readonly unknown[]): Pro
 let sandbox: ReturnType<typeof start>;
 let call: (method: string, path: string, body?: object) => Promise<any>;
 let profile: string;
+let deposits: string | undefined;
+const ASSETS = createAssets(DEFAULT_ASSETS);
 
 beforeAll(async () => {
   sandbox = start();
@@ -86,6 +90,15 @@ afterAll(async () => {
   await removeDataDir(chainsDir);
   await removeDataDir(dataDir);
 });
+
+/** What the ledger says that the wallet of the network holds. */
+async function owned(rail: string, asset: string): Promise<bigint | undefined> {
+  const { assets } = await call('GET', '/v2/operator/trial-balance');
+  const { accounts } = assets.find((one: any) => one.asset === asset);
+  const { balance } = accounts.find((one: any) => one.account === `clearing:${rail.toLowerCase()}`);
+  const parsed = ASSETS.parse(asset, balance.replace('-', ''));
+  return parsed.ok ? parsed.units : undefined;
+}
 
 async function completed(id: string): Promise<any> {
   let transfer: any;
@@ -148,18 +161,17 @@ describe('ferry sandbox --chains', () => {
   });
 
   it('credits what is paid on the chain to a deposit address', async () => {
-    let address: string | undefined;
     await until('the scanner has started', async () => {
       const answer = await call('POST', '/v2/transfer/deposit-addresses', {
         profile_id: profile,
         crypto_network: 'ARBITRUM_ONE',
       });
-      address = answer.address;
-      return address !== undefined;
+      deposits = answer.address;
+      return deposits !== undefined;
     });
     const from = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
     const node = urlIn(sandbox.output(), 'ARBITRUM_ONE');
-    await rpc(node, 'eth_sendTransaction', [{ from, to: address, value: '0xde0b6b3a7640000' }]);
+    await rpc(node, 'eth_sendTransaction', [{ from, to: deposits, value: '0xde0b6b3a7640000' }]);
     await until(
       'the deposit is credited',
       async () => {
@@ -170,10 +182,22 @@ describe('ferry sandbox --chains', () => {
     );
   });
 
-  it('has wallets that hold what the ledger says', async () => {
+  it('has wallets that hold what the ledger says, to the unit', async () => {
     const { items } = await call('GET', '/v2/operator/journal-entries?limit=100');
-    const ethereum = items.find((one: any) => one.asset === 'USDC' && one.rail === 'BASE');
-    expect(ethereum).toMatchObject({ kind: 'TREASURY_FUNDING', amount: '10000000' });
+    const coins = items.filter((one: any) => ['ETH', 'POL', 'SOL'].includes(one.asset));
+    expect(coins).toHaveLength(6);
+    for (const { rail, asset, account } of coins) {
+      const node = urlIn(sandbox.output(), rail);
+      const addresses = rail === 'ARBITRUM_ONE' ? [account, deposits] : [account];
+      const held = async (address: string): Promise<bigint> =>
+        rail === 'SOLANA'
+          ? BigInt((await rpc(node, 'getBalance', [address])).value)
+          : BigInt(await rpc(node, 'eth_getBalance', [address, 'latest']));
+      let onChain = 0n;
+      for (const address of addresses) onChain += await held(address);
+      // It shows what was committed a moment ago.
+      await expect.poll(() => owned(rail, asset)).toBe(onChain);
+    }
   });
 
   it('refuses a second one in the same directory', async () => {
@@ -182,19 +206,9 @@ describe('ferry sandbox --chains', () => {
     expect(second.output()).toContain(`runs already, as process ${sandbox.child.pid} in ${chainsDir}`);
   });
 
-  it('ends its nodes and removes its data when it is stopped', async () => {
-    const nodes = ['ETHEREUM', 'SOLANA'].map((network) => urlIn(sandbox.output(), network));
-    sandbox.child.kill('SIGINT');
-    expect(await sandbox.ended).toBe(0);
-    for (const url of nodes) await expect(fetch(url)).rejects.toThrow();
-    expect(existsSync(chainsDir)).toBe(false);
-  });
-
   it('ends its nodes when it is killed, and starts again in the same directory', async () => {
-    const killed = start();
-    await killed.ready;
-    const nodes = ['ETHEREUM', 'SOLANA'].map((network) => urlIn(killed.output(), network));
-    killed.child.kill('SIGKILL');
+    const nodes = ['ETHEREUM', 'SOLANA'].map((network) => urlIn(sandbox.output(), network));
+    sandbox.child.kill('SIGKILL');
     for (const url of nodes)
       await until('the node has ended', () =>
         fetch(url).then(
@@ -202,11 +216,17 @@ describe('ferry sandbox --chains', () => {
           () => true,
         ),
       );
-    const next = start();
-    await next.ready;
-    expect(next.output()).toContain('Stop with Ctrl-C');
-    next.child.kill('SIGTERM');
-    expect(await next.ended).toBe(0);
+    sandbox = start();
+    await sandbox.ready;
+    expect(sandbox.output()).toContain('Stop with Ctrl-C');
+  });
+
+  it('ends its nodes and removes its data when it is stopped', async () => {
+    const nodes = ['ETHEREUM', 'SOLANA'].map((network) => urlIn(sandbox.output(), network));
+    sandbox.child.kill('SIGINT');
+    expect(await sandbox.ended).toBe(0);
+    for (const url of nodes) await expect(fetch(url)).rejects.toThrow();
+    expect(existsSync(chainsDir)).toBe(false);
   });
 
   it('needs a database and a configuration of its own, and does not run in production', async () => {

@@ -181,12 +181,11 @@ describe('an invalid environment', () => {
     });
   });
 
-  it('without the assets of the demo data ends the start of a sandbox, before anything is started', async () => {
-    expect(await withFile({ assets: [usd] })).toEqual({
+  it('without USD ends the start of a sandbox, whose demo data needs it, before anything is started', async () => {
+    expect(await withFile({ assets: [{ ...usd, code: 'EUR' }] })).toEqual({
       code: 1,
       stdout: '',
-      stderr:
-        'FERRY_CONFIG: the demo data of the sandbox needs the default assets, but BTC on BITCOIN is missing. Keep the default assets, and add your own.\n',
+      stderr: 'FERRY_CONFIG: the demo data of the sandbox needs USD, which is missing in assets.\n',
       started: false,
     });
   });
