@@ -41,7 +41,7 @@ async function prepareDirectory({ dataDir }: Config, progress: (text: string) =>
 /** Says every few seconds that the start goes on, until it has ended. */
 function startProgress(progress: (text: string) => void) {
   const startedAt = performance.now();
-  const elapsed = (): string => ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const elapsed = (): number => Math.round((performance.now() - startedAt) / 1_000);
   const timer = setInterval(() => progress(`Still starting (${elapsed()} s).`), LIMITS.localChainProgressMs);
   return { elapsed, end: () => clearInterval(timer) };
 }

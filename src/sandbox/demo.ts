@@ -167,13 +167,6 @@ export function demoDeposits(assets: Assets): { asset: string; network: string; 
   });
 }
 
-/** Why the demo data cannot be created with these assets, as a sentence; undefined if it can. */
-export function demoFault(assets: Assets): string | undefined {
-  return assets.find('USD') === undefined
-    ? 'FERRY_CONFIG: the demo data of the sandbox needs USD, which is missing in assets.'
-    : undefined;
-}
-
 /** Written atomically, and readable only by the user who runs the service: it contains secrets. */
 function writeSandboxFile(dataDir: string, content: SandboxFile): void {
   const path = join(dataDir, 'sandbox.json');

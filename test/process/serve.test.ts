@@ -181,15 +181,6 @@ describe('an invalid environment', () => {
     });
   });
 
-  it('without USD ends the start of a sandbox, whose demo data needs it, before anything is started', async () => {
-    expect(await withFile({ assets: [{ ...usd, code: 'EUR' }] })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'FERRY_CONFIG: the demo data of the sandbox needs USD, which is missing in assets.\n',
-      started: false,
-    });
-  });
-
   it('with an external issuer ends the first start of a sandbox, because the demo data needs its own tokens', async () => {
     const issuer = { issuer: 'a', jwks_url: 'https://a.example', audience: 'b', customer_claim: 'c' };
     expect(await withFile({ external_issuer: issuer })).toMatchObject({
