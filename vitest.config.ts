@@ -2,10 +2,14 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/sequencer.ts';
 import { testsWithoutNodes } from './test/support/utxo-programs.ts';
 
+/** Tests that take minutes run only with FERRY_TEST_LONG, as in `npm run test:chains`. */
+const isLong = process.env.FERRY_TEST_LONG !== undefined;
+const longTests = isLong ? [] : ['**/*.long.test.ts'];
+
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...testsWithoutNodes()],
+    exclude: [...configDefaults.exclude, ...testsWithoutNodes(), ...longTests],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/patient-limits.ts'],
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most
@@ -15,7 +19,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // These limits only end tests that hang. They are far longer than any test takes, also on a machine that is ten times
     // slower, so no test needs its own. Without the last one Vitest polls for one second.
-    testTimeout: 300_000,
+    testTimeout: isLong ? 3_600_000 : 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     reporters: [process.env.CI === undefined ? 'dot' : 'default', './test/support/count-reporter.ts'],

@@ -51,4 +51,8 @@ export const CHAIN_LIMITS = {
   /** Shortest and longest pause of a keeper or scanner that has nothing to do. */
   chainPauseMsMin: 50,
   chainPauseMsMax: 5_000,
+  /** Until the local nodes of the sandbox answer: a second each on an idle machine. */
+  localChainStartMs: 60_000,
+  /** How often a start that takes longer says that it goes on. */
+  localChainProgressMs: 2_000,
 } as const;

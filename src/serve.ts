@@ -6,7 +6,7 @@ import { type OpenDatabase, openForService } from './database/open.ts';
 import { LIMITS } from './limits.ts';
 import { assemble } from './main.ts';
 import type { Rails } from './rails/rail.ts';
-import { demoFault, isSeeded, seedSandbox } from './sandbox/demo.ts';
+import { isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
 import { checkSecretKey, type WrappingKeys } from './vault.ts';
 
@@ -53,8 +53,6 @@ export async function serve(
   wrappingKeys?: WrappingKeys,
 ): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
-  const unfit = config.mode === 'sandbox' ? demoFault(config.assets) : undefined;
-  if (unfit !== undefined) throw new ConfigError(unfit);
   if (config.mode === 'sandbox') checkDataDir(config.dataDir);
   checkSecretKey(config, wrappingKeys);
   await checkPort(config);
@@ -154,7 +152,8 @@ async function run(
   const service = await assemble({ config, database, writeDatabase, healthDatabase, logger, ...own });
   try {
     await service.start();
-    if (config.mode === 'sandbox') await seedSandbox({ service, database, dataDir: config.dataDir });
+    const { assets, dataDir } = config;
+    if (config.mode === 'sandbox') await seedSandbox({ service, database, assets, dataDir });
     for (const warning of lackingIn(config, own.rails)) logger.warn(warning);
     service.setReady();
     print(welcome(config, service.url()));

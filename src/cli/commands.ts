@@ -24,6 +24,7 @@ import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
+import { SANDBOX_COMMANDS } from './sandbox.ts';
 import { SANDBOX_BANK_COMMANDS } from './sandbox-bank.ts';
 import { SIGNER_COMMANDS } from './signer.ts';
 import { STATUS_COMMANDS } from './statuses.ts';
@@ -112,6 +113,7 @@ export const COMMANDS: readonly CommandLine[] = [
       return 0;
     },
   },
+  ...SANDBOX_COMMANDS,
   {
     name: 'demo',
     summary: "print the sandbox's demo data as shell variables",

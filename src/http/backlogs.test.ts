@@ -35,6 +35,17 @@ describe('backlogs', () => {
     expect(await lines()).toEqual(['waiting{rail="b"} 3']);
   });
 
+  it('of several rails with the same gauges are reported together', async () => {
+    const registry = new Registry();
+    const of = (rail: string): Backlog => ({
+      gauges: { waiting: 'how many' },
+      labels: ['rail'],
+      read: async () => [{ rail, waiting: 1 }],
+    });
+    registerBacklogs(registry, [of('a'), of('b')], () => undefined);
+    expect(await registry.metrics()).toContain('waiting{rail="a"} 1\nwaiting{rail="b"} 1');
+  });
+
   it('are read once for requests that arrive together', async () => {
     let reads = 0;
     const { lines } = watching(async () => [{ waiting: ++reads }]);

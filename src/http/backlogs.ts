@@ -24,6 +24,19 @@ async function read({ backlog, gauges }: Watched): Promise<void> {
   }
 }
 
+/** Rails of the same kind report the same gauges, each with rows of its own: they are one backlog. */
+function joined(backlogs: readonly Backlog[]): Backlog[] {
+  const same = Map.groupBy(backlogs, ({ gauges }) => Object.keys(gauges).join());
+  return [...same.values()].map((parts) => ({
+    ...parts[0]!,
+    async read() {
+      const rows: Awaited<ReturnType<Backlog['read']>>[number][] = [];
+      for (const part of parts) rows.push(...(await part.read()));
+      return rows;
+    },
+  }));
+}
+
 /**
  * A gauge for each backlog, read from the database when metrics are requested, at most once a second. While the database
  * is unavailable the answer is a little later, and these gauges are missing from it.
@@ -56,7 +69,7 @@ export function registerBacklogs(
     if ((await Promise.race([reading, late])) === 'late') for (const one of all) forget(one);
   }
 
-  const all = backlogs.map((backlog): Watched => {
+  const all = joined(backlogs).map((backlog): Watched => {
     const labelNames = [...(backlog.labels ?? [])];
     const gauges = Object.entries(backlog.gauges).map(
       ([name, help]) =>

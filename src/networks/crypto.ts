@@ -17,6 +17,8 @@ export type CryptoNetworkRecord = {
   readonly blockMs: number;
   /** Default fee of a withdrawal, by asset, in that asset. */
   readonly withdrawalFees: Readonly<Record<string, string>>;
+  /** EVM: the bounds on the tip unless the configuration says otherwise, in gwei. Absent: those of the kind `evm`. */
+  readonly tipGwei?: { readonly min: string; readonly max: string };
   /** What the first payment of a token to a new recipient costs, in units of the native coin; absent: nothing. */
   readonly tokenAccountRentUnits?: bigint;
 };
@@ -99,6 +101,8 @@ export const CRYPTO_NETWORK_RECORDS = {
     confirmations: 256,
     blockMs: 2_000,
     withdrawalFees: { POL: '0.1', USDC: '0.1' },
+    // Its nodes refuse less than 25 gwei, and blocks often ask for more than 30.
+    tipGwei: { min: '30', max: '500' },
   },
   BASE: {
     name: 'Base',

@@ -39,6 +39,8 @@ const FUNDS: readonly { asset: string; amount: string; crypto_network?: string }
   { asset: 'PUSD', amount: '1000000', crypto_network: 'ETHEREUM' },
 ];
 
+const NICKNAMES = ['Main', 'Savings'];
+
 const CUSTOMERS = [
   { name: 'Harbour Brokerage', owner: { first_name: 'Ada', last_name: 'Lindqvist' } },
   { name: 'Quay Exchange', owner: { first_name: 'Tomás', last_name: 'Herrera' } },
@@ -107,7 +109,7 @@ function fiatAccountOf(owner: Owner): object {
 }
 
 async function seedCustomer(
-  database: Database,
+  { database, assets }: { database: Database; assets: Assets },
   { app, vault }: SeededService,
   { name, owner }: (typeof CUSTOMERS)[number],
 ): Promise<SandboxFile['customers'][number]> {
@@ -126,13 +128,13 @@ async function seedCustomer(
     create_profile: false,
   });
   const profiles: { id: string; nickname: string }[] = [];
-  for (const nickname of ['Main', 'Savings']) {
+  for (const nickname of NICKNAMES) {
     const profile = await post('/v2/profiles', { nickname }, true);
     profiles.push({ id: profile.id, nickname });
   }
   await Promise.all(
     profiles.flatMap(({ id, nickname }) =>
-      FUNDS.map((fund) =>
+      fundsIn(assets).map((fund) =>
         post(`/v2/sandbox/profiles/${id}/deposit`, { ...fund, ref_id: `sandbox-${nickname}-${fund.asset}` }),
       ),
     ),
@@ -150,15 +152,19 @@ async function seedCustomer(
   };
 }
 
-/** Why the demo data cannot be created with these assets, as a sentence; undefined if it can. */
-export function demoFault(assets: Assets): string | undefined {
-  for (const { asset, crypto_network: network } of FUNDS) {
+const fundsIn = (assets: Assets): typeof FUNDS =>
+  FUNDS.filter(({ asset, crypto_network: network }) => {
     const known = assets.find(asset);
-    if (known !== undefined && (network === undefined || known.networks[network] !== undefined)) continue;
-    const lacking = network === undefined ? asset : `${asset} on ${network}`;
-    return `FERRY_CONFIG: the demo data of the sandbox needs the default assets, but ${lacking} is missing. Keep the default assets, and add your own.`;
-  }
-  return undefined;
+    return known !== undefined && (network === undefined || known.networks[network] !== undefined);
+  });
+
+/** Everything that the demo customers are given over crypto networks. */
+export function demoDeposits(assets: Assets): { asset: string; network: string; units: bigint }[] {
+  return fundsIn(assets).flatMap(({ asset, amount, crypto_network: network }) => {
+    const parsed = assets.parse(asset, amount);
+    if (network === undefined || !parsed.ok) return [];
+    return [{ asset, network, units: parsed.units * BigInt(CUSTOMERS.length * NICKNAMES.length) }];
+  });
 }
 
 /** Written atomically, and readable only by the user who runs the service: it contains secrets. */
@@ -192,15 +198,18 @@ function refreshSandboxFile(dataDir: string, addresses: Addresses): void {
 export async function seedSandbox(parts: {
   service: SeededService & { url(): string };
   database: Database;
+  assets: Assets;
   dataDir: string;
 }): Promise<void> {
-  const { service, database, dataDir } = parts;
+  const { service, database, assets, dataDir } = parts;
   const url = service.url();
   const addresses = { base_url: url, token_url: `${url}/oauth2/token` };
   if (await isSeeded(database)) return refreshSandboxFile(dataDir, addresses);
   await whileSeeding(database, async () => {
     if (await isSeeded(database)) return;
-    const customers = await Promise.all(CUSTOMERS.map((one) => seedCustomer(database, service, one)));
+    const customers = await Promise.all(
+      CUSTOMERS.map((one) => seedCustomer({ database, assets }, service, one)),
+    );
     writeSandboxFile(dataDir, { ...addresses, customers });
     await keepInstallationValue(database, 'sandbox_seeded', 'yes');
   });

@@ -3,6 +3,10 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { SandboxFile } from './demo.ts';
 
+/** Prints an access token. */
+export const tokenCommand = (url: string, id: string, secret: string): string =>
+  `curl -s -u ${id}:${secret} -d grant_type=client_credentials ${url}/oauth2/token | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/'`;
+
 /** For new users: the address, the documentation, the credentials, and a command that can be pasted into a shell. */
 export function welcome(config: Config, url: string): string {
   if (config.mode === 'production') return `Ferry listens on ${url}\n`;
@@ -25,7 +29,7 @@ export function welcome(config: Config, url: string): string {
     asset: 'USD',
     amount: '25',
   });
-  const token = `curl -s -u ${customer!.client_id}:${customer!.client_secret} -d grant_type=client_credentials ${url}/oauth2/token`;
+  const token = tokenCommand(url, customer!.client_id, customer!.client_secret);
   lines.push(
     `  Credentials     ${path}`,
     `  client_id       ${customer!.client_id}`,
@@ -33,7 +37,7 @@ export function welcome(config: Config, url: string): string {
     '',
     '  Get a token and move 25 USD to the other demo customer:',
     '',
-    `TOKEN=$(${token} | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/') && \\`,
+    `TOKEN=$(${token}) && \\`,
     `curl -s ${url}/v2/transfer/platform -H "Authorization: Bearer $TOKEN" \\`,
     `  -H 'Content-Type: application/json' -d '${body}'`,
     '',

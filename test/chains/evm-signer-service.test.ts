@@ -31,7 +31,7 @@ it('pays coins and tokens, and credits both, while the service and the signer ar
 
   const { address } = await production.call('POST', '/v2/transfer/deposit-addresses', {
     profile_id: production.profile,
-    crypto_network: 'ETHEREUM',
+    crypto_network: production.network,
   });
   await anvil.send({ to: address, value: 3n * ETHER });
   await anvil.send({ to: contract, data: transferCall(address, 7_000_000n) });

@@ -181,16 +181,6 @@ describe('an invalid environment', () => {
     });
   });
 
-  it('without the assets of the demo data ends the start of a sandbox, before anything is started', async () => {
-    expect(await withFile({ assets: [usd] })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr:
-        'FERRY_CONFIG: the demo data of the sandbox needs the default assets, but BTC on BITCOIN is missing. Keep the default assets, and add your own.\n',
-      started: false,
-    });
-  });
-
   it('with an external issuer ends the first start of a sandbox, because the demo data needs its own tokens', async () => {
     const issuer = { issuer: 'a', jwks_url: 'https://a.example', audience: 'b', customer_claim: 'c' };
     expect(await withFile({ external_issuer: issuer })).toMatchObject({

@@ -64,6 +64,10 @@ export async function startAnvil(...args: readonly string[]): Promise<Anvil> {
   const child = spawn(binary(), ['--port', '0', '--no-mining', '--order', 'fees', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  // A test that fails before it can stop its node leaves none behind.
+  const end = (): void => void child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
   let url = '';
   for await (const line of createInterface({ input: child.stdout })) {
     const [, port] = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line) ?? [];

@@ -19,11 +19,10 @@ import { until } from './until.ts';
 /** Production with an EVM rail, as processes: a node, the database, `ferry signer` and `ferry serve`. */
 
 const ETHER = 10n ** 18n;
-const COINS = 50n;
 const TOKENS = 1_000n;
+/** The one with the shortest time between blocks: the service looks at its chain most often. */
+const NETWORK = 'ARBITRUM_ONE';
 const NO_LIMIT = '9'.repeat(30);
-
-const randomAddress = (): string => `0x${newId().replaceAll('-', '')}00000001`;
 
 async function deployToken(anvil: Anvil): Promise<string> {
   return anvil.deploy('Token', 10n ** 15n, OUTSIDER);
@@ -33,7 +32,7 @@ function signerSettings(directory: string, contract: string) {
   const limits = { units_per_hour: NO_LIMIT, units_per_day: NO_LIMIT, payments_per_minute: 1000 };
   return signerFile(directory, {
     networks: {
-      ETHEREUM: {
+      [NETWORK]: {
         chain_id: CHAIN_ID,
         assets: { ETH: 'native', USDC: contract },
         fee_units_max: '100000000000000000',
@@ -50,9 +49,22 @@ async function printed(args: readonly string[], env: Record<string, string>): Pr
   return JSON.parse(stdout);
 }
 
-export async function createProduction() {
+export type ProductionOptions = {
+  /** What the service reaches the node through. */
+  readonly urls?: (anvil: Anvil) => Promise<string[]>;
+  /** Further entries of the rail. */
+  readonly rail?: object;
+  /** What the lane holds, in whole coins. */
+  readonly coins?: bigint;
+  /** What is run instead of `ferry serve`, with the directory of the test. */
+  readonly command?: (directory: string) => { readonly args: string[]; readonly env: Record<string, string> };
+};
+
+export async function createProduction(options: ProductionOptions = {}) {
+  const { coins = 50n } = options;
   const directory = mkdtempSync(join(tmpdir(), 'ferry-evm-'));
   const anvil = await startAnvil();
+  const urls = (await options.urls?.(anvil)) ?? [anvil.url];
   const contract = await deployToken(anvil);
   const test = await createTestDatabase('template1');
   const role = `signer_${newId().replaceAll('-', '')}`;
@@ -61,18 +73,19 @@ export async function createProduction() {
   const { accounts } = await printed(['signer', 'init'], signerEnv);
   const { lanes, xpub } = accounts[0] as { lanes: [string]; xpub: string };
   const [lane] = lanes;
-  await anvil.call('anvil_setBalance', [lane, `0x${(COINS * ETHER).toString(16)}`]);
+  await anvil.call('anvil_setBalance', [lane, `0x${(coins * ETHER).toString(16)}`]);
   await anvil.send({ to: contract, data: transferCall(lane, TOKENS * 10n ** 6n) });
   const config = join(directory, 'ferry.json');
   const rail = {
     kind: 'evm',
     chain_id: CHAIN_ID,
-    nodes: [anvil.url],
+    nodes: urls,
     signer: { socket: join(directory, 'signer.sock') },
     lanes,
     account: xpub,
     confirmations: { depth: 2 },
     fees: { max_gwei: '100' },
+    ...options.rail,
   };
   const write = (changes: object = {}): void =>
     writeFileSync(
@@ -80,10 +93,10 @@ export async function createProduction() {
       JSON.stringify({
         assets: [
           { code: 'USD', decimals: 2, kind: 'FIAT' },
-          { code: 'ETH', decimals: 18, kind: 'CRYPTO', networks: { ETHEREUM: 'native' } },
-          { code: 'USDC', decimals: 6, kind: 'STABLECOIN', networks: { ETHEREUM: contract } },
+          { code: 'ETH', decimals: 18, kind: 'CRYPTO', networks: { [NETWORK]: 'native' } },
+          { code: 'USDC', decimals: 6, kind: 'STABLECOIN', networks: { [NETWORK]: contract } },
         ],
-        rails: { ETHEREUM: { ...rail, ...changes } },
+        rails: { [NETWORK]: { ...rail, ...changes } },
       }),
     );
   write();
@@ -94,7 +107,9 @@ export async function createProduction() {
     FERRY_SECRET_KEY: Buffer.alloc(32, 5).toString('base64'),
     FERRY_CONFIG: config,
   };
-  const running = { signer: await startSigner(signerEnv), node: await startFerry(env) };
+  const command = options.command?.(directory);
+  const start = (): Promise<FerryProcess> => startFerry({ ...env, ...command?.env }, command?.args);
+  const running = { signer: await startSigner(signerEnv), node: await start() };
   const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
 
   await printed(['customer', 'create', '--name', 'Operations'], env);
@@ -105,9 +120,9 @@ export async function createProduction() {
   await printed(['customer', 'create', '--name', 'Harbour'], env);
   const client = await printed(['client', 'create', '--customer', 'Harbour', '--name', 'api'], env);
 
-  async function call(method: string, path: string, body?: object): Promise<any> {
-    const token = await tokenFrom(running.node.url, client);
-    const response = await fetch(running.node.url + path, {
+  async function call(method: string, path: string, body?: object, url = running.node.url): Promise<any> {
+    const token = await tokenFrom(url, client);
+    const response = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
@@ -119,7 +134,7 @@ export async function createProduction() {
 
   const profile = (await call('POST', '/v2/profiles', { nickname: 'main' })).id as string;
   for (const [asset, amount] of [
-    ['ETH', COINS],
+    ['ETH', coins],
     ['USDC', TOKENS],
   ] as const) {
     const facts = {
@@ -127,7 +142,7 @@ export async function createProduction() {
       reason: 'Opening',
       reference: asset,
       asset,
-      rail: 'ETHEREUM',
+      rail: NETWORK,
       account: lane,
     };
     const options = Object.entries(facts).map(([name, value]) => `--${name}=${value}`);
@@ -146,16 +161,11 @@ export async function createProduction() {
     expect(booked).toMatchObject({ code: 0 });
   }
 
-  async function withdraw(asset: string, amount: string) {
-    const to = randomAddress();
-    const transfer = await call('POST', '/v2/transfer/crypto-withdrawals', {
-      ref_id: newId(),
-      profile_id: profile,
-      asset,
-      amount,
-      crypto_network: 'ETHEREUM',
-      destination_address: to,
-    });
+  /** With the same id, it is the same withdrawal. */
+  async function withdraw(asset: string, amount: string, refId = newId(), url?: string) {
+    const to = `0x${refId.replaceAll('-', '')}00000001`;
+    const body = { profile_id: profile, asset, amount, crypto_network: NETWORK, destination_address: to };
+    const transfer = await call('POST', '/v2/transfer/crypto-withdrawals', { ref_id: refId, ...body }, url);
     return { id: transfer.id as string, to };
   }
 
@@ -180,6 +190,7 @@ export async function createProduction() {
   }
 
   return {
+    network: NETWORK,
     anvil,
     contract,
     lane,
@@ -199,8 +210,10 @@ export async function createProduction() {
       running.signer = await startSigner(signerEnv);
     },
     async startNode(): Promise<void> {
-      running.node = await startFerry(env);
+      running.node = await start();
     },
+    /** Beside the one that is running. */
+    startAnother: start,
     /** Mines until all of them have that status. */
     async completed(ids: readonly string[], status = 'COMPLETED'): Promise<any[]> {
       let found: any[] = [];
@@ -225,7 +238,7 @@ export async function createProduction() {
         held.USDC += await anvil.tokens(contract, address);
       }
       const booked = await query<{ asset: string; units: bigint }>(
-        `select asset, -sum(delta)::numeric as units from entries where account = 'clearing:ethereum' group by asset`,
+        `select asset, -sum(delta)::numeric as units from entries where account = 'clearing:${NETWORK.toLowerCase()}' group by asset`,
       );
       expect(Object.fromEntries(booked.map(({ asset, units }) => [asset, units]))).toEqual(held);
     },

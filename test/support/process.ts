@@ -53,6 +53,10 @@ export async function startFerry(
     env: nodeEnvironment(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // A test that fails before it can stop the service leaves none behind.
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  child.once('exit', () => process.off('exit', kill));
   let output = '';
   child.stdout.on('data', (chunk) => {
     output += chunk;

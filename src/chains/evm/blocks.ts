@@ -177,6 +177,19 @@ async function readBlock(
   };
 }
 
+const textOf = ({ txHash, output, address, asset, units }: Received): string =>
+  [txHash.toLowerCase(), output, address, asset, `${units}`].join();
+
+/** A block may have more for the same addresses: what the service itself has sent there. */
+function isShownIn(block: Block | undefined, received: readonly Received[]): boolean {
+  const shown = new Set((block?.received ?? []).map(textOf));
+  return block !== undefined && received.every((one) => shown.has(textOf(one)));
+}
+
+/** Nodes that a block is read from, if as many answer: one of them may hide what it pays. */
+const READERS_MIN = 2;
+
+/** From the first node that has the block. Others must report the same: nobody would miss a deposit that is not reported. */
 export async function blockAt(
   nodes: Nodes,
   settings: EvmSettings,
@@ -185,27 +198,37 @@ export async function blockAt(
   signal: AbortSignal,
   lanes: readonly string[] = [],
 ): Promise<Block> {
+  const views = (await nodes.views(signal)).filter(({ head }) => head.height >= height);
+  const readers = Math.max(READERS_MIN, settings.nodesAgreeing);
+  let found: Block | undefined;
+  let agreeing = 0;
   let last: unknown = new ChainWait('node-behind', `no node has block ${height} of the best chain`);
-  for (const { rpc, head } of await nodes.views(signal)) {
-    if (head.height < height) continue;
+  for (const { rpc } of views) {
+    if (agreeing === readers) break;
     try {
-      const block = await readBlock(rpc, { height }, settings, isOurs, signal, lanes);
-      if (block !== undefined) return block;
+      const which = found === undefined ? { height } : { hash: found.hash };
+      const block = await readBlock(rpc, which, settings, isOurs, signal, lanes);
+      if (block === undefined) continue;
+      if (found !== undefined && !(isShownIn(block, found.received) && isShownIn(found, block.received)))
+        throw new ChainWait(
+          'nodes-disagree',
+          `${rpc.name} disagrees about what block ${height} (${found.hash}) pays to us`,
+        );
+      found ??= block;
+      agreeing += 1;
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ChainWait) throw error;
       last = error;
     }
   }
-  throw last;
-}
-
-const textOf = ({ txHash, output, address, asset, units }: Received): string =>
-  [txHash.toLowerCase(), output, address, asset, `${units}`].join();
-
-/** A block may have more for the same addresses: what the service itself has sent there. */
-function isShownIn(block: Block | undefined, received: readonly Received[]): boolean {
-  const shown = new Set((block?.received ?? []).map(textOf));
-  return block !== undefined && received.every((one) => shown.has(textOf(one)));
+  if (found === undefined) throw last;
+  if (agreeing < settings.nodesAgreeing)
+    throw new ChainWait(
+      'node-behind',
+      `${agreeing} of ${settings.nodesAgreeing} nodes have block ${height} (${found.hash})`,
+    );
+  return found;
 }
 
 /** Reads the block again, from every node that has it as final: a node that invents logs must not credit anybody. */

@@ -52,8 +52,13 @@ export type Receipt = {
   readonly status?: string;
   readonly gasUsed: string;
   readonly effectiveGasPrice?: string;
-  /** Of networks that publish their data on another chain (OP stack). */
+  /** Of networks that publish their data on another chain (OP stack). Arbitrum counts it as gas. */
   readonly l1Fee?: string | null;
+  /** What the operator of an OP-stack network takes for each gas, and for each transaction. */
+  readonly operatorFeeScalar?: string | null;
+  readonly operatorFeeConstant?: string | null;
+  /** Since the Jovian upgrade, which has changed the unit of the scalar. */
+  readonly daFootprintGasScalar?: string | null;
   readonly logs: readonly Log[];
 };
 
@@ -78,8 +83,19 @@ export function movedIn({ logs }: Pick<Receipt, 'logs'>): Moved[] {
   });
 }
 
-export const feeOf = ({ gasUsed, effectiveGasPrice, l1Fee }: Receipt): bigint =>
-  BigInt(gasUsed) * BigInt(effectiveGasPrice ?? '0x0') + BigInt(l1Fee ?? '0x0');
+const quantityOf = (hex: string | null | undefined): bigint => BigInt(hex ?? '0x0');
+
+function operatorFeeOf(receipt: Receipt): bigint {
+  const scaled = BigInt(receipt.gasUsed) * quantityOf(receipt.operatorFeeScalar);
+  const isJovian = receipt.daFootprintGasScalar !== undefined && receipt.daFootprintGasScalar !== null;
+  return (isJovian ? scaled * 100n : scaled / 1_000_000n) + quantityOf(receipt.operatorFeeConstant);
+}
+
+/** Everything that the sender has paid to the network. */
+export const feeOf = (receipt: Receipt): bigint =>
+  BigInt(receipt.gasUsed) * quantityOf(receipt.effectiveGasPrice) +
+  quantityOf(receipt.l1Fee) +
+  operatorFeeOf(receipt);
 
 export type Effect =
   | { readonly kind: 'paid' }

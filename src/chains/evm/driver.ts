@@ -1,9 +1,10 @@
 import type { RailFinding } from '../../rails/kind.ts';
 import { type BlockId, ChainWait, type Driver, type Outgoing } from '../driver.ts';
 import { blockAt, confirmBlock } from './blocks.ts';
-import { balanceData, callOf, contractOf } from './calls.ts';
+import { balanceData, callFor, callOf, contractOf } from './calls.ts';
 import { checkNodes } from './check.ts';
 import { loadCodec } from './codec.ts';
+import { bytesLike, dataFee } from './data-fee.ts';
 import { isMinable, replacementFees } from './fees.ts';
 import { createNodes, type Nodes, quantity } from './nodes.ts';
 import { createNonces, observe } from './observe.ts';
@@ -60,25 +61,6 @@ async function finalBlock(nodes: Nodes, settings: EvmSettings, signal: AbortSign
   return { height, hash: first.hash };
 }
 
-/** What the data of a transaction costs on the chain below; doubled, because its price changes. */
-async function dataFee(
-  nodes: Nodes,
-  oracle: string | undefined,
-  bytes: string,
-  signal: AbortSignal,
-): Promise<bigint> {
-  if (oracle === undefined) return 0n;
-  const digits = bytes.slice(2);
-  // getL1Fee(bytes)
-  const data = [
-    '0x49948e0e',
-    '20'.padStart(64, '0'),
-    (digits.length / 2).toString(16).padStart(64, '0'),
-    digits.padEnd(Math.ceil(digits.length / 64) * 64, '0'),
-  ].join('');
-  return 2n * BigInt(await nodes.ask<string>('eth_call', [{ to: oracle, data }, 'latest'], signal));
-}
-
 async function holdingsOf(
   nodes: Nodes,
   settings: EvmSettings,
@@ -132,7 +114,8 @@ export async function createEvmDriver(options: EvmOptions): Promise<EvmDriver> {
       }
       if (fees === undefined) return undefined;
       const bytes = codec.unsigned(callOf(assignment), nonce, gas, fees);
-      const feeUnitsMax = gas * fees.maxFee + (await dataFee(nodes, settings.dataFeeOracle, bytes, signal));
+      const feeUnitsMax =
+        gas * fees.maxFee + (await dataFee(nodes, settings.dataFeeOracle, bytes, gas, signal));
       return { bytes, feeUnitsMax, feeRate: fees.maxFee };
     },
 
@@ -176,7 +159,9 @@ export async function createEvmDriver(options: EvmOptions): Promise<EvmDriver> {
       const contract = contractOf(settings, asset);
       const example: Outgoing = { key: '', asset, units: 1n, address: lane };
       const gas = await gasFor(nodes, lane, example, contract, signal);
-      return gas * (price.baseFee + price.fees.tip);
+      const bytes = bytesLike(callFor(example, contract));
+      const ofData = await dataFee(nodes, settings.dataFeeOracle, bytes, gas, signal);
+      return gas * (price.baseFee + price.fees.tip) + ofData;
     },
 
     check: (signal): Promise<readonly RailFinding[]> => checkNodes(nodes, settings, options.lanes, signal),

@@ -2,10 +2,10 @@ import type { Static } from 'typebox';
 import { parseAmount } from '../../kernel/amount.ts';
 import { Type } from '../../kernel/type.ts';
 import { LIMITS } from '../../limits.ts';
-import type { CryptoNetwork } from '../../networks/crypto.ts';
+import type { CryptoNetwork, CryptoNetworkRecord } from '../../networks/crypto.ts';
 import { EVM_ADDRESSES } from '../../networks/evm.ts';
-import { type ReadContext, railKind } from '../../rails/kind.ts';
-import { openChain } from '../rail.ts';
+import { type RailNode, type ReadContext, railKind } from '../../rails/kind.ts';
+import { type ChainAdapter, type ChainOptions, openChain } from '../rail.ts';
 import type { SignerAccount } from '../signer.ts';
 import {
   checkSigner,
@@ -85,8 +85,7 @@ type Entry = Static<typeof entrySchema>;
 
 /** As in the interface of the nodes: 1 gwei is a thousand million wei. */
 const GWEI_DECIMALS = 9;
-const TIP_MIN_GWEI = '0.001';
-const TIP_MAX_GWEI = '5';
+const TIP_GWEI: NonNullable<CryptoNetworkRecord['tipGwei']> = { min: '0.001', max: '5' };
 /** Nodes promise to keep 16 transactions of an address, whatever their fee. */
 const IN_FLIGHT_MAX = 16;
 /** A transaction that offers enough is in one of the next few blocks. */
@@ -122,12 +121,12 @@ function tokensOf({ rail, path, assets }: ReadContext): Token[] {
   });
 }
 
-function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
+function feesOf({ fees }: Entry, path: string, tip = TIP_GWEI): EvmSettings['fees'] {
   const gwei = (text: string, name: string): bigint => unitsOf(text, GWEI_DECIMALS, `${path}.fees.${name}`);
   const bounds = {
     maxFeeMax: gwei(fees.max_gwei, 'max_gwei'),
-    tipMin: gwei(fees.tip_min_gwei ?? TIP_MIN_GWEI, 'tip_min_gwei'),
-    tipMax: gwei(fees.tip_max_gwei ?? TIP_MAX_GWEI, 'tip_max_gwei'),
+    tipMin: gwei(fees.tip_min_gwei ?? tip.min, 'tip_min_gwei'),
+    tipMax: gwei(fees.tip_max_gwei ?? tip.max, 'tip_max_gwei'),
   };
   if (bounds.tipMin > bounds.tipMax)
     throw new Error(`${path}.fees.tip_min_gwei must not be above tip_max_gwei`);
@@ -135,7 +134,7 @@ function feesOf({ fees }: Entry, path: string): EvmSettings['fees'] {
   return bounds;
 }
 
-type Settings = {
+export type Settings = {
   readonly evm: EvmSettings;
   readonly treasury: TreasurySettings;
   readonly signer: SignerSettings;
@@ -157,7 +156,7 @@ function accountOf({ signer, lanes, account }: Entry, path: string): Settings['a
 function read(entry: Entry, context: ReadContext): Settings {
   const { path, networks } = context;
   const network = context.rail as CryptoNetwork;
-  const { native, confirmations, blockMs } = networks.crypto(network);
+  const { native, confirmations, blockMs, tipGwei } = networks.crypto(network);
   const agreeing = entry.nodes_agreeing ?? Math.max(1, Math.min(2, entry.nodes.length - 1));
   if (agreeing > entry.nodes.length)
     throw new Error(
@@ -180,7 +179,7 @@ function read(entry: Entry, context: ReadContext): Settings {
       blockMs,
       native: native.asset,
       tokens: tokensOf(context),
-      fees: feesOf(entry, path),
+      fees: feesOf(entry, path, tipGwei),
       bumpAfterMs: bumpMs ?? Math.max(BUMP_AFTER_MS_MIN, BUMP_AFTER_BLOCKS * blockMs),
       inFlightMax: entry.in_flight_max ?? IN_FLIGHT_MAX,
       firstNonce: BigInt(entry.first_nonce ?? 0),
@@ -194,27 +193,36 @@ function read(entry: Entry, context: ReadContext): Settings {
   };
 }
 
+/** What a test may choose: how long leases last, where a keeper is stopped, and how long a node may take to answer. */
+export type EvmOptions = Pick<ChainOptions, 'leaseMs' | 'checkpoint'> & { readonly callTimeoutMs?: number };
+
+export async function openEvmRail(
+  { evm, treasury, signer: place, account: configured }: Settings,
+  node: RailNode,
+  { callTimeoutMs = LIMITS.chainCallTimeoutMs, ...options }: EvmOptions = {},
+): Promise<ChainAdapter> {
+  const signer = openSigner(place, node);
+  const { lanes, xpub } =
+    configured ?? (await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs)));
+  const driver = await createEvmDriver({
+    settings: evm,
+    lanes,
+    nowMs: () => node.clock.nowMs(),
+    callTimeoutMs,
+  });
+  const account = xpub === undefined ? undefined : { xpub, derive: await addressesBelow(xpub) };
+  const { network, policy, blockMs } = evm;
+  const chain = { network, driver, signer, lanes, account, treasury, blockMs };
+  return openChain({ ...chain, confirmations: policy.depth, ...options }, node);
+}
+
 export const evmKind = railKind({
   name: 'evm',
   serves: (rail, networks) =>
     networks.isCryptoNetwork(rail) && networks.crypto(rail).addresses === EVM_ADDRESSES,
   schema: entrySchema,
   read,
-  async open({ evm, treasury, signer: place, account: configured }: Settings, node) {
-    const signer = openSigner(place, node);
-    const { lanes, xpub } =
-      configured ?? (await signer.account(evm.network, AbortSignal.timeout(LIMITS.railCallTimeoutMs)));
-    const driver = await createEvmDriver({
-      settings: evm,
-      lanes,
-      nowMs: () => node.clock.nowMs(),
-      callTimeoutMs: LIMITS.chainCallTimeoutMs,
-    });
-    const account = xpub === undefined ? undefined : { xpub, derive: await addressesBelow(xpub) };
-    const { network, policy, blockMs } = evm;
-    const chain = { network, driver, signer, lanes, account, treasury, blockMs };
-    return openChain({ ...chain, confirmations: policy.depth }, node);
-  },
+  open: (settings: Settings, node) => openEvmRail(settings, node),
   async check({ evm, signer, account }: Settings, signal) {
     const { network } = evm;
     const found = await checkSigner(signer, network, account ?? {}, signal);

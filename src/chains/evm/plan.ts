@@ -1,5 +1,6 @@
 import type { LaneState, Outgoing, Plan } from '../driver.ts';
 import { balanceData, callFor, contractOf } from './calls.ts';
+import { bytesLike, dataFee } from './data-fee.ts';
 import { type Fees, marketFees, max } from './fees.ts';
 import type { Nodes, NodeView } from './nodes.ts';
 import { RpcRefusal } from './rpc.ts';
@@ -119,7 +120,9 @@ export async function planNext(
   for (const payment of waiting) {
     const contract = contractOf(settings, payment.asset);
     const gas = await gasFor(nodes, lane.lane, payment, contract, signal);
-    const cost = gas * price.fees.maxFee;
+    const bytes = bytesLike(callFor(payment, contract));
+    const ofData = await dataFee(nodes, settings.dataFeeOracle, bytes, gas, signal);
+    const cost = gas * price.fees.maxFee + ofData;
     const coins = cost + (contract === undefined ? payment.units : 0n);
     if (coins > funds.get(settings.native)! || payment.units > funds.get(payment.asset)!) continue;
     return {

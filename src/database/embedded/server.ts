@@ -1,5 +1,6 @@
 // A private PostgreSQL for a service without DATABASE_URL: started or adopted, supervised and stopped.
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPackageDir, prepareBinaries } from './binaries.ts';
@@ -57,6 +58,13 @@ export type EmbeddedServer = {
   /** ends the supervision and leaves the server running */
   release(): void;
 };
+
+/** Removes a data directory and everything in it. A server that a killed run left there is stopped first. */
+export async function removeDataDir(dataDir: string, log: (message: string) => void): Promise<void> {
+  const left = findPostmaster(join(dataDir, 'postgres'));
+  if (left !== undefined) await stopPostmaster(left, log);
+  await rm(dataDir, { recursive: true, force: true });
+}
 
 type Launched = { readonly postmaster: Postmaster; readonly adopted: boolean };
 

@@ -71,7 +71,7 @@ it('pays nothing a second time after a restore, and completes what the chain has
     200,
   );
   const recovered = JSON.parse(
-    (await production.ferry('rails', 'recover', '--network', 'ETHEREUM', '--json')).stdout,
+    (await production.ferry('rails', 'recover', '--network', production.network, '--json')).stdout,
   ).recovered as { outcome: string; payments: { key: string }[] }[];
   const keysOf = (outcome: string): string[] =>
     recovered
@@ -87,7 +87,7 @@ it('pays nothing a second time after a restore, and completes what the chain has
     'rails',
     'resume',
     '--network',
-    'ETHEREUM',
+    production.network,
     '--task',
     production.lane,
   );
@@ -99,7 +99,7 @@ it('pays nothing a second time after a restore, and completes what the chain has
   for (const { to } of five) expect(await anvil.balance(to)).toBe(ETHER);
   expect(await anvil.balance(later.to)).toBe(2n * ETHER);
   expect(await anvil.balance(next.to)).toBe(3n * ETHER);
-  const again = await production.ferry('rails', 'recover', '--network', 'ETHEREUM');
-  expect(again.stdout).toContain('The database knows everything that was signed for ETHEREUM.');
+  const again = await production.ferry('rails', 'recover', '--network', production.network);
+  expect(again.stdout).toContain('The database knows everything that was signed for ARBITRUM_ONE.');
   await production.expectSound();
 });
