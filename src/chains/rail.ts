@@ -7,21 +7,13 @@ import { createQueue } from '../rails/payment-store.ts';
 import type { Rail } from '../rails/rail.ts';
 import { allocateAddress, type Derived } from './address-store.ts';
 import { chainBacklogs } from './backlogs.ts';
+import type { DepositAccount } from './deposit-account.ts';
 import type { Driver } from './driver.ts';
 import { type Checkpoint, createKeeper, outgoingOf } from './keeper.ts';
 import { createLeasedWorker, type LeasedWorker } from './leased.ts';
 import { lastBlock } from './scan-store.ts';
 import { createScanner, SCANNER } from './scanner.ts';
 import type { Signer } from './signer.ts';
-
-/** Where deposit addresses come from. */
-export type DepositAccount = {
-  /** What they are derived from. Another one than before is refused. */
-  readonly xpub: string;
-  derive(number: bigint): Derived | Promise<Derived>;
-  /** All of them, if the signer has a list instead of hierarchical keys. */
-  readonly pool?: readonly Derived[];
-};
 
 /** A chain as a rail: one keeper for each lane, and one scanner. */
 export type ChainOptions = {
@@ -67,9 +59,8 @@ function workersOf(options: ChainOptions, node: RailNode) {
     return createLeasedWorker({ ...leased, name: `${network} keeper`, task, turn: keeper.turn });
   });
   const task = { network, task: SCANNER, holder };
-  const { walletAddresses = [], hasCoins = false } = options;
-  const pool = options.account?.pool ?? [];
-  const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, pool, hasCoins });
+  const { walletAddresses = [], hasCoins = false, account } = options;
+  const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, account, hasCoins });
   return {
     keepers,
     scanner: createLeasedWorker({ ...leased, name: `${network} scanner`, task, turn: scanner.turn }),

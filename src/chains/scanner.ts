@@ -3,10 +3,12 @@ import type { Clock } from '../kernel/clock.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import { appendReports, type Report } from '../rails/notice-store.ts';
-import { addressesFrom, type Derived } from './address-store.ts';
+import { type Derived, passAddresses } from './address-store.ts';
 import { insertCoins, removeCoins } from './coin-store.ts';
+import type { DepositAccount } from './deposit-account.ts';
 import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
 import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
+import { createOwnAddresses } from './own-addresses.ts';
 import * as store from './scan-store.ts';
 
 /**
@@ -24,8 +26,8 @@ export type ScannerParts = {
   readonly confirmations: number;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses: readonly Derived[];
-  /** Addresses for deposits that may not be handed out yet: what they receive goes to suspense. */
-  readonly pool: readonly Derived[];
+  /** Where deposit addresses come from; absent if deposits are not taken. */
+  readonly account: DepositAccount | undefined;
   /** Whether the wallet spends outputs, which are then remembered one by one. */
   readonly hasCoins: boolean;
 };
@@ -34,33 +36,10 @@ export type Scanner = {
   turn(signal: AbortSignal): Promise<boolean>;
 };
 
-/** All our addresses in memory: one set lookup for each output of a block. */
-function createOwnAddresses({ database, task: { network }, walletAddresses: wallet, pool }: ScannerParts) {
-  const ofWallet = new Set(wallet.map(({ address }) => address));
-  const known = new Map([...wallet, ...pool].map(({ address, path }) => [address, path]));
-  let next = 0n;
-  return {
-    has: (address: string): boolean => known.has(address),
-    pathOf: (address: string): string | undefined => known.get(address),
-    isForDeposits: (address: string): boolean => !ofWallet.has(address),
-    /** Before each block, because any node may have handed out an address meanwhile. */
-    async refresh(): Promise<void> {
-      for (;;) {
-        const rows = await addressesFrom(database, network, next, LIMITS.chainAddressPageMax);
-        for (const { number, address, path } of rows) {
-          known.set(address, path);
-          next = number + 1n;
-        }
-        if (rows.length < LIMITS.chainAddressPageMax) return;
-      }
-    },
-  };
-}
-
 export function createScanner(parts: ScannerParts): Scanner {
   const { driver, database, clock, task, confirmations, hasCoins } = parts;
   const { network } = task;
-  const own = createOwnAddresses(parts);
+  const own = createOwnAddresses(database, network, parts.walletAddresses, parts.account);
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -123,6 +102,8 @@ export function createScanner(parts: ScannerParts): Scanner {
           await store.insertBlock(tx, network, block);
           const received = block.received.filter(({ address }) => own.isForDeposits(address));
           await store.insertDeposits(tx, network, { ...block, received });
+          const used = own.usedThrough(received);
+          if (used !== undefined) await passAddresses(tx, network, used + 1n);
           if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
         });
         last = { height: block.height, hash: block.hash };

@@ -94,7 +94,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
     update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
   },
   rail_notices: { insert: true, delete: true },
-  chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },
+  chain_assignments: { insert: true, update: ['state', 'slot', 'tx_hash', 'fee_units', 'updated_at_ns'] },
   chain_assignment_payments: { insert: true, update: ['active'] },
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
   bank_leases: { insert: true, update: ['holder', 'leased_until_ns'] },

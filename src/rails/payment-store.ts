@@ -160,6 +160,15 @@ export async function waitingAmong(
   return new Map(rows.map((row) => [row.key, row]));
 }
 
+/** How many of these payments the rail has ever accepted. */
+export async function acceptedAmong(tx: Queryable, rail: string, keys: readonly string[]): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    'select count(*)::integer as count from rail_payments where rail = $1 and key = any ($2::uuid[])',
+    [rail, plainArray(keys)],
+  );
+  return row!.count;
+}
+
 /** Something else has taken one of the payments: nothing is committed. */
 export class PaymentsTaken extends Error {}
 

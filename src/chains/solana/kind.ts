@@ -12,6 +12,7 @@ import {
   readSigner,
   SignerSetting,
   type SignerSettings,
+  signedBy,
 } from '../signer-settings.ts';
 import { depositPool } from './deposit-addresses.ts';
 import type { SolanaDriver } from './driver.ts';
@@ -238,4 +239,5 @@ export const SOLANA_KIND = railKind({
     const driver = await createSolanaDriver(solana);
     return [...found, ...(await driver.check(signal))];
   },
+  signed: ({ solana, signer }: Settings, signal) => signedBy(signer, solana.network, signal),
 });
