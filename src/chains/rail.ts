@@ -32,6 +32,8 @@ export type ChainOptions = {
   readonly isAddress?: NonNullable<Rail['isAddress']>;
   readonly confirmations: number;
   readonly blockMs: number;
+  /** How long the scanner pauses when it has read all blocks, if that is not a part of the time between two blocks. */
+  readonly scanPauseMs?: number | undefined;
   readonly leaseMs?: number | undefined;
   readonly checkpoint?: ((name: Checkpoint, id: string) => Promise<void>) | undefined;
 };
@@ -63,7 +65,13 @@ function workersOf(options: ChainOptions, node: RailNode) {
   const scanner = createScanner({ ...shared, task, confirmations, walletAddresses, account, hasCoins });
   return {
     keepers,
-    scanner: createLeasedWorker({ ...leased, name: `${network} scanner`, task, turn: scanner.turn }),
+    scanner: createLeasedWorker({
+      ...leased,
+      pauseMs: options.scanPauseMs ?? leased.pauseMs,
+      name: `${network} scanner`,
+      task,
+      turn: scanner.turn,
+    }),
   };
 }
 
@@ -77,7 +85,9 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     name: network,
     now: () => clock.now(),
     nextAskMs: pauseOf(blockMs),
-    ...(driver.fault !== undefined && { fault: (payment) => driver.fault!(outgoingOf(payment)) }),
+    ...(driver.fault !== undefined && {
+      fault: (payment, signal) => driver.fault!(outgoingOf(payment), signal),
+    }),
     accepted: () => {
       for (const keeper of keepers) keeper.wake();
     },

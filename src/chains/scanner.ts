@@ -87,8 +87,8 @@ export function createScanner(parts: ScannerParts): Scanner {
     return same !== undefined && same.hash !== head.hash;
   }
 
-  async function scan(signal: AbortSignal): Promise<boolean> {
-    const head = await reached(driver.head(signal), signal);
+  async function scan(final: BlockId, signal: AbortSignal): Promise<boolean> {
+    const head = driver.readsOnlyFinal === true ? final : await reached(driver.head(signal), signal);
     let last = (await store.lastBlock(database, network)) ?? (await begin(signal));
     for (let count = 0; count < LIMITS.chainScanBlocksMax; count += 1) {
       const isShorter = await isGone(last, head);
@@ -169,7 +169,7 @@ export function createScanner(parts: ScannerParts): Scanner {
       try {
         // First: blocks come while others are scanned, and on a fast chain the newest final one would never be scanned yet.
         const final = await finalBlock(signal);
-        const hasScanned = await scan(signal);
+        const hasScanned = await scan(final, signal);
         const hasReported = await report(final, signal);
         if (stopped !== undefined) await endStop(database, task);
         return hasScanned || hasReported;

@@ -113,12 +113,15 @@ export function createQueue(parts: {
   readonly nextAskMs: number;
   readonly accepted: () => void;
   /** Why the payment can never be made; undefined if it can. */
-  readonly fault?: (payment: Payment) => string | undefined;
+  readonly fault?: (
+    payment: Payment,
+    signal: AbortSignal,
+  ) => string | undefined | Promise<string | undefined>;
 }) {
   const { database, name, now, nextAskMs, accepted, fault } = parts;
   return {
-    async submit(payment: Payment): Promise<SubmitResult> {
-      const reason = fault?.(payment);
+    async submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult> {
+      const reason = await fault?.(payment, signal);
       const refused =
         reason === undefined ? undefined : await refusePayment(database, name, payment, reason, now());
       if (refused !== undefined) return { kind: 'failed', meaning: 'final', reason: refused };

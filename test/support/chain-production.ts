@@ -225,6 +225,7 @@ export async function createChainProduction(under: ChainProduction) {
     /** Both processes are killed, and a copy of the database is kept. They do not run afterwards. */
     async backUp(): Promise<void> {
       await kill();
+      await administer(`drop database if exists ${name}_backup`);
       await copyDatabase(name, `${name}_backup`);
     },
     /** The database is as it was at the backup. The log of the signer, the keys and the chain are not. */

@@ -16,6 +16,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     chainPauseMsMax: 100,
     chainRebroadcastMs: 1_000,
     chainLookMsMax: 300,
+    chainUpkeepMs: 1_000,
   });
   const file = process.env.FERRY_TEST_DEATH;
   if (file !== undefined) {

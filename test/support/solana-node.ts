@@ -166,6 +166,7 @@ export async function startSolana(slotTimeMs = 10): Promise<TestChain> {
       nodesAgreeing: 1,
       confirmations: 32,
       blockMs: 10,
+      scanPauseMs: 10,
       lanes: [],
       native: 'SOL',
       tokens: [],

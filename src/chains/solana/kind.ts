@@ -71,6 +71,10 @@ export const SOLANA_SCHEMA = Type.Object(
     nodes_agreeing: Type.Optional(countOf(LIMITS.solanaNodesMax)),
     signer: SignerSetting,
     lanes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { expected: 'a list of addresses' })),
+    /** How often the scanner looks for new blocks. */
+    scan_interval_ms: Type.Optional(
+      Type.Integer({ minimum: 100, maximum: 60_000, expected: 'an integer from 100 to 60000' }),
+    ),
     nonce_accounts: Type.Optional(countOf(LIMITS.solanaNonceAccountsMax)),
     batch_payments_max: Type.Optional(countOf(LIMITS.solanaPaymentsMax)),
     /** In micro-lamports for a compute unit. */
@@ -164,6 +168,7 @@ export function readSolana(entry: Omit<Entry, 'signer'>, context: ReadContext): 
     nodesAgreeing,
     confirmations: record.confirmations,
     blockMs: record.blockMs,
+    scanPauseMs: entry.scan_interval_ms ?? record.blockMs,
     lanes,
     native,
     tokens: readTokens(context),
@@ -194,7 +199,7 @@ export async function openSolanaRail(
   node: RailNode,
   options: SolanaOptions = {},
 ): Promise<ChainAdapter> {
-  const { network, confirmations, blockMs } = settings;
+  const { network, confirmations, blockMs, scanPauseMs } = settings;
   const { lanes, deposits = [] } = await signer.account(
     network,
     AbortSignal.timeout(LIMITS.railCallTimeoutMs),
@@ -216,6 +221,7 @@ export async function openSolanaRail(
       },
       confirmations,
       blockMs,
+      scanPauseMs,
     },
     node,
   );
