@@ -99,12 +99,11 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
         const { customerId } = caller;
         const { ref_id: refId } = body;
         const known =
-          refId === undefined
-            ? undefined
-            : await addressOfRef(database.of(customerId), customerId, refId);
+          refId === undefined ? undefined : await addressOfRef(database.of(customerId), customerId, refId);
         // Before an address is taken: a request that is refused takes none.
         if (known === undefined) await writePath.submit(examination(commandFor('')));
-        const address = known ?? (await newAddress(rail, refId === undefined ? id : addressKey(customerId, refId)));
+        const address =
+          known ?? (await newAddress(rail, refId === undefined ? id : addressKey(customerId, refId)));
         return createOnce(writePath, {
           command: commandFor(address),
           load: (existing) => findAddress(database.of(caller.customerId), caller.customerId, existing),

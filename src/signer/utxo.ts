@@ -105,7 +105,10 @@ async function examine(parts: Parts, intent: Intent, unsigned: Uint8Array): Prom
   return {
     feeUnitsMax,
     signs: digests.map((bytes, index) => ({ key: keys[index]!, bytes })),
-    finish: async (raw) => ({ signatures: raw.map(hexOf), hash: hashOf(parts, transaction, raw, publicKeys) }),
+    finish: async (raw) => ({
+      signatures: raw.map(hexOf),
+      hash: hashOf(parts, transaction, raw, publicKeys),
+    }),
   };
 }
 

@@ -32,8 +32,7 @@ afterAll(() => production?.remove());
 const both = (work: (relay: Relay) => void): void => [first, second].forEach(work);
 
 /** The signature of a transaction as a node is sent it. */
-const signatureOf = (wire: string): string =>
-  base58.encode(Buffer.from(wire, 'base64').subarray(1, 65));
+const signatureOf = (wire: string): string => base58.encode(Buffer.from(wire, 'base64').subarray(1, 65));
 
 const isSending = ({ method }: { method: string }): boolean => method === 'sendTransaction';
 
@@ -52,7 +51,9 @@ function forget(confirmations: number | undefined): void {
       if (method !== 'getSignatureStatuses') return undefined;
       const { value, ...others } = result as { value: readonly unknown[] };
       const status = { slot: 1, confirmations, err: null, confirmationStatus: 'confirmed' };
-      const shown = (params[0] as string[]).map((one, index) => value[index] ?? (forked.has(one) ? status : null));
+      const shown = (params[0] as string[]).map(
+        (one, index) => value[index] ?? (forked.has(one) ? status : null),
+      );
       return { result: { ...others, value: shown } };
     });
   });
@@ -127,7 +128,11 @@ function honest(): void {
 }
 
 /** With these, nothing is final before they are over: the service does not come to the later checkpoints. */
-const NEVER_FINAL = ['a fork of one block is dropped', 'a fork of ten blocks is dropped', 'nodes forget the transactions that they take'];
+const NEVER_FINAL = [
+  'a fork of one block is dropped',
+  'a fork of ten blocks is dropped',
+  'nodes forget the transactions that they take',
+];
 
 const cells = cellsOf(FAULTS, [
   ['a fork of ten blocks is dropped', 'after the broadcast'],

@@ -23,7 +23,10 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
     globalThis.ferryCheckpoint = async (name) => {
       if (existsSync(file) && readFileSync(file, 'utf8') === name) process.kill(process.pid, 'SIGKILL');
     };
-    const [given, changed] = [', checkpoint } = parts;', ' } = parts;\n  const checkpoint = globalThis.ferryCheckpoint;'];
+    const [given, changed] = [
+      ', checkpoint } = parts;',
+      ' } = parts;\n  const checkpoint = globalThis.ferryCheckpoint;',
+    ];
     registerHooks({
       load(url, context, next) {
         const loaded = next(url, context);
