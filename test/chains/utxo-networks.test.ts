@@ -38,9 +38,10 @@ describe.each(kinds.map((kind) => [kind.network, kind] as const))('the wallet on
     return { id: await production.withdraw(production.asset, amount, address), local };
   }
 
-  const deposits = async (address: string): Promise<any[]> => {
-    const { transfers } = await production.call('GET', '/v2/transfer/transfers?type=CRYPTO_DEPOSIT');
-    return transfers.filter((one: any) => JSON.stringify(one).includes(address));
+  /** Each deposit of these tests has an amount of its own. */
+  const deposits = async (amount: string): Promise<any[]> => {
+    const { items } = await production.call('GET', '/v2/transfer/transfers?type=CRYPTO_DEPOSIT');
+    return items.filter((one: any) => one.amount === amount);
   };
 
   async function takeBack(blocks: number): Promise<void> {
@@ -62,12 +63,12 @@ describe.each(kinds.map((kind) => [kind.network, kind] as const))('the wallet on
       'the deposit is credited',
       async () => {
         await production.chain.mine(1);
-        return (await deposits(address)).length > 0;
+        return (await deposits('2')).length > 0;
       },
       100,
     );
     await production.chain.mine(2);
-    expect(await deposits(address)).toMatchObject([{ amount: '2', status: 'COMPLETED' }]);
+    expect(await deposits('2')).toMatchObject([{ status: 'COMPLETED' }]);
     await production.expectBooked();
   });
 
@@ -88,11 +89,11 @@ describe.each(kinds.map((kind) => [kind.network, kind] as const))('the wallet on
       'the deposit is credited',
       async () => {
         await production.chain.mine(1);
-        return (await deposits(address)).length > 0;
+        return (await deposits('3')).length > 0;
       },
       100,
     );
-    expect(await deposits(address)).toHaveLength((await production.paid([address]))[0]!.length);
+    expect(await deposits('3')).toHaveLength((await production.paid([address]))[0]!.length);
     await production.expectBooked();
   });
 

@@ -67,8 +67,10 @@ async function faultOf(
   { asset }: Outgoing,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  if (asset === settings.native) return undefined;
   const token = findToken(settings, asset);
-  const fault = token && (await mints.find(token.mint, signal))?.fault;
+  if (token === undefined) return `${asset} is not configured on ${settings.network}.`;
+  const fault = (await mints.find(token.mint, signal))?.fault;
   return fault && `${asset} cannot be paid on ${settings.network}: ${fault}.`;
 }
 

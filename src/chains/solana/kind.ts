@@ -119,11 +119,15 @@ function readGenesis(cluster: string, { path, networks, rail }: ReadContext): st
   throw new Error(`${path}.cluster must be one of ${Object.keys(CLUSTERS).join(', ')}, or a genesis hash`);
 }
 
-function readTokens({ assets, networks, rail }: ReadContext): SolanaToken[] {
+/** The place of a token in the sandbox that is on no chain. */
+const NOWHERE = 'sandbox';
+
+function readTokens({ assets, networks, rail, mode }: ReadContext): SolanaToken[] {
   const { addresses } = networks.crypto(rail as CryptoNetwork);
   return assets.list.flatMap(({ code, decimals, networks: homes }): SolanaToken[] => {
     const mint = homes[rail];
     if (mint === undefined || mint === 'native') return [];
+    if (mint === NOWHERE && mode === 'sandbox') return [];
     if (addresses.fault(mint) !== undefined) {
       throw new Error(`the asset ${code} needs the address of its mint on ${rail}, not "${mint}"`);
     }
