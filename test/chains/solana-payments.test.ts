@@ -8,6 +8,7 @@ import {
   carryOut,
   createMint,
   draftOf,
+  hookTo,
   lamportsOf,
   laneState,
   mintTo,
@@ -127,6 +128,22 @@ describe('a payment on Solana', () => {
     );
     expect(end).toMatchObject({ succeeded: true });
     expect(await tokenUnits(chain, usdc, owner)).toBe(78n);
+  });
+});
+
+describe('a token of Token-2022 whose transfers call another program', () => {
+  it('is refused before anything is signed, and so is one that is not configured', async () => {
+    const hooked = await createMint(chain, 'token-2022', 0, hookTo((await chain.wallet()).address));
+    const tokens = [{ asset: 'HOOK', mint: hooked.address, decimals: 6 }];
+    const own = await createSolanaDriver(chain.settings({ tokens }));
+    const { address } = await chain.wallet();
+    expect(await own.fault!(outgoing(address, 'HOOK', 1n), signal())).toBe(
+      'HOOK cannot be paid on SOLANA: its transfers call another program.',
+    );
+    expect(await own.fault!(outgoing(address, 'OTHER', 1n), signal())).toBe(
+      'OTHER is not configured on SOLANA.',
+    );
+    expect(await own.fault!(outgoing(address, 'SOL', 1n), signal())).toBeUndefined();
   });
 });
 

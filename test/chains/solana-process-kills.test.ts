@@ -135,7 +135,6 @@ const NEVER_FINAL = [
 ];
 
 const cells = cellsOf(FAULTS, [
-  ['a fork of ten blocks is dropped', 'after the broadcast'],
   ['the answers to broadcasts are lost', 'after it is signed, before the signature is committed'],
 ]).filter(([name, at]) => !(NEVER_FINAL.includes(name) && at.includes('outcome')));
 

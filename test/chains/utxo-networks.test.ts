@@ -6,10 +6,7 @@ import { isInstalled, UTXO_PROGRAMS } from '../support/utxo-programs.ts';
 
 /** Each network of coins on a node of its own, with the service and the signer as processes. */
 
-const isLong = process.env.FERRY_TEST_LONG !== undefined;
-const all = (['LITECOIN', 'BITCOIN', 'BITCOIN_CASH'] as const).flatMap((network) => kindOf(network) ?? []);
-/** One of them shows that the parts fit together; the others differ in their rules. */
-const kinds = isLong ? all : all.slice(0, 1);
+const kinds = (['LITECOIN', 'BITCOIN', 'BITCOIN_CASH'] as const).flatMap((network) => kindOf(network) ?? []);
 
 const missing = UTXO_PROGRAMS.filter((program) => !isInstalled(program));
 if (missing.length > 0)

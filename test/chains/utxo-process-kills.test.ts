@@ -112,10 +112,7 @@ describe.runIf(litecoind !== undefined)('a service with a wallet of coins', () =
     },
   };
 
-  const cells = cellsOf(FAULTS, [
-    ['ten blocks are reorganised away', 'before the outcome is committed'],
-    ['the answers to broadcasts are lost', 'after it is signed, before the signature is committed'],
-  ]);
+  const cells = cellsOf(FAULTS, [['ten blocks are reorganised away', 'after the broadcast']]);
 
   it.each(cells)('pays once if %s, and a process is killed %s', async (name, at) => {
     const { during, after, over } = FAULTS[name]!;
