@@ -46,6 +46,15 @@ export const CHAIN_LIMITS = {
   chainBlocksKept: 1_000,
   /** Addresses that are read at once. */
   chainAddressPageMax: 10_000,
+  /**
+   * Addresses after the last one that was handed out, at which deposits are noticed: a database that was restored does not know who
+   * has them. As many as a busy service hands out between a backup and the restore are skipped by `ferry rails recover`.
+   */
+  chainAddressesAhead: 100,
+  chainAddressesSkipped: 1_000,
+  chainAddressesSkippedMax: 1_000_000,
+  /** Addresses that are derived before other work gets its turn: a few milliseconds. */
+  chainAddressSlice: 10,
   /** Deposits that are reported in one transaction. */
   chainReportsMax: 500,
   /** Shortest and longest pause of a keeper or scanner that has nothing to do. */

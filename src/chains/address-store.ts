@@ -1,5 +1,5 @@
 import { CLOCK_NS } from '../database/clock.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Database, Queryable, Transaction } from '../database/database.ts';
 
 /** Addresses for deposits. */
 export type OwnAddress = { readonly number: bigint; readonly address: string; readonly path: string };
@@ -14,7 +14,15 @@ async function findAddress(database: Queryable, network: string, id: string): Pr
   return row?.address;
 }
 
-/** The same id always gets the same address. Numbers have no gaps, so that a wallet that is restored finds all of them. */
+/** What addresses are derived from, before the first one is. */
+export async function openAccount(database: Queryable, network: string, xpub: string): Promise<void> {
+  await database.query(
+    'insert into chain_accounts (network, xpub) values ($1, $2) on conflict (network) do nothing',
+    [network, xpub],
+  );
+}
+
+/** The same id always gets the same address. Numbers have gaps only after a restore (`skipAddresses`). */
 export async function allocateAddress(
   database: Database,
   network: string,
@@ -25,10 +33,7 @@ export async function allocateAddress(
   const known = await findAddress(database, network, id);
   if (known !== undefined) return known;
   return database.transaction(async (tx) => {
-    await tx.query(
-      'insert into chain_accounts (network, xpub) values ($1, $2) on conflict (network) do nothing',
-      [network, xpub],
-    );
+    await openAccount(tx, network, xpub);
     const [account] = await tx.query<{ xpub: string; number: bigint }>(
       'select xpub, next_number as number from chain_accounts where network = $1 for update',
       [network],
@@ -67,4 +72,33 @@ export function addressesFrom(
     'select number, address, path from chain_addresses where network = $1 and number >= $2 order by number limit $3',
     [network, from, max],
   );
+}
+
+/** Numbers below `atLeast` are not handed out: somebody has them already. Returns the next number; undefined without an account. */
+export async function passAddresses(
+  database: Queryable,
+  network: string,
+  atLeast: bigint,
+): Promise<bigint | undefined> {
+  const [row] = await database.query<{ next: bigint }>(
+    `update chain_accounts set next_number = greatest(next_number, $2) where network = $1 returning next_number as next`,
+    [network, atLeast],
+  );
+  return row?.next;
+}
+
+/**
+ * After a restore: addresses that were handed out since the backup must not go to somebody else. Counts from the last one that the
+ * database knows, so a second run skips no more.
+ */
+export async function skipAddresses(
+  tx: Transaction,
+  network: string,
+  count: number,
+): Promise<bigint | undefined> {
+  const [row] = await tx.query<{ next: bigint }>(
+    'select coalesce(max(number) + 1, 0)::bigint as next from chain_addresses where network = $1',
+    [network],
+  );
+  return passAddresses(tx, network, row!.next + BigInt(count));
 }

@@ -87,3 +87,72 @@ export async function releaseCoins(tx: Transaction, assignmentId: string): Promi
   await tx.query('delete from chain_coins where assignment_id = $1 and height is null', [assignmentId]);
   await tx.query('update chain_coins set assignment_id = null where assignment_id = $1', [assignmentId]);
 }
+
+/** A coin that a transaction in the log of the signer spends, and that the database may not know. */
+export type LostCoin = {
+  readonly txHash: string;
+  readonly output: number;
+  readonly units?: string;
+  readonly path?: string;
+  readonly address?: string;
+};
+
+const OUTPOINT = { txHash: 'text', output: 'bigint' } as const;
+const outpointsOf = (coins: readonly LostCoin[]): { txHash: string; output: number }[] =>
+  coins.map(({ txHash, output }) => ({ txHash, output }));
+
+/** Whether an assignment that is open, or one that has been executed, has one of the coins; undefined if none has. */
+export async function lostCoinsUse(
+  tx: Transaction,
+  network: string,
+  coins: readonly LostCoin[],
+): Promise<'open' | 'ended' | undefined> {
+  const rows = await tx.query<{ state: string }>(
+    `select a.state from chain_coins c
+     join unnest($2::text[], $3::bigint[]) as wanted (tx_hash, output) using (tx_hash, output)
+     join chain_assignments a on a.id = c.assignment_id
+     where c.network = $1`,
+    [network, ...columns(outpointsOf(coins), OUTPOINT)],
+  );
+  if (rows.length === 0) return undefined;
+  return rows.some(({ state }) => state === 'ASSIGNED') ? 'open' : 'ended';
+}
+
+/** Whether or not a block has spent them already. One that is in no scanned block is entered without a height. */
+export async function takeLostCoins(
+  tx: Transaction,
+  assignmentId: string,
+  network: string,
+  coins: readonly LostCoin[],
+): Promise<void> {
+  const whole = coins.flatMap(({ txHash, output, units, path, address }) =>
+    units === undefined || path === undefined || address === undefined
+      ? []
+      : [{ network, txHash, output, units: BigInt(units), address, path }],
+  );
+  if (whole.length > 0)
+    await tx.query(
+      `insert into chain_coins (network, tx_hash, output, units, address, path)
+       select * from unnest($1::text[], $2::text[], $3::bigint[], $4::numeric[], $5::text[], $6::text[])
+       on conflict (network, tx_hash, output) do nothing`,
+      columns(whole, {
+        network: 'text',
+        txHash: 'text',
+        output: 'bigint',
+        units: 'numeric',
+        address: 'text',
+        path: 'text',
+      }),
+    );
+  const taken = await tx.query(
+    `update chain_coins c set assignment_id = $1
+     from unnest($3::text[], $4::bigint[]) as wanted (tx_hash, output)
+     where c.network = $2 and c.tx_hash = wanted.tx_hash and c.output = wanted.output and c.assignment_id is null
+     returning c.output`,
+    [assignmentId, network, ...columns(outpointsOf(coins), OUTPOINT)],
+  );
+  if (taken.length < coins.length)
+    throw new Error(
+      `a coin of transaction ${coins[0]!.txHash} or another one is in no block that was scanned: recover again once the scanner has read all blocks`,
+    );
+}

@@ -24,8 +24,8 @@ export type Driver = {
   /** Whether `plan` has work without payments, such as to join small coins: it is then called from time to time without any. */
   readonly hasUpkeep?: boolean;
 
-  /** Why the network can never make the payment, for customers; undefined if it can. Pure. */
-  fault?(payment: Outgoing): string | undefined;
+  /** Why the network can never make the payment, for customers; undefined if it can. */
+  fault?(payment: Outgoing, signal: AbortSignal): string | undefined | Promise<string | undefined>;
 
   /** The next assignment for waiting payments, oldest first; undefined if none is possible now (`reason` for operators). */
   plan(lane: LaneState, waiting: readonly Outgoing[], signal: AbortSignal): Promise<Plan>;

@@ -9,6 +9,7 @@ import { type RailTreasury, RefillRefused } from '../rails/treasury.ts';
 import { allocateAddress, type Derived } from './address-store.ts';
 import { chainBacklogs } from './backlogs.ts';
 import { cancel } from './cancel.ts';
+import type { DepositAccount } from './deposit-account.ts';
 import type { Driver } from './driver.ts';
 import { type Checkpoint, createKeeper, type KeeperParts, outgoingOf } from './keeper.ts';
 import { listStops } from './lease-store.ts';
@@ -19,15 +20,6 @@ import type { Signer } from './signer.ts';
 import { createTreasury, type Treasury } from './treasury.ts';
 import { NO_TREASURY, type TreasurySettings } from './treasury-settings.ts';
 import { coldCoins, readWallets } from './treasury-store.ts';
-
-/** Where deposit addresses come from. */
-export type DepositAccount = {
-  /** What they are derived from. Another one than before is refused. */
-  readonly xpub: string;
-  derive(number: bigint): Derived | Promise<Derived>;
-  /** All of them, if the signer has a list instead of hierarchical keys. */
-  readonly pool?: readonly Derived[];
-};
 
 /** A chain as a rail: one keeper for each lane, and one scanner. */
 export type ChainOptions = {
@@ -50,6 +42,8 @@ export type ChainOptions = {
   readonly isAddress?: NonNullable<Rail['isAddress']>;
   readonly confirmations: number;
   readonly blockMs: number;
+  /** How long the scanner pauses when it has read all blocks, if that is not a part of the time between two blocks. */
+  readonly scanPauseMs?: number | undefined;
   readonly leaseMs?: number | undefined;
   readonly checkpoint?: ((name: Checkpoint, id: string) => Promise<void>) | undefined;
 };
@@ -113,15 +107,14 @@ function workersOf(options: ChainOptions, node: RailNode) {
     return createLeasedWorker({ ...leased, name: `${network} keeper`, task, turn: keeper.turn });
   };
   const task = { network, task: SCANNER, holder };
-  const { walletAddresses = [], hasCoins = false } = options;
-  const pool = options.account?.pool ?? [];
+  const { walletAddresses = [], hasCoins = false, account } = options;
   const scanner = createScanner({
     ...shared,
     task,
     feeAsset,
     confirmations,
     walletAddresses,
-    pool,
+    account,
     hasCoins,
   });
   const isSweeping = driver.treasury?.addressesPay === true && (options.treasury?.sweepMin.size ?? 0) > 0;
@@ -132,7 +125,13 @@ function workersOf(options: ChainOptions, node: RailNode) {
         ? [keeperOf(SWEEPER, { sweeps: { open: treasury.openSweeps, next: treasury.nextSweep } })]
         : []),
     ],
-    scanner: createLeasedWorker({ ...leased, name: `${network} scanner`, task, turn: scanner.turn }),
+    scanner: createLeasedWorker({
+      ...leased,
+      pauseMs: options.scanPauseMs ?? leased.pauseMs,
+      name: `${network} scanner`,
+      task,
+      turn: scanner.turn,
+    }),
     wallets: createLeasedWorker({
       ...leased,
       name: `${network} wallets`,
@@ -194,7 +193,9 @@ export function openChain(options: ChainOptions, node: RailNode): ChainAdapter {
     name: network,
     now: () => clock.now(),
     nextAskMs: pauseOf(blockMs),
-    ...(driver.fault !== undefined && { fault: (payment) => driver.fault!(outgoingOf(payment)) }),
+    ...(driver.fault !== undefined && {
+      fault: (payment, signal) => driver.fault!(outgoingOf(payment), signal),
+    }),
     accepted: () => {
       for (const keeper of keepers) keeper.wake();
     },

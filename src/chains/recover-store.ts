@@ -1,7 +1,11 @@
 import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
+import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
+import type { NewAssignment } from './assignment-store.ts';
+import { releaseCoins } from './coin-store.ts';
+import type { Draft } from './driver.ts';
 import type { AssignmentState } from './ending-store.ts';
 
 /** What the database knows about assignments and payments that the signer has signed. */
@@ -38,6 +42,71 @@ export async function reviveAssignment(tx: Transaction, id: string, now: Instant
     now,
   ]);
   await tx.query('update chain_assignment_payments set active = true where assignment_id = $1', [id]);
+}
+
+/** Open assignments without a signature, here or in the log, that have one of these payments; with all of their payments. */
+export function unsignedRivals(
+  tx: Transaction,
+  network: string,
+  keys: readonly string[],
+  signedIds: readonly string[],
+): Promise<{ readonly id: string; readonly keys: readonly string[] }[]> {
+  return tx.query(
+    `select a.id, (select jsonb_agg(p.key) from chain_assignment_payments p where p.assignment_id = a.id) as keys
+     from chain_assignments a
+     where a.network = $1 and a.state = 'ASSIGNED' and a.id <> all ($3::uuid[])
+       and not exists (select from chain_versions v where v.assignment_id = a.id)
+       and exists (select from chain_assignment_payments p
+                   where p.assignment_id = a.id and p.active and p.key = any ($2::uuid[]))
+     order by a.id for update of a`,
+    [network, plainArray(keys), plainArray(signedIds)],
+  );
+}
+
+/** It can never be executed. Its slot is released only if nothing was signed for it. */
+export async function supersede(
+  tx: Transaction,
+  id: string,
+  now: Instant,
+  { releasesSlot = false }: { readonly releasesSlot?: boolean } = {},
+): Promise<void> {
+  await tx.query(
+    `update chain_assignments set state = 'SUPERSEDED', slot = case when $3 then null else slot end, updated_at_ns = $2
+     where id = $1`,
+    [id, now, releasesSlot],
+  );
+  await tx.query('update chain_assignment_payments set active = false where assignment_id = $1', [id]);
+  await releaseCoins(tx, id);
+}
+
+/** An assignment that the chain has proven dead, with its payments, which are not touched. It is open until `supersede`. */
+export async function insertDead(
+  tx: Transaction,
+  { id, network, lane, feeAsset }: NewAssignment,
+  { purpose, slot, details, payments }: Draft,
+  now: Instant,
+): Promise<void> {
+  // The slot may have gone to another assignment meanwhile.
+  await tx.query(
+    `insert into chain_assignments (id, network, lane, purpose, slot, details, fee_asset, assigned_at_ns, updated_at_ns)
+     select $1, $2, $3, $4, (select $5::text where not exists (
+         select from chain_assignments where network = $2 and lane = $3 and slot = $5 and purpose <> 'CANCELLATION')),
+       $6::jsonb, $7, $8, $8`,
+    [id, network, lane, purpose, slot, JSON.stringify(details), feeAsset, now],
+  );
+  const rows = payments.map((payment, position) => ({ id, position, ...payment }));
+  await tx.query(
+    `insert into chain_assignment_payments (assignment_id, position, key, asset, units, address, active)
+     select *, false from unnest($1::uuid[], $2::integer[], $3::uuid[], $4::text[], $5::numeric[], $6::text[])`,
+    columns(rows, {
+      id: 'uuid',
+      position: 'integer',
+      key: 'uuid',
+      asset: 'text',
+      units: 'numeric',
+      address: 'text',
+    }),
+  );
 }
 
 /** Gives up the slot of an assignment that the database cannot follow. */

@@ -4,11 +4,13 @@ import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import { appendReports, type Report } from '../rails/notice-store.ts';
-import { addressesFrom, type Derived } from './address-store.ts';
+import { type Derived, passAddresses } from './address-store.ts';
 import { movesAmong } from './assignment-store.ts';
 import { insertCoins, removeCoins } from './coin-store.ts';
+import type { DepositAccount } from './deposit-account.ts';
 import { type BlockId, ChainWait, type Driver, reached } from './driver.ts';
 import { endStop, fenced, findStop, recordStop, type StopCode, type Task } from './lease-store.ts';
+import { createOwnAddresses } from './own-addresses.ts';
 import { bookRefill } from './refill.ts';
 import { dueRefills, insertRefills, removeRefills } from './refill-store.ts';
 import * as store from './scan-store.ts';
@@ -33,8 +35,8 @@ export type ScannerParts = {
   readonly confirmations: number;
   /** Addresses of the wallet that are not for deposits, such as that for the change. */
   readonly walletAddresses: readonly Derived[];
-  /** Addresses for deposits that may not be handed out yet: what they receive goes to suspense. */
-  readonly pool: readonly Derived[];
+  /** Where deposit addresses come from; absent if deposits are not taken. */
+  readonly account: DepositAccount | undefined;
   /** Whether the wallet spends outputs, which are then remembered one by one. */
   readonly hasCoins: boolean;
 };
@@ -43,33 +45,10 @@ export type Scanner = {
   turn(signal: AbortSignal): Promise<boolean>;
 };
 
-/** All our addresses in memory: one set lookup for each output of a block. */
-function createOwnAddresses({ database, task: { network }, walletAddresses: wallet, pool }: ScannerParts) {
-  const ofWallet = new Set(wallet.map(({ address }) => address));
-  const known = new Map([...wallet, ...pool].map(({ address, path }) => [address, path]));
-  let next = 0n;
-  return {
-    has: (address: string): boolean => known.has(address),
-    pathOf: (address: string): string | undefined => known.get(address),
-    isForDeposits: (address: string): boolean => !ofWallet.has(address),
-    /** Before each block, because any node may have handed out an address meanwhile. */
-    async refresh(): Promise<void> {
-      for (;;) {
-        const rows = await addressesFrom(database, network, next, LIMITS.chainAddressPageMax);
-        for (const { number, address, path } of rows) {
-          known.set(address, path);
-          next = number + 1n;
-        }
-        if (rows.length < LIMITS.chainAddressPageMax) return;
-      }
-    },
-  };
-}
-
 export function createScanner(parts: ScannerParts): Scanner {
   const { driver, database, writePath, clock, task, feeAsset, confirmations, hasCoins } = parts;
   const { network } = task;
-  const own = createOwnAddresses(parts);
+  const own = createOwnAddresses(database, network, parts.walletAddresses, parts.account);
 
   const stop = (code: StopCode, reason: string): Promise<void> =>
     fenced(database, task, (tx) =>
@@ -118,8 +97,8 @@ export function createScanner(parts: ScannerParts): Scanner {
     return same !== undefined && same.hash !== head.hash;
   }
 
-  async function scan(signal: AbortSignal): Promise<boolean> {
-    const head = await reached(driver.head(signal), signal);
+  async function scan(final: BlockId, signal: AbortSignal): Promise<boolean> {
+    const head = driver.readsOnlyFinal === true ? final : await reached(driver.head(signal), signal);
     let last = (await store.lastBlock(database, network)) ?? (await begin(signal));
     for (let count = 0; count < LIMITS.chainScanBlocksMax; count += 1) {
       const isShorter = await isGone(last, head);
@@ -136,6 +115,8 @@ export function createScanner(parts: ScannerParts): Scanner {
             ({ address, txHash }) => own.isForDeposits(address) && !moves.has(txHash),
           );
           await store.insertDeposits(tx, network, { ...block, received });
+          const used = own.usedThrough(received);
+          if (used !== undefined) await passAddresses(tx, network, used + 1n);
           if (hasCoins) await insertCoins(tx, network, block, own.pathOf);
           else await noteArrivals(tx, network, block.height, received, own.pathOf);
           // After the coins: the fee of a refill is what is missing of those that it spends.
@@ -209,7 +190,7 @@ export function createScanner(parts: ScannerParts): Scanner {
       try {
         // First: blocks come while others are scanned, and on a fast chain the newest final one would never be scanned yet.
         const final = await finalBlock(signal);
-        const hasScanned = await scan(signal);
+        const hasScanned = await scan(final, signal);
         const hasReported = await report(final, signal);
         if (stopped !== undefined) await endStop(database, task);
         return hasScanned || hasReported;

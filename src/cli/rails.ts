@@ -72,6 +72,8 @@ async function resume(invocation: Invocation): Promise<number> {
 
 const OUTCOMES: Readonly<Record<Recovered['outcome'], string>> = {
   recovered: 'is followed again',
+  superseded: 'can never be executed: its payments wait again, or have a later transaction',
+  'coins-in-use': 'waits until the transaction that has its coins has ended: then recover again',
   'unknown-payments': 'is not known to this database: book what it paid',
 };
 
@@ -85,6 +87,17 @@ function railOf(
   return { ...rail, signed: rail.signed };
 }
 
+function skippedOf({ options }: Invocation): number {
+  const given = options['skip-addresses'];
+  if (given === undefined) return LIMITS.chainAddressesSkipped;
+  const count = typeof given === 'string' && /^[0-9]{1,7}$/.test(given) ? Number(given) : Number.NaN;
+  if (!(count <= LIMITS.chainAddressesSkippedMax))
+    throw new UsageError(
+      `--skip-addresses must be a number from 0 to ${LIMITS.chainAddressesSkippedMax}: at least as many deposit addresses as were handed out since the backup.`,
+    );
+  return count;
+}
+
 async function recoverRail(invocation: Invocation): Promise<number> {
   noArguments(invocation);
   const network = text(invocation, 'network');
@@ -95,8 +108,9 @@ async function recoverRail(invocation: Invocation): Promise<number> {
     .catch((error: unknown) => {
       throw new CommandError(`${(error as Error).message}. Nothing was changed.`);
     });
+  const skipped = skippedOf(invocation);
   return withDatabase(invocation, async (database) => {
-    const recovered = await recover(database, records, { network, feeAsset });
+    const { recovered, nextAddress } = await recover(database, records, { network, feeAsset }, skipped);
     const rows = recovered.flatMap(({ lane, slot, hashes, payments, outcome }) =>
       payments.map(({ key, asset, units, address }) => [
         key,
@@ -106,10 +120,21 @@ async function recoverRail(invocation: Invocation): Promise<number> {
         OUTCOMES[outcome],
       ]),
     );
+    const lost =
+      rows.length === 0 ? `The database knows everything that was signed for ${network}.` : table(rows);
+    const addresses =
+      nextAddress === undefined
+        ? ''
+        : `\nThe next deposit address has the number ${nextAddress}: earlier ones that are not known here are not handed out again.`;
     show(
       invocation,
-      { network, signed: records.length, recovered },
-      rows.length === 0 ? `The database knows everything that was signed for ${network}.` : table(rows),
+      {
+        network,
+        signed: records.length,
+        recovered,
+        ...(nextAddress !== undefined && { next_address: nextAddress.toString() }),
+      },
+      `${lost}${addresses}`,
     );
     return 0;
   });
@@ -189,13 +214,20 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
     name: 'rails recover',
     summary:
       'after a restore from a backup: read from the signer what it has signed, so that nothing is paid twice',
-    usage: 'rails recover --network <network> [--json]',
+    usage: 'rails recover --network <network> [--skip-addresses <number>] [--json]',
     details: [
       'Asks the signer of the rail for everything in its log. Transactions that the database has lost are entered again, and the',
       'chain decides about them: withdrawals that it has paid are completed, and their fees are posted. Lists payments that the',
-      'database does not know at all. Run it while the service runs, then "ferry rails resume". It can be repeated.',
+      'database does not know at all. Run it before the service starts, so that no deposit address is handed out a second time; if',
+      'a lane has stopped already, run "ferry rails resume" afterwards. It can be repeated.',
     ].join('\n'),
-    options: { network: { value: 'network', help: 'such as ETHEREUM' } },
+    options: {
+      network: { value: 'network', help: 'such as ETHEREUM' },
+      'skip-addresses': {
+        value: 'number',
+        help: `deposit addresses that may have been handed out since the backup (${LIMITS.chainAddressesSkipped})`,
+      },
+    },
     json: true,
     run: recoverRail,
   },

@@ -7,10 +7,17 @@ import { type Route, route } from '../kernel/route.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
+import type { CryptoNetwork } from '../networks/crypto.ts';
 import { depositAddressOn, depositInstructionsOn } from '../rails/call.ts';
-import type { Rails } from '../rails/rail.ts';
+import type { Rail, Rails } from '../rails/rail.ts';
 import type { ArrivalTables } from './arrival.ts';
-import { depositAddressCommand, depositInstructionsCommand, type TargetTables } from './commands.ts';
+import {
+  addressKey,
+  depositAddressCommand,
+  depositInstructionsCommand,
+  examination,
+  type TargetTables,
+} from './commands.ts';
 import { DEPOSIT_ADDRESS, DEPOSIT_INSTRUCTIONS, SUSPENSE_DEPOSIT } from './examples.ts';
 import {
   DepositInstructionsListQuery,
@@ -25,6 +32,7 @@ import {
   SuspenseListQuery,
 } from './schema.ts';
 import {
+  addressOfRef,
   findAddress,
   findInstructions,
   listAddresses,
@@ -49,6 +57,17 @@ function newMemoId(): string {
 
 function addressRoutes(dependencies: DepositDependencies, tables: TargetTables): Route[] {
   const { database, writePath, rails, networks } = dependencies;
+
+  async function newAddress(rail: Rail, key: string): Promise<string> {
+    const network = rail.name as CryptoNetwork;
+    const address = networks.canonicalAddress(
+      network,
+      await depositAddressOn(rail, key, LIMITS.railQuoteTimeoutMs),
+    );
+    if (rail.isAddress?.(address) ?? networks.addressFault(network, address) === undefined) return address;
+    throw new Error(`the ${network} rail returned an address that is not valid on ${network}`);
+  }
+
   return [
     route({
       method: 'POST',
@@ -76,16 +95,17 @@ function addressRoutes(dependencies: DepositDependencies, tables: TargetTables):
           throw invalidField('/crypto_network', `${network} has no configured rail on this service`);
         }
         const id = newId();
-        const address = networks.canonicalAddress(
-          network,
-          await depositAddressOn(rail, id, LIMITS.railQuoteTimeoutMs),
-        );
-        const isValid = rail.isAddress?.(address) ?? networks.addressFault(network, address) === undefined;
-        if (!isValid) {
-          throw new Error(`the ${network} rail returned an address that is not valid on ${network}`);
-        }
+        const commandFor = (address: string) => depositAddressCommand(caller, body, { id, address }, tables);
+        const { customerId } = caller;
+        const { ref_id: refId } = body;
+        const known =
+          refId === undefined ? undefined : await addressOfRef(database.of(customerId), customerId, refId);
+        // Before an address is taken: a request that is refused takes none.
+        if (known === undefined) await writePath.submit(examination(commandFor('')));
+        const address =
+          known ?? (await newAddress(rail, refId === undefined ? id : addressKey(customerId, refId)));
         return createOnce(writePath, {
-          command: depositAddressCommand(caller, body, { id, address }, tables),
+          command: commandFor(address),
           load: (existing) => findAddress(database.of(caller.customerId), caller.customerId, existing),
           present: presentDepositAddress,
         });

@@ -153,6 +153,16 @@ export async function findAddress(database: Queryable, customerId: string, id: s
   return row;
 }
 
+/** The address that an earlier request with this ref_id was answered with. */
+export async function addressOfRef(
+  database: Queryable,
+  customerId: string,
+  refId: string,
+): Promise<string | undefined> {
+  const [id] = await resourcesByRefId(database, customerId, 'deposit_addresses', [refId]);
+  return id === undefined ? undefined : (await findAddress(database, customerId, id))?.address;
+}
+
 export async function findInstructions(database: Queryable, customerId: string, id: string) {
   const [row] = await database.query<DepositInstructions>(
     `select ${INSTRUCTIONS} from fiat_deposit_instructions w where w.id = $1 and w.customer_id = $2`,

@@ -113,12 +113,15 @@ export function createQueue(parts: {
   readonly nextAskMs: number;
   readonly accepted: () => void;
   /** Why the payment can never be made; undefined if it can. */
-  readonly fault?: (payment: Payment) => string | undefined;
+  readonly fault?: (
+    payment: Payment,
+    signal: AbortSignal,
+  ) => string | undefined | Promise<string | undefined>;
 }) {
   const { database, name, now, nextAskMs, accepted, fault } = parts;
   return {
-    async submit(payment: Payment): Promise<SubmitResult> {
-      const reason = fault?.(payment);
+    async submit(payment: Payment, signal: AbortSignal): Promise<SubmitResult> {
+      const reason = await fault?.(payment, signal);
       const refused =
         reason === undefined ? undefined : await refusePayment(database, name, payment, reason, now());
       if (refused !== undefined) return { kind: 'failed', meaning: 'final', reason: refused };
@@ -158,6 +161,15 @@ export async function waitingAmong(
     [rail, plainArray(keys)],
   );
   return new Map(rows.map((row) => [row.key, row]));
+}
+
+/** How many of these payments the rail has ever accepted. */
+export async function acceptedAmong(tx: Queryable, rail: string, keys: readonly string[]): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(
+    'select count(*)::integer as count from rail_payments where rail = $1 and key = any ($2::uuid[])',
+    [rail, plainArray(keys)],
+  );
+  return row!.count;
 }
 
 /** Something else has taken one of the payments: nothing is committed. */

@@ -64,10 +64,20 @@ export type SignedRecord = {
   readonly details: Readonly<Record<string, string>>;
   /** As `txHash:output`. */
   readonly coins: readonly string[];
+  /** Of each coin, what a database that has lost it needs to know. Absent in lines of earlier releases. */
+  readonly coinFacts?: readonly SignedCoin[];
   readonly payments: readonly SignedPayment[];
   readonly feeUnitsMax: string;
   /** Of the transaction. */
   readonly hash: string;
+};
+
+export type SignedCoin = {
+  readonly units: string;
+  /** Of its key, below the account. */
+  readonly path: string;
+  /** Follows from the path. Not in the log: the rail that reads the log adds it. */
+  readonly address?: string;
 };
 
 export type SignedPayment = {

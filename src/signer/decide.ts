@@ -79,6 +79,9 @@ function signedDecision(base: Asked, { intent, examined }: Ready, hash: string):
     slot,
     details,
     coins: coins.map(({ txHash, output }) => `${txHash}:${output}`),
+    ...(coins.length > 0 && {
+      coinFacts: coins.map(({ units, path }) => ({ units: units.toString(), path })),
+    }),
     payments:
       purpose === 'PAYMENTS'
         ? payments.map(({ key, asset, units, address }) => ({ key, asset, units: units.toString(), address }))

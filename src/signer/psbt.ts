@@ -117,3 +117,48 @@ export function digestsOf(
     );
   });
 }
+
+const ORDER = 0xffff_ffff_ffff_ffff_ffff_ffff_ffff_fffe_baae_dce6_af48_a03b_bfd2_5e8c_d036_4141n;
+
+function derInteger(value: bigint): Buffer {
+  const hex = value.toString(16);
+  const bytes = Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex');
+  const signed = bytes[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), bytes]) : bytes;
+  return Buffer.concat([Buffer.of(0x02, signed.length), signed]);
+}
+
+/** Nodes relay only the smaller one of the two values that are valid for `s`. */
+function derSignature(raw: Uint8Array): Buffer {
+  const at = (from: number): bigint =>
+    BigInt(`0x${Buffer.from(raw.subarray(from, from + 32)).toString('hex')}`);
+  const [r, s] = [at(0), at(32)];
+  const body = Buffer.concat([derInteger(r), derInteger(s > ORDER / 2n ? ORDER - s : s)]);
+  return Buffer.concat([Buffer.of(0x30, body.length), body]);
+}
+
+/** The hash of the transaction with its signatures where they are part of it, as on Bitcoin Cash. */
+export function hashWithSignatures(
+  { version, inputs, outputs, lockTime }: UnsignedTransaction,
+  proofs: readonly { readonly raw: Uint8Array; readonly publicKey: Uint8Array }[],
+  sighash: number,
+): string {
+  const count = (length: number): Buffer =>
+    length < 0xfd ? Buffer.of(length) : Buffer.of(0xfd, length & 0xff, length >> 8);
+  const bytes = Buffer.concat([
+    u32(version),
+    count(inputs.length),
+    ...inputs.flatMap((input, index) => {
+      const { raw, publicKey } = proofs[index]!;
+      const signature = Buffer.concat([derSignature(raw), Buffer.of(sighash & 0xff)]);
+      return [
+        outpoint(input),
+        sized(Buffer.concat([sized(signature), sized(publicKey)])),
+        u32(input.sequence),
+      ];
+    }),
+    count(outputs.length),
+    ...outputs.flatMap(({ units, script }) => [u64(units), sized(script)]),
+    u32(lockTime),
+  ]);
+  return sha256Twice(bytes).reverse().toString('hex');
+}

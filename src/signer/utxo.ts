@@ -1,7 +1,7 @@
 import { type Examined, type Family, type FamilyParts, RELATIVE_PATH } from './family.ts';
 import type { Intent, IntentCoin } from './intent.ts';
 import { hexOf, type KeyName } from './keys.ts';
-import { digestsOf, readPsbt, type UnsignedTransaction } from './psbt.ts';
+import { digestsOf, hashWithSignatures, readPsbt, type UnsignedTransaction } from './psbt.ts';
 import { checkOutputs, type Output, refuse } from './rules.ts';
 import { hash160, ownScript, scriptOf, type UtxoChain, utxoChain } from './scripts.ts';
 
@@ -69,6 +69,19 @@ function outputsOf(
   });
 }
 
+/** By which the chain and the database know the signed transaction. */
+function hashOf(
+  { chain }: Parts,
+  transaction: UnsignedTransaction,
+  raw: readonly Uint8Array[],
+  publicKeys: readonly Uint8Array[],
+): string {
+  // Witnesses are not part of the hash; on Bitcoin Cash the signatures are.
+  if (chain.segwit.length > 0) return transaction.hash;
+  const proofs = raw.map((one, index) => ({ raw: one, publicKey: publicKeys[index]! }));
+  return hashWithSignatures(transaction, proofs, chain.sighash);
+}
+
 async function examine(parts: Parts, intent: Intent, unsigned: Uint8Array): Promise<Examined> {
   const transaction = read(unsigned);
   const coins = coinsOf(intent, transaction);
@@ -85,9 +98,8 @@ async function examine(parts: Parts, intent: Intent, unsigned: Uint8Array): Prom
   const feeUnitsMax = outputs.reduce((left, { units }) => left - units, inUnits);
   if (feeUnitsMax < 0n) refuse('unreadable', 'The outputs of the bytes are worth more than the coins.');
   const keys = coins.map(({ path }) => keyAt(parts, path));
-  const covered = await Promise.all(
-    keys.map(async (key) => ownScript(parts.chain, await parts.keys.publicKey(key)).covered),
-  );
+  const publicKeys = await Promise.all(keys.map((key) => parts.keys.publicKey(key)));
+  const covered = publicKeys.map((publicKey) => ownScript(parts.chain, publicKey).covered);
   const digests = digestsOf(
     transaction,
     coins.map(({ units }, index) => ({ units, covered: covered[index]! })),
@@ -96,8 +108,10 @@ async function examine(parts: Parts, intent: Intent, unsigned: Uint8Array): Prom
   return {
     feeUnitsMax,
     signs: digests.map((bytes, index) => ({ key: keys[index]!, bytes })),
-    // On Bitcoin Cash the signatures are part of the hash; what identifies the transaction here are its coins.
-    finish: async (raw) => ({ signatures: raw.map(hexOf), hash: transaction.hash }),
+    finish: async (raw) => ({
+      signatures: raw.map(hexOf),
+      hash: hashOf(parts, transaction, raw, publicKeys),
+    }),
   };
 }
 

@@ -76,6 +76,16 @@ describe('the configuration of a Solana rail', () => {
     );
   });
 
+  it('leaves out an asset in the sandbox that is on no chain', () => {
+    const sandbox = { ...context([...DEFAULT_ASSETS]), mode: 'sandbox' } as const;
+    expect(readSolana({ nodes: nodes(1) }, sandbox).tokens.map(({ asset }) => asset)).toEqual(['USDC']);
+  });
+
+  it('looks for blocks once per slot, or as often as it says', () => {
+    expect(read({}).scanPauseMs).toBe(400);
+    expect(read({ scan_interval_ms: 5_000 }).scanPauseMs).toBe(5_000);
+  });
+
   it.each([
     [{ nodes: [] }, 'rails.SOLANA.nodes'],
     [{ signer: 'elsewhere' }, 'rails.SOLANA.signer'],

@@ -105,6 +105,43 @@ describe('a configured Solana rail', () => {
     });
   });
 
+  it('takes no address from the list for requests that are refused or repeated', async () => {
+    const handedOut = async (): Promise<bigint> => {
+      const [row] = await service.database.query<{ next: bigint }>(
+        `select next_number as next from chain_accounts where network = 'SOLANA'`,
+      );
+      return row!.next;
+    };
+    const profileId = await service.createProfile(customer);
+    const ask = (refId: string, profile: string) =>
+      customer.call('POST', '/v2/transfer/deposit-addresses', {
+        ref_id: refId,
+        profile_id: profile,
+        crypto_network: 'SOLANA',
+      });
+    const before = await handedOut();
+    for (let count = 0; count < 5; count += 1) expect((await ask(newId(), newId())).status).toBe(404);
+    expect(await handedOut()).toBe(before);
+    const refId = newId();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask(refId, profileId)));
+    expect(new Set(answers.map(({ body }) => body.address)).size).toBe(1);
+    expect((await ask(refId, await service.createProfile(customer))).status).toBe(409);
+    expect(await handedOut()).toBe(before + 1n);
+  });
+
+  it('asks its node for little while nothing happens', async () => {
+    const slot = (): Promise<number> => chain.call<number>('getSlot', { commitment: 'finalized' });
+    const total = (): number => [...chain.relay.calls.values()].reduce((sum, count) => sum + count, 0);
+    const [start, callsBefore] = [await slot(), total()];
+    let slots = 0;
+    await until('some blocks have come', async () => {
+      slots = (await slot()) - start;
+      return slots >= 40;
+    });
+    // Each block is read once, and there are two calls for each look, which is once in several blocks here.
+    expect((total() - callsBefore) / slots).toBeLessThan(3);
+  });
+
   it('reports what it finds: the signer, the node, and what the lane holds', async () => {
     const { rails } = readConfig(fileOf({ lanes: [lane] }));
     const findings = await rails[0]!.check(signal());

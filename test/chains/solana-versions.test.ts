@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { KeyPairSigner } from '@solana/kit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Assignment, Draft, Version } from '../../src/chains/driver.ts';
@@ -283,43 +282,5 @@ describe('nonce accounts', () => {
     const draft = await draftOf(driver, laneState(owner.address), [outgoing(owner.address, 'SOL', 1n)]);
     expect(draft.details.nonces).toBe('1,2,3,4');
     expect((await carryOut(chain, driver, owner, draft)).end).toMatchObject({ succeeded: true });
-  });
-
-  it('are all used up after a restore, so that what was signed before can never be executed', async () => {
-    const owner = await readyLane(chain, driver, 1_000_000_000n);
-    const { address } = await chain.wallet();
-    const draft = await draftOf(driver, laneState(owner.address), [outgoing(address, 'SOL', COIN)]);
-    const lost = assigned(owner.address, draft);
-    const version = await signed(chain, driver, (await driver.build(lost, [], signal()))!, [owner]);
-    const drafts = await driver.cancellations(laneState(owner.address), signal());
-    expect(drafts).toHaveLength(4);
-    await Promise.all(drafts.map((one) => carryOut(chain, driver, owner, one)));
-    await driver.broadcast(version, signal()).catch(() => {});
-    expect(await untilEnd(driver, lost, [version])).toMatchObject({ kind: 'superseded' });
-    expect(await lamportsOf(chain, address)).toBe(0n);
-  });
-});
-
-describe('payments that were made', () => {
-  it('are found by their memos, and not by those of a stranger', async () => {
-    const [paidKey, claimed] = [outgoing((await chain.wallet()).address, 'SOL', COIN), randomUUID()];
-    const { assignment, version } = await carryOut(
-      chain,
-      driver,
-      lane,
-      await draftOf(driver, laneState(lane.address, used), [paidKey]),
-    );
-    const stranger = await chain.wallet(1_000_000_000n);
-    const { kit, memo, system } = chain.library;
-    await send(chain, stranger, [
-      memo.getAddMemoInstruction(
-        { memo: claimed },
-        { programAddress: kit.address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr') },
-      ),
-      system.getTransferSolInstruction({ source: stranger, destination: lane.address, amount: 1n }),
-    ]);
-    const wanted = { keys: new Set([paidKey.key, claimed]), sinceSlot: Number(assignment.details.seenAt) };
-    const { paid } = await driver.paidBy(lane.address, wanted, signal());
-    expect([...paid]).toEqual([[paidKey.key, version.hash]]);
   });
 });

@@ -97,7 +97,7 @@ describe.runIf(hasLitecoind)('a configured rail of the kind utxo', () => {
     expect(findings.filter(({ isFault }) => isFault)).toEqual([]);
     const texts = findings.map(({ what, found }) => `${what}: ${found}`).join('\n');
     expect(texts).toContain('chain: LITECOIN (regtest)');
-    expect(texts).toMatch(/wallet: 39\d{7} units of LTC/);
+    expect(texts).toMatch(/wallet: 3\.99\d+ LTC at the first/);
     expect(texts).toContain('signer embedded: answers');
   });
 

@@ -12,9 +12,10 @@ import {
 
 /** Many withdrawals from one wallet, while keepers on three nodes die at random checkpoints: judged by the chain. */
 
-const WITHDRAWALS = Number(process.env.FERRY_TEST_WITHDRAWALS ?? 300);
+const isLong = process.env.FERRY_TEST_LONG !== undefined;
+const WITHDRAWALS = Number(process.env.FERRY_TEST_WITHDRAWALS ?? (isLong ? 300 : 30));
 /** They arrive in groups, so that there are many transactions. */
-const PER_ROUND = Math.ceil(WITHDRAWALS / 50);
+const PER_ROUND = Math.ceil(WITHDRAWALS / (isLong ? 50 : 10));
 const LEASE_MS = 100;
 /** A keeper dies at one of the next checkpoints of all of them. */
 const CHECKPOINTS_BETWEEN_KILLS = 40;

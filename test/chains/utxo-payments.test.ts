@@ -3,6 +3,7 @@ import type { Version } from '../../src/chains/driver.ts';
 import { chainOf } from '../../src/chains/utxo/chain.ts';
 import { dustLimit } from '../../src/chains/utxo/fees.ts';
 import { scriptOf } from '../../src/chains/utxo/script.ts';
+import { amountOf } from '../../src/chains/utxo/select.ts';
 import { transactionFrom } from '../../src/chains/utxo/transaction.ts';
 import { installedKinds, startLiar, startNode, type TestNode } from './utxo-node.ts';
 import {
@@ -185,7 +186,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
         const payment = { key: 'dust', asset: wallet.chain.asset, units: least, address };
         const assignment = await wallet.plan([payment]);
         await expect(wallet.plan([{ ...payment, units: least - 1n }])).rejects.toThrow(
-          `relay at least ${least}`,
+          `relay at least ${amountOf(wallet.chain, least)}`,
         );
         const less = { ...assignment, payments: [{ ...payment, units: least - 1n }] };
         await expect(wallet.broadcast((await wallet.version(less))!)).rejects.toThrow();

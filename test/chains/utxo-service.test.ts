@@ -93,7 +93,9 @@ describe.runIf(hasLitecoind)('coins of a UTXO network', () => {
     expect(refused).toMatchObject({
       status: 'FAILED',
       secondaryStatus: {
-        detail: expect.stringMatching(/is 1000 units, nodes of LITECOIN relay at least \d+ to this address/),
+        detail: expect.stringMatching(
+          /is 0\.00001 LTC, nodes of LITECOIN relay at least 0\.0000\d+ LTC to this address/,
+        ),
       },
     });
     expect(await world.available(profileId, 'LTC')).toBe('1');

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { base58 } from '@scure/base';
 import type { Instruction, KeyPairSigner } from '@solana/kit';
 import { expect } from 'vitest';
 import type {
@@ -73,16 +74,31 @@ function transferFee(points: number): Uint8Array {
 
 const MINT_WITH_FEE_BYTES = 278;
 
+/** What a mint of Token-2022 has beside the usual: the bytes of the account, and the instruction that initializes it. */
+export type MintExtension = { readonly bytes: number; readonly data: Uint8Array };
+
+const feeOf = (points: number): MintExtension | undefined =>
+  points === 0 ? undefined : { bytes: MINT_WITH_FEE_BYTES, data: transferFee(points) };
+
+/** Transfers of the token call that program. */
+export function hookTo(program: string): MintExtension {
+  const data = Buffer.alloc(66);
+  data.set([36, 0], 0);
+  data.set(base58.decode(program), 34);
+  return { bytes: 234, data };
+}
+
 /** A mint of 6 decimals; with a fee on transfers in basis points if Token-2022 is to have an extension. */
 export async function createMint(
   chain: TestChain,
   program: 'token' | 'token-2022',
   feePoints = 0,
+  extension = feeOf(feePoints),
 ): Promise<TestMint> {
   const { kit, system, token } = chain.library;
   const [authority, mint] = await Promise.all([chain.wallet(10_000_000_000n), chain.wallet()]);
   const programAddress = kit.address(program === 'token' ? TOKEN_PROGRAM : TOKEN_2022_PROGRAM);
-  const space = feePoints > 0 ? MINT_WITH_FEE_BYTES : 82;
+  const space = extension?.bytes ?? 82;
   const lamports = await chain.call<number>('getMinimumBalanceForRentExemption', space);
   const creation = system.getCreateAccountInstruction({
     payer: authority,
@@ -91,16 +107,13 @@ export async function createMint(
     space,
     programAddress,
   });
-  const fee = {
-    programAddress,
-    accounts: [{ address: mint.address, role: 1 }],
-    data: transferFee(feePoints),
-  };
+  const accounts = [{ address: mint.address, role: 1 }];
+  const extending = extension === undefined ? [] : [{ programAddress, accounts, data: extension.data }];
   const initialization = token.getInitializeMint2Instruction(
     { mint: mint.address, decimals: 6, mintAuthority: authority.address },
     { programAddress },
   );
-  await send(chain, authority, [creation, ...(feePoints > 0 ? [fee] : []), initialization], [mint]);
+  await send(chain, authority, [creation, ...extending, initialization], [mint]);
   return { address: mint.address, program: programAddress, authority };
 }
 

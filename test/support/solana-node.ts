@@ -30,6 +30,8 @@ export type Relay = {
   /** Calls by method since the start. */
   readonly calls: Map<string, number>;
   behave(behaviour: Behaviour | undefined): void;
+  /** Answers in place of the node, which does not get the call; undefined passes it on. */
+  intercept(instead: ((call: Call) => Answer | undefined) | undefined): void;
   /** Refuses connections until it is up again. */
   setDown(isDown: boolean): void;
   /** Slots that have no block. */
@@ -62,10 +64,11 @@ function repair({ method, params }: Call, answer: Answer, skipped: ReadonlySet<n
   };
 }
 
-export async function startRelay(target: string): Promise<Relay> {
+export async function startRelay(target: string, port = 0): Promise<Relay> {
   const calls = new Map<string, number>();
   const skipped = new Set<number>();
   let behaviour: Behaviour | undefined;
+  let instead: ((call: Call) => Answer | undefined) | undefined;
   let isDown = false;
   const server = createServer((request, response) => {
     void (async () => {
@@ -76,12 +79,12 @@ export async function startRelay(target: string): Promise<Relay> {
       const body = await bodyOf(request);
       const call = JSON.parse(body) as Call;
       calls.set(call.method, (calls.get(call.method) ?? 0) + 1);
-      const upstream = await fetch(target, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-      const answer = repair(call, (await upstream.json()) as Answer, skipped);
+      const passOn = async (): Promise<Answer> => {
+        const headers = { 'content-type': 'application/json' };
+        const upstream = await fetch(target, { method: 'POST', headers, body });
+        return repair(call, (await upstream.json()) as Answer, skipped);
+      };
+      const answer = instead?.(call) ?? (await passOn());
       const { result, error } = behaviour?.(call, answer) ?? answer;
       response.setHeader('content-type', 'application/json');
       response.end(
@@ -89,12 +92,15 @@ export async function startRelay(target: string): Promise<Relay> {
       );
     })().catch(() => request.socket.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls,
     behave: (next) => {
       behaviour = next;
+    },
+    intercept: (next) => {
+      instead = next;
     },
     setDown(next) {
       isDown = next;
@@ -123,13 +129,13 @@ export type TestChain = {
   stop(): Promise<void>;
 };
 
-export async function startSolana(slotTimeMs = 10): Promise<TestChain> {
+export async function startSolana(slotTimeMs = 10, port = 0): Promise<TestChain> {
   const { Surfnet } = createRequire(import.meta.url)('@solana/surfpool-linux-x64-gnu') as SurfnetModule;
   const net = Surfnet.startWithConfig({ offline: true, blockProductionMode: 'clock', slotTimeMs });
   // Its queue of events is bounded; when it is full, the node stops.
   const drain = setInterval(() => net.drainEvents(), 50);
   const library = await loadLibrary();
-  const relay = await startRelay(net.rpcUrl);
+  const relay = await startRelay(net.rpcUrl, port);
   const relays = [relay];
   async function call<Result>(method: string, ...params: unknown[]): Promise<Result> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
@@ -166,6 +172,7 @@ export async function startSolana(slotTimeMs = 10): Promise<TestChain> {
       nodesAgreeing: 1,
       confirmations: 32,
       blockMs: 10,
+      scanPauseMs: 10,
       lanes: [],
       native: 'SOL',
       tokens: [],

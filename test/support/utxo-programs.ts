@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Nodes that npm cannot install. `.ci/run` installs litecoind from Debian; the others are used where they are found. */
+/** Nodes that npm cannot install. `.ci/run` installs litecoind from Debian, and builds the others, which are Go modules. */
 export const UTXO_PROGRAMS = ['litecoind', 'btcd', 'bchd'] as const;
 
 export type UtxoProgram = (typeof UTXO_PROGRAMS)[number];

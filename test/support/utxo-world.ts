@@ -1,14 +1,14 @@
 import { openChain } from '../../src/chains/rail.ts';
 import type { Signer } from '../../src/chains/signer.ts';
 import { openSigner, readSigner } from '../../src/chains/signer-settings.ts';
-import { chainOf } from '../../src/chains/utxo/chain.ts';
+import { chainOf, type UtxoNetwork } from '../../src/chains/utxo/chain.ts';
 import { createUtxoDriver, type UtxoDriver } from '../../src/chains/utxo/create.ts';
 import type { UtxoSettings } from '../../src/chains/utxo/settings.ts';
 import { openWallet } from '../../src/chains/utxo/wallet.ts';
 import { createAssets } from '../../src/kernel/asset.ts';
 import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
-import { installedKinds, startNode, type TestNode } from '../chains/utxo-node.ts';
+import { installedKinds, type Kind, startNode, type TestNode } from '../chains/utxo-node.ts';
 import {
   CONFIRMATIONS,
   createWallet,
@@ -38,8 +38,8 @@ const litecoind = installedKinds.find(({ network }) => network === NETWORK);
 export const hasLitecoind = litecoind !== undefined;
 
 /** Somebody else with coins: the blocks of the node pay them. */
-async function createOutsider(node: TestNode) {
-  const wallet = createWallet(NETWORK, [node]);
+async function createOutsider(node: TestNode, network: UtxoNetwork) {
+  const wallet = createWallet(network, [node]);
   await fund(node, wallet);
   let count = 0;
   return {
@@ -73,18 +73,23 @@ export async function sandboxAccount(cold?: string) {
 }
 
 /** A node, and somebody with coins on it. */
-export async function startLitecoin() {
-  const node = await startNode(litecoind!, minerAddressesOf(NETWORK));
-  return { node, outsider: await createOutsider(node) };
+export async function startCoins(kind: Kind) {
+  const node = await startNode(kind, minerAddressesOf(kind.network));
+  return { node, outsider: await createOutsider(node, kind.network) };
 }
 
+export const startLitecoin = () => startCoins(litecoind!);
+
 /** The same payee as customers write the address, and as it is on the chain of the test. */
-export function payee(index: number): { readonly address: string; readonly local: string } {
+export function payee(
+  index: number,
+  network: UtxoNetwork = NETWORK,
+): { readonly address: string; readonly local: string } {
   // Every fifth stranger has an address of the usual kind.
   const stranger = 5 * index + 2;
   return {
-    address: strangerOf(chainOf(NETWORK, 'main'), stranger),
-    local: strangerOf(chainOf(NETWORK, 'regtest'), stranger),
+    address: strangerOf(chainOf(network, 'main'), stranger),
+    local: strangerOf(chainOf(network, 'regtest'), stranger),
   };
 }
 

@@ -1,5 +1,5 @@
 import { unavailable } from '../../kernel/problem.ts';
-import type { DepositAccount } from '../rail.ts';
+import type { DepositAccount } from '../deposit-account.ts';
 
 /**
  * Deposit addresses. Solana's keys (Ed25519) have no public derivation, so an address cannot be made from an xpub: the signer has a

@@ -1,18 +1,17 @@
 import { LIMITS } from '../../limits.ts';
 import type { RailFinding } from '../../rails/kind.ts';
-import type { BlockId, Draft, Driver, LaneState, Outgoing, Plan, Received, Version } from '../driver.ts';
+import type { BlockId, Driver, LaneState, Outgoing, Plan, Received, Version } from '../driver.ts';
 import { build } from './build.ts';
-import { type Chain, createMints, createNewest, createUsedNonces } from './chain.ts';
+import { type Chain, createMints, createNewest, createUsedNonces, findToken } from './chain.ts';
 import { check } from './check.ts';
 import { LAMPORTS_PER_SIGNATURE, marketPrice, priorityLamports } from './fees.ts';
-import { cancellations, type PaidOnChain, paidBy } from './history.ts';
 import { holdings } from './holdings.ts';
 import { loadLibrary } from './library.ts';
 import { connectNodes } from './nodes.ts';
 import { observe } from './observe.ts';
 import { plan, pricePayments } from './plan.ts';
 import { readPrices } from './reads.ts';
-import { block, confirm, head } from './scan.ts';
+import { block, confirm, createHead } from './scan.ts';
 import type { SolanaSettings } from './settings.ts';
 import { sweep } from './sweep.ts';
 import { readStatuses } from './transactions.ts';
@@ -42,14 +41,6 @@ export type SolanaDriver = Driver & {
   rentOf(payment: Pick<Outgoing, 'asset' | 'units' | 'address'>, signal: AbortSignal): Promise<bigint>;
   /** From deposit addresses to the lane, which pays the fee. Their keys sign too. */
   sweep(lane: LaneState, sources: readonly string[], signal: AbortSignal): Promise<Plan>;
-  /** Uses up the nonces of the lane that no open assignment has: after a restore from a backup, see `history.ts`. */
-  cancellations(lane: LaneState, signal: AbortSignal): Promise<readonly Draft[]>;
-  /** Which of these payments the lane has made since that slot, by the memos on chain. */
-  paidBy(
-    lane: string,
-    wanted: { readonly keys: ReadonlySet<string>; readonly sinceSlot: number },
-    signal: AbortSignal,
-  ): Promise<PaidOnChain>;
 };
 
 /** To all nodes, since a leader may be reached by one of them only. Nodes do not judge it first: a payment that fails must land. */
@@ -69,6 +60,19 @@ async function quote({ nodes, settings }: Chain, signal: AbortSignal): Promise<b
   const recent = await nodes.any((node) => readPrices(node, [], signal), signal);
   const price = marketPrice(recent, settings.priority);
   return LAMPORTS_PER_SIGNATURE + priorityLamports(LIMITS.solanaComputeUnitsPerPayment, price);
+}
+
+/** A token that cannot be transferred, or whose transfers call another program: the transaction would fail, and cost its fee. */
+async function faultOf(
+  { settings, mints }: Chain,
+  { asset }: Outgoing,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (asset === settings.native) return undefined;
+  const token = findToken(settings, asset);
+  if (token === undefined) return `${asset} is not configured on ${settings.network}.`;
+  const fault = (await mints.find(token.mint, signal))?.fault;
+  return fault && `${asset} cannot be paid on ${settings.network}: ${fault}.`;
 }
 
 async function rentOf(chain: Chain, payment: Outgoing, signal: AbortSignal): Promise<bigint> {
@@ -91,16 +95,18 @@ async function openChain(settings: SolanaSettings): Promise<Chain> {
 
 export async function openSolana(settings: SolanaSettings): Promise<SolanaDriver> {
   const chain = await openChain(settings);
+  const head = createHead(chain);
   return {
     network: settings.network,
     readsOnlyFinal: true,
+    fault: (payment, signal) => faultOf(chain, payment, signal),
     plan: (lane, waiting, signal) => plan(chain, lane, waiting, signal),
     build: (assignment, versions, signal) => build(chain, assignment, versions, signal),
     complete,
     broadcast: (version, signal) => broadcast(chain, version, signal),
     observe: (assignment, versions, signal) => observe(chain, assignment, versions, signal),
-    head: (signal) => head(chain, signal),
-    final: (signal) => head(chain, signal),
+    head,
+    final: head,
     confirm: (found, received, signal) => confirm(chain, found, received, signal),
     block: (height, isOurs, signal) => block(chain, height, isOurs, signal),
     holdings: (addresses, signal) => holdings(chain, addresses, signal),
@@ -109,7 +115,5 @@ export async function openSolana(settings: SolanaSettings): Promise<SolanaDriver
     check: (signal): Promise<readonly RailFinding[]> => check(chain, signal),
     rentOf: (payment, signal) => rentOf(chain, { key: '', ...payment }, signal),
     sweep: (lane, sources, signal) => sweep(chain, lane, sources, signal),
-    cancellations: (lane, signal) => cancellations(chain, lane, signal),
-    paidBy: (lane, wanted, signal) => paidBy(chain, lane, wanted, signal),
   };
 }

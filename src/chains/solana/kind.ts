@@ -12,6 +12,7 @@ import {
   readSigner,
   SignerSetting,
   type SignerSettings,
+  signedBy,
 } from '../signer-settings.ts';
 import { readTreasury, TREASURY_ENTRY, type TreasurySettings } from '../treasury-settings.ts';
 import { depositPool } from './deposit-addresses.ts';
@@ -70,6 +71,10 @@ export const SOLANA_SCHEMA = Type.Object(
     nodes_agreeing: Type.Optional(countOf(LIMITS.solanaNodesMax)),
     signer: SignerSetting,
     lanes: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { expected: 'a list of addresses' })),
+    /** How often the scanner looks for new blocks. */
+    scan_interval_ms: Type.Optional(
+      Type.Integer({ minimum: 100, maximum: 60_000, expected: 'an integer from 100 to 60000' }),
+    ),
     nonce_accounts: Type.Optional(countOf(LIMITS.solanaNonceAccountsMax)),
     batch_payments_max: Type.Optional(countOf(LIMITS.solanaPaymentsMax)),
     /** In micro-lamports for a compute unit. */
@@ -113,11 +118,15 @@ function readGenesis(cluster: string, { path, networks, rail }: ReadContext): st
   throw new Error(`${path}.cluster must be one of ${Object.keys(CLUSTERS).join(', ')}, or a genesis hash`);
 }
 
-function readTokens({ assets, networks, rail }: ReadContext): SolanaToken[] {
+/** The place of a token in the sandbox that is on no chain. */
+const NOWHERE = 'sandbox';
+
+function readTokens({ assets, networks, rail, mode }: ReadContext): SolanaToken[] {
   const { addresses } = networks.crypto(rail as CryptoNetwork);
   return assets.list.flatMap(({ code, decimals, networks: homes }): SolanaToken[] => {
     const mint = homes[rail];
     if (mint === undefined || mint === 'native') return [];
+    if (mint === NOWHERE && mode === 'sandbox') return [];
     if (addresses.fault(mint) !== undefined) {
       throw new Error(`the asset ${code} needs the address of its mint on ${rail}, not "${mint}"`);
     }
@@ -162,6 +171,7 @@ export function readSolana(entry: Omit<Entry, 'signer'>, context: ReadContext): 
     nodesAgreeing,
     confirmations: record.confirmations,
     blockMs: record.blockMs,
+    scanPauseMs: entry.scan_interval_ms ?? record.blockMs,
     lanes,
     native,
     tokens: readTokens(context),
@@ -197,7 +207,7 @@ export async function openSolanaRail(
   node: RailNode,
   options: SolanaOptions = {},
 ): Promise<ChainAdapter> {
-  const { network, confirmations, blockMs } = settings;
+  const { network, confirmations, blockMs, scanPauseMs } = settings;
   const { lanes, deposits = [] } = await signer.account(
     network,
     AbortSignal.timeout(LIMITS.railCallTimeoutMs),
@@ -222,6 +232,7 @@ export async function openSolanaRail(
       },
       confirmations,
       blockMs,
+      scanPauseMs,
     },
     node,
   );
@@ -247,4 +258,5 @@ export const SOLANA_KIND = railKind({
     const driver = await createSolanaDriver(solana);
     return [...found, ...(await driver.check(signal))];
   },
+  signed: ({ solana, signer }: Settings, signal) => signedBy(signer, solana.network, signal),
 });

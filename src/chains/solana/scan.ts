@@ -167,13 +167,18 @@ export function block(
   }, signal);
 }
 
-export function head({ nodes }: Chain, signal: AbortSignal): Promise<BlockId> {
-  return nodes.any(async (node) => {
-    const height = await readSlot(node, 'finalized', signal);
-    const raw = await readBlock(node, height, 'none', signal);
-    if (raw === undefined) throw new Error(`${node.name} does not have its newest block`);
-    return { height, hash: raw.blockhash };
-  }, signal);
+/** The newest final block. Its hash is read once for each slot: while no block comes, a look costs one call. */
+export function createHead({ nodes }: Chain): (signal: AbortSignal) => Promise<BlockId> {
+  let last: BlockId | undefined;
+  return (signal) =>
+    nodes.any(async (node) => {
+      const height = await readSlot(node, 'finalized', signal);
+      if (last?.height === height) return last;
+      const raw = await readBlock(node, height, 'none', signal);
+      if (raw === undefined) throw new Error(`${node.name} does not have its newest block`);
+      last = { height, hash: raw.blockhash };
+      return last;
+    }, signal);
 }
 
 /** Before deposits are credited: as many nodes as must agree show the same block, with at least these deposits in it. */

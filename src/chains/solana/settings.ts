@@ -18,6 +18,8 @@ export type SolanaSettings = {
   readonly confirmations: number;
   /** Time between two blocks. */
   readonly blockMs: number;
+  /** How long the scanner pauses when it has read all blocks. */
+  readonly scanPauseMs: number;
   /** The sending addresses; empty: all that the signer has. */
   readonly lanes: readonly string[];
   /** The code of the coin. */

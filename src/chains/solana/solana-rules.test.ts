@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LIMITS } from '../../limits.ts';
 import { computeLimit, marketPrice, nextPrice, priorityLamports } from './fees.ts';
-import { splitMemos } from './history.ts';
 import { nodeBackOffMs } from './nodes.ts';
 import { parseAnswer } from './rpc.ts';
 import { type BlockTransaction, receivedIn } from './scan.ts';
@@ -60,16 +59,6 @@ describe('answers of nodes', () => {
         expect(BigInt(result[1]!)).toBe(value);
       }),
     );
-  });
-
-  it('list the memos of a transaction in one text, which is split by their lengths', () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'grapheme' })), (memos) => {
-        const joined = memos.map((memo) => `[${Buffer.byteLength(memo)}] ${memo}`).join('; ');
-        expect(splitMemos(joined)).toEqual(memos);
-      }),
-    );
-    expect(splitMemos('no memo')).toEqual([]);
   });
 
   it('that fail put a node behind the others for longer each time', () => {

@@ -7,6 +7,7 @@ import { unitsOf } from './decimal.ts';
 import { messageOf, type Nodes, type View } from './nodes.ts';
 import { type Rpc, RpcError } from './rpc.ts';
 import { scriptOf } from './script.ts';
+import { amountOf } from './select.ts';
 
 /** What the addresses hold, and `ferry rails check`. */
 
@@ -69,10 +70,10 @@ async function checkBalance(
   const addresses = [account.change.address, ...places.map((index) => account.keyAt(`0/${index}`).address)];
   try {
     const units = (await holdingsOf(chain, nodes, addresses, signal)).get(chain.asset)!;
-    const found = `${units} units of ${chain.asset} at the first ${addresses.length} addresses`;
+    const found = `${amountOf(chain, units)} at the first ${addresses.length} addresses`;
     const isLow = lowMark !== undefined && units < lowMark;
     return isLow
-      ? { what, found: `${found}, below the low mark of ${lowMark}`, isFault: true }
+      ? { what, found: `${found}, below the low mark of ${amountOf(chain, lowMark)}`, isFault: true }
       : { what, found };
   } catch (error) {
     // Some nodes cannot search. Payments do not need it.

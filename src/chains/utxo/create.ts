@@ -1,5 +1,5 @@
 import { CRYPTO_NETWORK_RECORDS } from '../../networks/crypto.ts';
-import type { Assignment, Driver, Unsigned, Version } from '../driver.ts';
+import type { Assignment, Driver, Outgoing, Unsigned, Version } from '../driver.ts';
 import { type Account, readAccount } from './account.ts';
 import { type Chain, chainOf } from './chain.ts';
 import { checkWallet, holdingsOf } from './check.ts';
@@ -121,7 +121,10 @@ async function broadcast({ nodes }: Parts, version: Version, signal: AbortSignal
   if (rejected.length === answers.length) throw rejected[0]!.reason;
 }
 
-export type UtxoDriver = Driver & Required<Pick<Driver, 'fault'>> & { readonly account: Account };
+export type UtxoDriver = Driver & {
+  fault(payment: Outgoing): string | undefined;
+  readonly account: Account;
+};
 
 export function createUtxoDriver(settings: UtxoSettings): UtxoDriver {
   const chain = chainOf(settings.network, settings.chain, settings.replacement);

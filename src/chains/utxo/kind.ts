@@ -9,6 +9,7 @@ import {
   readSigner,
   SignerSetting,
   type SignerSettings,
+  signedBy,
 } from '../signer-settings.ts';
 import { readTreasury, TREASURY_ENTRY, type TreasurySettings } from '../treasury-settings.ts';
 import { readAccountText } from './account-key.ts';
@@ -165,5 +166,14 @@ export const utxoKind = railKind({
     return found === undefined
       ? [...findings, ...ofSigner]
       : [...findings, { what: first.what, found, isFault: true }];
+  },
+  async signed({ utxo, signer }: Settings, signal) {
+    const { readAccount } = await import('./account.ts');
+    const account = readAccount(chainOf(utxo.network, utxo.chain), utxo.account);
+    const records = await signedBy(signer, utxo.network, signal);
+    return records.map(({ coinFacts = [], ...record }) => ({
+      ...record,
+      coinFacts: coinFacts.map((fact) => ({ ...fact, address: account.keyAt(fact.path).address })),
+    }));
   },
 });

@@ -6,6 +6,7 @@ import { feeAt, smaller } from './fees.ts';
 import { ancestorsOf, type Unconfirmed } from './mempool.ts';
 import { isTransient, messageOf, type Nodes, NodesDisagree, type View } from './nodes.ts';
 import {
+  amountOf,
   byValue,
   type Funds,
   paymentFault,
@@ -104,8 +105,8 @@ function shortage(
   possible: readonly Outgoing[],
 ): Plan {
   const smallest = possible.reduce((least, one) => (one.units < least.units ? one : least));
-  const has = `${sumOf(usable)} units in ${usable.length} coins can be spent now`;
-  const reason = `the smallest waiting payment is ${smallest.units} units of ${chain.asset}, ${has}`;
+  const has = `${amountOf(chain, sumOf(usable))} in ${usable.length} coins can be spent now`;
+  const reason = `the smallest waiting payment is ${amountOf(chain, smallest.units)}, ${has}`;
   return sumOf(lane.coins) > smallest.units
     ? wait('busy', `${reason}; the other coins wait for confirmations`)
     : wait('low-funds', reason);

@@ -1,3 +1,4 @@
+import { formatAmount } from '../../kernel/amount.ts';
 import { UTXO_LIMITS } from '../../limits-utxo.ts';
 import type { Coin, Outgoing } from '../driver.ts';
 import type { Chain } from './chain.ts';
@@ -13,6 +14,12 @@ export type PaymentOutput = {
   readonly units: bigint;
 };
 
+/** All three coins have as many decimals. */
+const DECIMALS = 8;
+
+export const amountOf = ({ asset }: Pick<Chain, 'asset'>, units: bigint): string =>
+  `${formatAmount(units, DECIMALS)} ${asset}`;
+
 /** Why a payment can never be made, as a clause that follows "the payment"; undefined if it can. */
 export function paymentFault(chain: Chain, { address, asset, units }: Outgoing): string | undefined {
   if (asset !== chain.asset) return `is in ${asset}, which ${chain.network} does not have`;
@@ -21,7 +28,7 @@ export function paymentFault(chain: Chain, { address, asset, units }: Outgoing):
     return `goes to ${address}, which is no address of ${chain.network} (${chain.name})`;
   const least = dustLimit(chain, script);
   if (units < least)
-    return `is ${units} units, nodes of ${chain.network} relay at least ${least} to this address`;
+    return `is ${amountOf(chain, units)}, nodes of ${chain.network} relay at least ${amountOf(chain, least)} to this address`;
   return undefined;
 }
 

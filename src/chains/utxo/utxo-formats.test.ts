@@ -3,6 +3,7 @@ import { HDKey } from '@scure/bip32';
 import { Address, OutScript, Transaction as Psbt } from '@scure/btc-signer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { hashWithSignatures, readPsbt } from '../../signer/psbt.ts';
 import type { Coin } from '../driver.ts';
 import { accountOf, readAccount } from './account.ts';
 import { readBlock } from './block.ts';
@@ -204,7 +205,15 @@ describe('a PSBT', () => {
     fc.assert(
       fc.property(anySpending('BITCOIN_CASH'), ([values, outputs]) => {
         const { unsigned, coins, account } = spendingOf(chain, values, outputs);
-        const { bytes, hash } = completePsbt(chain, unsigned, sign(chain, unsigned));
+        const signatures = sign(chain, unsigned);
+        const { bytes, hash } = completePsbt(chain, unsigned, signatures);
+        const proofs = signatures.map((one, index) => ({
+          raw: Buffer.from(one, 'hex'),
+          publicKey: account.keyAt(coins[index]!.path).publicKey,
+        }));
+        // The signer logs the same hash, by which a payment is found after a restore.
+        const read = readPsbt(Buffer.from(unsigned, 'hex'));
+        expect(hashWithSignatures(read, proofs, chain.sighash)).toBe(hash);
         const transaction = libauth.decodeTransactionBCH(Buffer.from(bytes, 'hex')) as libauth.TransactionBCH;
         const verify = (more: bigint): true | string => {
           const sourceOutputs = coins.map(({ units, path }) => ({

@@ -145,7 +145,7 @@ describe('dust', () => {
   it('is a payment that can never be made, and the fault says how much could', () => {
     const [payment] = paymentsOf(chains[0]!, [293n]);
     expect(paymentFault(chains[0]!, payment!)).toBe(
-      'is 293 units, nodes of BITCOIN relay at least 294 to this address',
+      'is 0.00000293 BTC, nodes of BITCOIN relay at least 0.00000294 BTC to this address',
     );
     expect(paymentFault(chains[0]!, { ...payment!, units: 294n })).toBeUndefined();
     expect(paymentFault(chains[1]!, { ...payment!, asset: 'LTC' })).toMatch(/is no address of LITECOIN/);
