@@ -1,7 +1,7 @@
 import { validateIBAN } from 'ibantools';
 import { type Address, countryCode, type RoutingDetails } from '../fiat-accounts/beneficiary.ts';
 import type { XmlElement } from '../kernel/xml.ts';
-import { lostLetters, networkText } from './text.ts';
+import { lostLetters, networkText } from '../networks/text.ts';
 
 /** Parties, accounts and banks as elements of ISO 20022, and why one cannot be written. */
 

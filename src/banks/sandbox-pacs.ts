@@ -72,7 +72,13 @@ export type FedHeader = {
 /** Fedwire has codes of its own, and explains each. */
 const reasonElement = (network: FedNetwork, reason: string): XmlElement =>
   network === 'fedwire'
-    ? ['StsRsnInf', [['Rsn', [['Prtry', reason]]], ['AddtlInf', 'Refused by the sandbox bank']]]
+    ? [
+        'StsRsnInf',
+        [
+          ['Rsn', [['Prtry', reason]]],
+          ['AddtlInf', 'Refused by the sandbox bank'],
+        ],
+      ]
     : ['StsRsnInf', [['Rsn', [['Cd', reason]]]]];
 
 /** pacs.002.001.10: what the network says about one message. Fedwire names the payment by its UETR alone. */
