@@ -33,6 +33,9 @@ export const BANK_LIMITS = {
   horizonMs: 30_000,
   /** Characters of the remittance text that are searched for memos, and that suspense keeps. */
   remittanceTextMax: 1_000,
+  /** The largest amounts that the networks of the Federal Reserve accept, in cents: FedNow since November 2025. */
+  fedwireUnitsMax: 999_999_999_999n,
+  fednowUnitsMax: 1_000_000_000n,
   /** How long before the cut-off everything that waits is sent. */
   beforeCutOffMs: 5 * 60_000,
 } as const;

@@ -7,6 +7,8 @@ export type Calendar = {
   readonly cutOff: string;
   /** YYYY-MM-DD. */
   readonly holidays: ReadonlySet<string>;
+  /** The network works on weekends, too. */
+  readonly isEveryDay?: boolean;
 };
 
 export type LocalTime = { readonly date: string; readonly time: string };
@@ -44,7 +46,8 @@ function nextDay(date: string): string {
   return day.toISOString().slice(0, 10);
 }
 
-export function isBusinessDay(date: string, { holidays }: Calendar): boolean {
+export function isBusinessDay(date: string, { holidays, isEveryDay }: Calendar): boolean {
+  if (isEveryDay === true) return !holidays.has(date);
   const weekday = new Date(`${date}T00:00:00Z`).getUTCDay();
   return weekday !== 0 && weekday !== 6 && !holidays.has(date);
 }

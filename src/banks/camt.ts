@@ -12,12 +12,18 @@ export type Direction = 'CRDT' | 'DBIT';
 export type Entry = {
   /** The bank's own reference, which both messages have. Undefined if the bank gives none. */
   readonly reference: string | undefined;
+  /** The bank gave no reference, so its content is its name. */
+  readonly isNamedByContent?: boolean;
+  /** Of the message between banks that it was paid with. */
+  readonly messageId: string | undefined;
   readonly direction: Direction;
   readonly units: bigint;
   readonly bookedOn: string;
   readonly isReversal: boolean;
   /** The bank says that it is a payment that came back. */
   readonly isReturn: boolean;
+  /** It came back over the network, which returns only what it has settled: so the payment itself was paid. */
+  readonly isSettledReturn?: boolean;
   readonly endToEndId: string | undefined;
   /** What the payer wrote, and what the bank added. */
   readonly texts: readonly string[];
@@ -94,6 +100,7 @@ function entryOf(
   return {
     ...whole,
     reference,
+    messageId: textAt(transaction, 'Refs/MsgId'),
     units,
     isReturn: child(transaction, 'RtrInf') !== undefined,
     endToEndId: endToEndId === 'NOTPROVIDED' ? undefined : endToEndId,

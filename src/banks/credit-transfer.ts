@@ -1,8 +1,8 @@
 import type { FiatAccountOwner } from '../fiat-accounts/beneficiary.ts';
 import type { FiatNetworkInstructions } from '../networks/fiat.ts';
+import { networkText } from '../networks/text.ts';
 import type { Payment } from '../rails/rail.ts';
 import { type Agent, addressOf, agentOf, nameOf, type Party, Unpayable } from './party.ts';
-import { networkText } from './text.ts';
 
 /** A payment as a message carries it. */
 export type CreditTransfer = {

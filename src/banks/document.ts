@@ -21,6 +21,9 @@ const MESSAGES = {
   'pain.002': 'CstmrPmtStsRpt',
   'camt.053': 'BkToCstmrStmt',
   'camt.054': 'BkToCstmrDbtCdtNtfctn',
+  'pacs.002': 'FIToFIPmtStsRpt',
+  'pacs.004': 'PmtRtr',
+  'pacs.008': 'FIToFICstmrCdtTrf',
 } as const;
 export type MessageName = keyof typeof MESSAGES;
 
@@ -65,7 +68,7 @@ export async function readDocument(bytes: Uint8Array): Promise<ReadDocument> {
   const [, name] = NAMESPACE.exec(namespace ?? '') ?? [];
   if (name === undefined || !(name in MESSAGES))
     throw new UnacceptableFile(
-      `it is ${name === undefined ? 'no message of ISO 20022' : `a ${name}`}; pain.002, camt.053 and camt.054 are read`,
+      `it is ${name === undefined ? 'no message of ISO 20022' : `a ${name}`}; ${Object.keys(MESSAGES).join(', ')} are read`,
     );
   checkNamespaces(root);
   const message = child(root, MESSAGES[name as MessageName]);

@@ -23,6 +23,8 @@ export type EntryFacts = {
   readonly booked: ReadonlySet<string>;
   readonly memos: ReadonlySet<string>;
   readonly statementId: string | null;
+  /** The statement books the entries, because the bank gives them no reference. Before that they only end payments. */
+  readonly isAdvance: boolean;
 };
 
 export type EntryEffects = {
@@ -127,13 +129,58 @@ function creditOutcome(entry: ReferencedEntry, facts: EntryFacts): Outcome {
     return {
       effect: 'RETURN',
       key: payment.key,
+      ...(entry.isSettledReturn === true &&
+        payment.state === 'ACCEPTED' && {
+          end: {
+            key: payment.key,
+            state: 'COMPLETED',
+            detail: 'Paid: the bank of the payee has returned it.',
+          },
+        }),
       report: { sourceKey, notice: { about: 'return', key: payment.key, arrived } },
     };
   return { effect: 'DEPOSIT', report: { sourceKey, notice: { about: 'deposit', deposit: arrived } } };
 }
 
+/** What a known name means: the same entry again, or another one under a name that was used before. */
+function repeatedFinding(
+  entry: Entry,
+  { units, statementId }: EntryRow,
+  facts: Pick<EntryFacts, 'currency' | 'statementId'>,
+  isInside: boolean,
+): Pick<Finding, 'kind' | 'finding'> | undefined {
+  const shown = shownEntry(entry, facts.currency);
+  if (entry.isNamedByContent === true)
+    return statementId === facts.statementId
+      ? undefined
+      : {
+          kind: 'SAME_ENTRY',
+          finding: `The entry ${shown} is the same as one of statement ${statementId}, and has no reference of the bank. Nothing was booked for this one: if it is another payment, book it by hand.`,
+        };
+  if (units === entry.units && !isInside) return undefined;
+  return {
+    kind: 'REFERENCE_REUSED',
+    finding: `The bank used the reference ${entry.reference} again, for the entry ${shown}. Nothing was booked for this one.`,
+  };
+}
+
+const shownEntry = ({ direction, units, bookedOn }: Entry, { code, decimals }: Asset): string =>
+  `${direction} ${formatAmount(units, decimals)} ${code} of ${bookedOn}`;
+
+/** Payments that the bank has debited, before the statement books the debits. */
+function advanceEnds(entries: readonly Entry[], facts: EntryFacts): PaymentEnd[] {
+  const ends = new Map<string, PaymentEnd>();
+  for (const entry of entries) {
+    const { end } =
+      entry.direction === 'DBIT' ? debitOutcome({ ...entry, reference: entry.reference ?? '' }, facts) : {};
+    if (end !== undefined) ends.set(end.key, end);
+  }
+  return [...ends.values()];
+}
+
 /** The entries of one notification or statement. Those that were known before have no effect again. */
 export function decideEntries(entries: readonly Entry[], facts: EntryFacts): EntryEffects {
+  if (facts.isAdvance) return { entries: [], ends: advanceEnds(entries, facts), reports: [], findings: [] };
   const made: NewEntry[] = [];
   const ends = new Map<string, PaymentEnd>();
   const reports: Report[] = [];
@@ -143,12 +190,11 @@ export function decideEntries(entries: readonly Entry[], facts: EntryFacts): Ent
   const inside = new Set<string>();
   const { account, currency, statementId } = facts;
   for (const [index, entry] of entries.entries()) {
-    const shown = `${entry.direction} ${formatAmount(entry.units, currency.decimals)} ${currency.code} of ${entry.bookedOn}`;
     if (entry.reference === undefined) {
       findings.push({
         sourceKey: `no reference ${account} ${entry.bookedOn} ${entry.direction} ${entry.units} ${index}`,
         kind: 'NO_REFERENCE',
-        finding: `The entry ${shown} has no reference of the bank, so it cannot be told from others. Nothing was booked.`,
+        finding: `The entry ${shownEntry(entry, currency)} has no reference of the bank, so it cannot be told from others. Nothing was booked.`,
       });
       continue;
     }
@@ -156,12 +202,9 @@ export function decideEntries(entries: readonly Entry[], facts: EntryFacts): Ent
     const name = entryKey(row);
     const earlier = seen.get(name);
     if (earlier !== undefined) {
-      if (earlier.units !== row.units || inside.has(name))
-        findings.push({
-          sourceKey: `reused ${name} ${entry.units} ${entry.bookedOn}`,
-          kind: 'REFERENCE_REUSED',
-          finding: `The bank used the reference ${entry.reference} again, for the entry ${shown}. Nothing was booked for this one.`,
-        });
+      const repeated = repeatedFinding(entry, earlier, facts, inside.has(name));
+      if (repeated !== undefined)
+        findings.push({ ...repeated, sourceKey: `reused ${name} ${entry.units} ${entry.bookedOn}` });
       continue;
     }
     seen.set(name, row);

@@ -3,6 +3,7 @@ import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import type { RailName } from '../rails/rail.ts';
+import { idOf } from './ids.ts';
 
 /**
  * Files of payments:
@@ -13,12 +14,23 @@ import type { RailName } from '../rails/rail.ts';
  *                                                                    │   no answer, or one that is about another copy
  *                                                                    └─────> ASKED: an operator asks the bank ─────^
  */
-export type FileState = 'MADE' | 'STAGED' | 'UPLOADED' | 'ACKNOWLEDGED' | 'PART' | 'REJECTED' | 'ASKED';
+export type FileState =
+  | 'MADE'
+  | 'STAGED'
+  | 'UPLOADED'
+  | 'ACKNOWLEDGED'
+  | 'PART'
+  | 'REJECTED'
+  | 'ASKED'
+  /** The bank has refused all of it, and an operator decides whether its payments are sent again in another file. */
+  | 'HELD';
 
 export type NewFile = {
   readonly id: string;
   readonly rail: RailName;
   readonly name: string;
+  /** Null: the digits of its id. */
+  readonly messageId: string | null;
   readonly text: string;
   readonly sha256: string;
   readonly executionDate: string;
@@ -30,11 +42,11 @@ const place = (id: string): string => `bank_files.bytes:${id}`;
 
 /** In the transaction that takes its payments. */
 export async function insertFile(tx: Queryable, file: NewFile): Promise<void> {
-  const { id, rail, name, text, sha256, executionDate, madeAtNs, payments } = file;
+  const { id, rail, name, messageId, text, sha256, executionDate, madeAtNs, payments } = file;
   const units = payments.reduce((sum, one) => sum + one.units, 0n);
   await tx.query(
-    `insert into bank_files (id, rail, name, bytes, sha256, payments, units, execution_date, made_at_ns, updated_at_ns)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+    `insert into bank_files (id, rail, name, bytes, sha256, payments, units, execution_date, made_at_ns, updated_at_ns, message_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)`,
     [
       id,
       rail,
@@ -45,6 +57,7 @@ export async function insertFile(tx: Queryable, file: NewFile): Promise<void> {
       units,
       executionDate,
       madeAtNs,
+      messageId,
     ],
   );
   await tx.query(
@@ -103,12 +116,26 @@ export async function moveFile(
 
 export type KnownFile = { readonly id: string; readonly name: string; readonly state: FileState };
 
-export async function findFile(tx: Queryable, rail: RailName, id: string): Promise<KnownFile | undefined> {
+/** The file that the id of a message names: the digits of its id, or the id that the network prescribes. */
+export async function findFile(
+  tx: Queryable,
+  rail: RailName,
+  messageId: string,
+): Promise<KnownFile | undefined> {
   const [row] = await tx.query<KnownFile>(
-    'select id, name, state from bank_files where rail = $1 and id = $2 for update',
-    [rail, id],
+    'select id, name, state from bank_files where rail = $1 and (id = $2 or message_id = $3) for update',
+    [rail, idOf(messageId) ?? null, messageId.trim()],
   );
   return row;
+}
+
+/** The number after the last one that messages with that beginning have. Only the holder of the lease makes files. */
+export async function nextNumber(tx: Queryable, rail: RailName, prefix: string): Promise<number> {
+  const [row] = await tx.query<{ last: string | null }>(
+    'select max(substr(message_id, $3::int)) as last from bank_files where rail = $1 and starts_with(message_id, $2)',
+    [rail, prefix, prefix.length + 1],
+  );
+  return Number(row!.last ?? 0) + 1;
 }
 
 export async function findFileByName(
@@ -131,6 +158,11 @@ export async function clockOf(tx: Queryable): Promise<Instant> {
 export async function keysOfFile(tx: Queryable, id: string): Promise<string[]> {
   const rows = await tx.query<{ key: string }>('select key from bank_file_payments where file_id = $1', [id]);
   return rows.map(({ key }) => key);
+}
+
+/** Its payments belong to no file any more, and wait again. */
+export async function emptyFile(tx: Queryable, id: string): Promise<void> {
+  await tx.query('delete from bank_file_payments where file_id = $1', [id]);
 }
 
 /** The first outcome that the bank reported stays. */

@@ -11,6 +11,9 @@ export function idOf(text: string | undefined): string | undefined {
   return isId(id) ? id : undefined;
 }
 
+/** Numbers of accounts as they are compared: blanks and case do not matter. */
+export const plainAccount = (number: string): string => number.replaceAll(/\s/g, '').toUpperCase();
+
 /** The UETR of a payment: networks require a UUID of version 4, and ids are of version 7. The same payment always has the same. */
 export function uetrOf(key: string): string {
   const bytes = createHash('sha256').update(`ferry UETR ${key}`).digest().subarray(0, 16);

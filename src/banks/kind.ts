@@ -16,6 +16,7 @@ import { noticesOf } from '../rails/notice-store.ts';
 import { bankBacklog } from './backlog-store.ts';
 import { isDay, isTimeZone } from './calendar.ts';
 import { checkBank } from './check.ts';
+import type { MessageSet } from './orders.ts';
 import { addressOf, agentOf, nameOf, Unpayable } from './party.ts';
 import { createBankRail } from './rail.ts';
 import type { BankSettings, SftpSettings } from './settings.ts';
@@ -35,6 +36,8 @@ const schema = Type.Object(
   {
     /** The operator's account, and its owner. Customers are shown it to pay to. */
     owner: Text,
+    messages: Type.Optional(Type.Enum(['pain.001', 'fedwire', 'fednow'])),
+    input_source: Type.Optional(Text),
     account: Type.Object({ [account.field]: account.whole, ...details }, closed),
     currency: Type.Optional(Text),
     directory: Type.Optional(Text),
@@ -72,6 +75,8 @@ const schema = Type.Object(
     service_level: Type.Optional(Text),
     charge_bearer: Type.Optional(Type.Enum(['DEBT', 'SHAR', 'CRED', 'SLEV'])),
     references_repeat: Type.Optional(Type.Boolean()),
+    entries_without_reference: Type.Optional(Type.Enum(['ask', 'statement'])),
+    rejected_files: Type.Optional(Type.Enum(['fail', 'hold'])),
   },
   closed,
 );
@@ -115,15 +120,23 @@ function readPlace(entry: Entry, context: ReadContext): BankSettings['place'] {
   return sftp === undefined ? { directory: directory! } : { sftp: readSftp(sftp, context) };
 }
 
-function readCalendar(entry: Entry['calendar'], path: string): BankSettings['calendar'] {
+/** Until when each takes payments for the same day, in New York: banks by their own rule, Fedwire third parties, FedNow its day. */
+const CUT_OFFS: Readonly<Record<MessageSet, string>> = {
+  'pain.001': '17:00',
+  fedwire: '18:45',
+  fednow: '19:00',
+};
+
+function readCalendar(
+  entry: Entry['calendar'],
+  messages: MessageSet,
+  path: string,
+): BankSettings['calendar'] {
   const {
     time_zone: timeZone,
     cut_off: cutOff,
     holidays = [],
-  } = entry ?? {
-    time_zone: 'America/New_York',
-    cut_off: '17:00',
-  };
+  } = entry ?? { time_zone: 'America/New_York', cut_off: CUT_OFFS[messages] };
   if (!isTimeZone(timeZone))
     throw new Error(`${path}.calendar.time_zone must be a name such as America/New_York, not "${timeZone}"`);
   if (!/^([01]\d|2[0-3]):[0-5]\d$/.test(cutOff))
@@ -131,7 +144,7 @@ function readCalendar(entry: Entry['calendar'], path: string): BankSettings['cal
   const wrong = holidays.find((day) => !isDay(day));
   if (wrong !== undefined)
     throw new Error(`${path}.calendar.holidays must be days such as 2026-12-25, not "${wrong}"`);
-  return { timeZone, cutOff, holidays: new Set(holidays) };
+  return { timeZone, cutOff, holidays: new Set(holidays), isEveryDay: messages === 'fednow' };
 }
 
 /** The operator as a party of payments: the same rules hold as for those who are paid. */
@@ -151,13 +164,42 @@ function readDebtor(entry: Entry, path: string): BankSettings['debtor'] {
       agent: agentOf(fields.routing_details, 'the bank'),
       initiatorId: entry.initiator_id,
       serviceLevel: entry.service_level,
-      chargeBearer: entry.charge_bearer ?? 'SHAR',
+      chargeBearer: entry.charge_bearer ?? (messagesOf(entry) === 'pain.001' ? 'SHAR' : 'SLEV'),
     };
   } catch (error) {
     if (error instanceof Unpayable)
       throw new Error(`${path}.account cannot be used: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+const messagesOf = ({ messages }: Entry): MessageSet => messages ?? 'pain.001';
+
+/** What holds for banks that send payments themselves, over a network of the Federal Reserve. */
+function checkMessages(entry: Entry, path: string): void {
+  const messages = messagesOf(entry);
+  const { routing_details: bank } = entry.account as unknown as { routing_details: RoutingDetails };
+  const { input_source: source, initiator_id, service_level, charge_bearer: bearer, batch } = entry;
+  const is = `is "${messages}"`;
+  if (messages === 'fedwire' && !/^[A-Z0-9]{8}$/.test(source ?? ''))
+    throw new Error(
+      `${path}.input_source must be the 8 characters that the Federal Reserve Bank has given you, because messages ${is}`,
+    );
+  if (messages !== 'fedwire' && source !== undefined)
+    throw new Error(`${path}.input_source must be left out, because messages ${is}`);
+  if (messages === 'pain.001') return;
+  if (bank.routing_number_type !== 'ABA')
+    throw new Error(
+      `${path}.account.routing_details must have the ABA number of your bank, because messages ${is}`,
+    );
+  if ((entry.currency ?? 'USD') !== 'USD')
+    throw new Error(`${path}.currency must be USD, because messages ${is}`);
+  if (initiator_id !== undefined || service_level !== undefined)
+    throw new Error(`${path}.initiator_id and service_level must be left out, because messages ${is}`);
+  if ((batch?.payments_max ?? 1) !== 1)
+    throw new Error(`${path}.batch.payments_max must be 1, because messages ${is}: each has one payment`);
+  if (messages === 'fednow' && (bearer ?? 'SLEV') !== 'SLEV')
+    throw new Error(`${path}.charge_bearer must be SLEV, because messages ${is}`);
 }
 
 export function readBankSettings(entry: Entry, context: ReadContext): BankSettings {
@@ -167,8 +209,13 @@ export function readBankSettings(entry: Entry, context: ReadContext): BankSettin
   const currency = assets.find(code);
   if (currency?.kind !== 'FIAT' || !/^[A-Z]{3}$/.test(code))
     throw new Error(`${path}.currency must be a configured currency of three letters, not "${code}"`);
+  checkMessages(entry, path);
+  const messages = messagesOf(entry);
+  const isBatched = messages === 'pain.001';
   return {
     rail,
+    messages,
+    inputSource: entry.input_source,
     debtor: readDebtor(entry, path),
     currency,
     instructions: entry.account,
@@ -176,12 +223,14 @@ export function readBankSettings(entry: Entry, context: ReadContext): BankSettin
     outgoing: entry.outgoing,
     incoming: entry.incoming,
     archive: entry.archive,
-    batchPaymentsMax: entry.batch?.payments_max ?? BANK_LIMITS.filePaymentsDefault,
-    batchMs: (entry.batch?.seconds ?? 900) * 1_000,
+    batchPaymentsMax: isBatched ? (entry.batch?.payments_max ?? BANK_LIMITS.filePaymentsDefault) : 1,
+    batchMs: (entry.batch?.seconds ?? (isBatched ? 900 : 0)) * 1_000,
     pollMs: (entry.poll_seconds ?? 60) * 1_000,
     answerWithinMs: (entry.answer_within_hours ?? 24) * 3_600_000,
-    calendar: readCalendar(entry.calendar, path),
+    calendar: readCalendar(entry.calendar, messages, path),
     referencesRepeat: entry.references_repeat ?? false,
+    withoutReference: entry.entries_without_reference ?? 'ask',
+    rejectedFiles: entry.rejected_files ?? 'fail',
   };
 }
 
@@ -199,7 +248,10 @@ async function openBank(settings: BankSettings, node: RailNode): Promise<RailAda
   };
 }
 
-/** Files of ISO 20022 that are exchanged with a bank: pain.001 out, pain.002, camt.054 and camt.053 in. See docs/rails.md. */
+/**
+ * Files of ISO 20022 that are exchanged with a bank: pain.001 out, pain.002, camt.054 and camt.053 in. Operators who are banks
+ * send pacs.008 over Fedwire or FedNow, and take pacs.002, pacs.004 and pacs.008 as well. See docs/banks.md.
+ */
 export const ISO20022 = railKind({
   name: 'iso20022',
   serves: (rail) => rail === 'wire',

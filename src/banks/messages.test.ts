@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../kernel/id.ts';
 import { parseInstant } from '../kernel/instant.ts';
+import { isNetworkText, lostLetters, networkText } from '../networks/text.ts';
 import { decimalOf, unitsOf } from './amount.ts';
 import { executionDate, isBeforeCutOff, isDay } from './calendar.ts';
 import { readCamt } from './camt.ts';
@@ -9,7 +10,6 @@ import { readDocument } from './document.ts';
 import { idOf, plainId, uetrOf } from './ids.ts';
 import { memoCandidates, memoOf } from './memo.ts';
 import { readPain002 } from './pain002.ts';
-import { isNetworkText, lostLetters, networkText } from './text.ts';
 
 const USD = { code: 'USD', decimals: 2, kind: 'FIAT', networks: {} } as const;
 

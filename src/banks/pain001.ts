@@ -1,14 +1,14 @@
 import type { Asset } from '../kernel/asset.ts';
-import { formatInstant, type Instant, NS_PER_SECOND } from '../kernel/instant.ts';
-import { type XmlElement, xmlOf } from '../kernel/xml.ts';
+import type { Instant } from '../kernel/instant.ts';
+import type { XmlElement } from '../kernel/xml.ts';
 import { decimalOf } from './amount.ts';
 import type { CreditTransfer } from './credit-transfer.ts';
+import { messageText, secondOf } from './document-text.ts';
 import { plainId, uetrOf } from './ids.ts';
 import { type Agent, accountElement, agentElement, type Party, partyElement } from './party.ts';
 
 /** ISO 20022 pain.001.001.09, customer credit transfer initiation. */
 export const PAIN_001 = 'pain.001.001.09';
-const NAMESPACE = `urn:iso:std:iso:20022:tech:xsd:${PAIN_001}`;
 
 /** The operator, who orders the payments, and the account that pays them. */
 export type Debtor = {
@@ -22,14 +22,12 @@ export type Debtor = {
 };
 
 export type PaymentFile = {
-  readonly id: string;
+  readonly messageId: string;
   readonly createdAtNs: Instant;
   /** YYYY-MM-DD. */
   readonly executionDate: string;
   readonly transfers: readonly CreditTransfer[];
 };
-
-export const messageIdOf = ({ id }: Pick<PaymentFile, 'id'>): string => plainId(id);
 
 function transferElement(transfer: CreditTransfer, currency: Asset): XmlElement {
   const { key, units, creditor, creditorAccount, creditorAgent, intermediary, remittance } = transfer;
@@ -56,17 +54,14 @@ function transferElement(transfer: CreditTransfer, currency: Asset): XmlElement 
 
 /** The same payments, id and time always make the same text. Throws if there is none: an empty file is invalid. */
 export function pain001Of(file: PaymentFile, debtor: Debtor, currency: Asset): string {
-  const { transfers, executionDate } = file;
+  const { messageId, transfers, executionDate } = file;
   if (transfers.length === 0) throw new Error('a file must have a payment');
-  const messageId = messageIdOf(file);
   const sum = transfers.reduce((total, { units }) => total + units, 0n);
   const totals: readonly XmlElement[] = [
     ['NbOfTxs', String(transfers.length)],
     ['CtrlSum', decimalOf(sum, currency)],
   ];
   const { party, initiatorId, serviceLevel } = debtor;
-  // Whole seconds: some banks refuse fractions of nine digits.
-  const created = formatInstant(file.createdAtNs - (file.createdAtNs % NS_PER_SECOND));
   const initiator: XmlElement[] = [
     ['Nm', party.name],
     ...(initiatorId === undefined
@@ -75,7 +70,7 @@ export function pain001Of(file: PaymentFile, debtor: Debtor, currency: Asset): s
   ];
   const header: XmlElement = [
     'GrpHdr',
-    [['MsgId', messageId], ['CreDtTm', created], ...totals, ['InitgPty', initiator]],
+    [['MsgId', messageId], ['CreDtTm', secondOf(file.createdAtNs)], ...totals, ['InitgPty', initiator]],
   ];
   const information: XmlElement = [
     'PmtInf',
@@ -94,6 +89,5 @@ export function pain001Of(file: PaymentFile, debtor: Debtor, currency: Asset): s
       ...transfers.map((transfer) => transferElement(transfer, currency)),
     ],
   ];
-  const document = xmlOf(['Document', [['CstmrCdtTrfInitn', [header, information]]], { xmlns: NAMESPACE }]);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${document}\n`;
+  return messageText(PAIN_001, ['CstmrCdtTrfInitn', [header, information]]);
 }

@@ -8,9 +8,10 @@ import { childrenOf, nodeAt, textAt, UnacceptableFile } from './document.ts';
 
 /**
  * What a status means for the money. `settled`: the debit is done. `refused`: nothing is or will be paid. `duplicate`: the bank
- * had the same file or payment before, so this says nothing about that one. `open`: the bank has it, and works on it.
+ * had the same file or payment before, so this says nothing about that one. `open`: the bank has it, and works on it. `blocked`:
+ * the bank of the payee has the money, and the law forbids it to pay it out or to return it.
  */
-export type Meaning = 'settled' | 'refused' | 'duplicate' | 'open' | 'part' | 'unknown';
+export type Meaning = 'settled' | 'refused' | 'duplicate' | 'open' | 'part' | 'blocked' | 'unknown';
 
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   ACSC: 'settled',
@@ -26,6 +27,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   RCVD: 'open',
   PDNG: 'open',
   PART: 'part',
+  BLCK: 'blocked',
 };
 
 /** Reasons with which banks refuse what they already have. */
@@ -42,6 +44,8 @@ export type Status = {
 
 export type TransferStatus = Status & {
   readonly endToEndId: string | undefined;
+  /** How networks of the Federal Reserve name the payment. */
+  readonly uetr: string | undefined;
   /** The amount that the bank believes to be that of the payment, if it says so. */
   readonly units: bigint | undefined;
   readonly statedAmount: string | undefined;
@@ -55,7 +59,7 @@ export type StatusReport = {
   readonly transfers: readonly TransferStatus[];
 };
 
-function statusOf(code: string, node: XmlNode): Status {
+export function statusOf(code: string, node: XmlNode): Status {
   const reasons = childrenOf(node, 'StsRsnInf').map((one) => ({
     code: textAt(one, 'Rsn/Cd') ?? textAt(one, 'Rsn/Prtry'),
     words: childrenOf(one, 'AddtlInf').map(({ text }) => text.trim()),
@@ -70,20 +74,21 @@ function statusOf(code: string, node: XmlNode): Status {
   return { code, meaning: isDuplicate ? 'duplicate' : meaning, reason: reason || undefined };
 }
 
-function transferStatusOf(
+export function transferStatusOf(
   node: XmlNode,
   inherited: string | undefined,
   currency: Asset,
 ): TransferStatus | undefined {
   const code = textAt(node, 'TxSts') ?? inherited;
   if (code === undefined) return undefined;
-  const amount = nodeAt(node, 'OrgnlTxRef/Amt/InstdAmt');
+  const amount = nodeAt(node, 'OrgnlTxRef/Amt/InstdAmt') ?? nodeAt(node, 'OrgnlTxRef/IntrBkSttlmAmt');
   const stated =
     amount === undefined ? undefined : `${amount.text.trim()} ${amount.attributes.get('Ccy') ?? ''}`;
   const isOwn = amount?.attributes.get('Ccy') === currency.code;
   return {
     ...statusOf(code, node),
     endToEndId: textAt(node, 'OrgnlEndToEndId'),
+    uetr: textAt(node, 'OrgnlUETR')?.toLowerCase(),
     // An amount in another currency equals none.
     units: amount === undefined ? undefined : ((isOwn ? unitsOf(amount.text, currency) : undefined) ?? -1n),
     statedAmount: stated,

@@ -1,7 +1,7 @@
 import { validateIBAN } from 'ibantools';
 import { type Address, countryCode, type RoutingDetails } from '../fiat-accounts/beneficiary.ts';
 import type { XmlElement } from '../kernel/xml.ts';
-import { lostLetters, networkText } from './text.ts';
+import { lostLetters, networkText } from '../networks/text.ts';
 
 /** Parties, accounts and banks as elements of ISO 20022, and why one cannot be written. */
 
@@ -14,7 +14,7 @@ export type BankAddress = {
   readonly country: string;
 };
 
-export type Party = { readonly name: string; readonly address: BankAddress };
+export type Party = { readonly name: string; readonly address: BankAddress | undefined };
 export type Agent =
   | { readonly bic: string }
   | { readonly aba: string; readonly name: string; readonly address: BankAddress | undefined };
@@ -96,20 +96,22 @@ export function addressElement(address: BankAddress): XmlElement {
 
 export const partyElement = (name: string, { name: text, address }: Party): XmlElement => [
   name,
-  [['Nm', text], addressElement(address)],
+  [['Nm', text], address === undefined ? undefined : addressElement(address)],
+];
+
+/** A bank by its ABA number. */
+export const memberElement = (aba: string): XmlElement => [
+  'ClrSysMmbId',
+  [
+    ['ClrSysId', [['Cd', 'USABA']]],
+    ['MmbId', aba],
+  ],
 ];
 
 export function agentElement(name: string, agent: Agent): XmlElement {
   if ('bic' in agent) return [name, [['FinInstnId', [['BICFI', agent.bic]]]]];
-  const member: XmlElement = [
-    'ClrSysMmbId',
-    [
-      ['ClrSysId', [['Cd', 'USABA']]],
-      ['MmbId', agent.aba],
-    ],
-  ];
   const address = agent.address === undefined ? undefined : addressElement(agent.address);
-  return [name, [['FinInstnId', [member, ['Nm', agent.name], address]]]];
+  return [name, [['FinInstnId', [memberElement(agent.aba), ['Nm', agent.name], address]]]];
 }
 
 export function accountElement(name: string, number: string, currency?: string): XmlElement {

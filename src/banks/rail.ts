@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 import { acceptPayment, endOpenPayments, findProgress, stateOf } from '../rails/payment-store.ts';
 import type { Rail, SubmitResult } from '../rails/rail.ts';
-import { creditTransferOf } from './credit-transfer.ts';
+import { payableOf } from './orders.ts';
 import { Unpayable } from './party.ts';
 import type { BankSettings } from './settings.ts';
 
@@ -14,7 +14,7 @@ export function createBankRail(parts: {
   readonly clock: Clock;
 }): Rail {
   const { settings, database, clock } = parts;
-  const { rail: name, currency, instructions } = settings;
+  const { rail: name, instructions } = settings;
   const { nextAskMs, horizonMs } = BANK_LIMITS;
 
   /** Remembered, so that the same key is never paid. A key that was accepted before stays accepted. */
@@ -37,7 +37,7 @@ export function createBankRail(parts: {
     async submit(payment, signal) {
       signal.throwIfAborted();
       try {
-        creditTransferOf(payment, currency.code);
+        payableOf(payment, settings);
       } catch (error) {
         if (error instanceof Unpayable) return refuse(payment, error.message);
         throw error;

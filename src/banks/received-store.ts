@@ -44,6 +44,8 @@ export type EntryRow = {
   readonly direction: Direction;
   readonly units: bigint;
   readonly bookedOn: string;
+  /** Of the statement that has it. */
+  readonly statementId?: string | null;
 };
 
 export const entryKey = ({ account, reference, direction }: Omit<EntryRow, 'units' | 'bookedOn'>): string =>
@@ -56,7 +58,8 @@ export async function knownEntries(
   entries: readonly EntryRow[],
 ): Promise<ReadonlyMap<string, EntryRow>> {
   const rows = await tx.query<EntryRow>(
-    `select e.account, e.reference, e.direction, e.units, e.booked_on as "bookedOn"
+    `select e.account, e.reference, e.direction, e.units, e.booked_on as "bookedOn",
+       e.statement_id as "statementId"
      from unnest($2::text[], $3::text[], $4::text[]) as k (account, reference, direction)
      join bank_entries e on e.rail = $1 and e.account = k.account and e.reference = k.reference and e.direction = k.direction`,
     [rail, ...columns(entries, { account: 'text', reference: 'text', direction: 'text' })],

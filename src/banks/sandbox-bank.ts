@@ -1,20 +1,19 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { decimalOf, unitsOf } from './amount.ts';
+import type { MessageSet } from './orders.ts';
+import { type BankPayment, type Deposit, dialectOf, type Sent, type Turn } from './sandbox-dialects.ts';
 import {
-  notification,
   type OrderedPayment,
-  readOrder,
   type SandboxBalance,
   type SandboxEntry,
   statement,
-  statusReport,
 } from './sandbox-messages.ts';
 import { joined, type Session, type Transport } from './transport.ts';
 
 /**
  * A bank for tests and the sandbox: reads files of payments, and answers as a bank does. What it does with a payment depends on
  * the cents of its amount: .66 is rejected, .77 is paid and comes back, .88 waits for `slowMs`, all others are paid after
- * `payMs`. Its record, in a file of its own, is the truth about what was paid.
+ * `payMs`. It is a bank of which the operator is a customer, or the other side of Fedwire or FedNow. Its record, in a file of its own, is the truth about what was paid.
  */
 export type SandboxBankOptions = {
   readonly transport: Transport;
@@ -22,22 +21,16 @@ export type SandboxBankOptions = {
   readonly outgoing: string;
   readonly incoming: string;
   readonly account: string;
+  /** As in the configuration of the rail, pain.001 by default. */
+  readonly messages?: MessageSet;
+  /** The ABA number of the operator who is a bank. */
+  readonly aba?: string;
   readonly currency: { readonly code: string; readonly decimals: number };
   /** The path of its record. */
   readonly record: string;
   readonly payMs: number;
   readonly slowMs: number;
   readonly nowMs: () => number;
-};
-
-export type BankPayment = {
-  readonly endToEndId: string;
-  readonly messageId: string;
-  readonly paymentInformationId: string;
-  readonly amount: string;
-  readonly creditor: string;
-  state: 'ACCEPTED' | 'PAID' | 'REJECTED' | 'RETURNED';
-  dueMs: number;
 };
 
 export type BankRecord = {
@@ -56,7 +49,7 @@ const EMPTY: BankRecord = { next: 1, openingUnits: '0', files: [], payments: [],
 
 const centsOf = ({ amount }: { readonly amount: string }): string => amount.slice(-2);
 
-export type SandboxDeposit = { readonly amount: string; readonly text: string; readonly sender: string };
+export type SandboxDeposit = Deposit;
 
 const requestsOf = (record: string): string => `${record}.deposits`;
 
@@ -68,15 +61,13 @@ export async function requestDeposit(record: string, id: string, deposit: Sandbo
   await rename(`${directory}/${id}.tmp`, `${directory}/${id}.json`);
 }
 
+export type { BankPayment } from './sandbox-dialects.ts';
+
 export type SandboxBank = {
   /** Takes what is there, pays what is due, and answers. Returns how many messages it sent. */
   turn(): Promise<number>;
   /** Money arrives for the operator. */
-  deposit(deposit: {
-    readonly amount: string;
-    readonly text: string;
-    readonly sender: string;
-  }): Promise<string>;
+  deposit(deposit: Deposit): Promise<string>;
   /** A statement of everything booked since the last one. */
   state(): Promise<void>;
   record(): Promise<BankRecord>;
@@ -84,6 +75,11 @@ export type SandboxBank = {
 
 export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
   const { transport, outgoing, incoming, account, currency, payMs, slowMs, nowMs } = options;
+  const dialect = dialectOf(
+    options.messages ?? 'pain.001',
+    { account, currency },
+    options.aba ?? '021000021',
+  );
   const time = (): string => `${new Date(nowMs()).toISOString().slice(0, 19)}Z`;
   const day = (): string => time().slice(0, 10);
 
@@ -99,14 +95,17 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
     await writeFile(`${options.record}.tmp`, JSON.stringify(record));
     await rename(`${options.record}.tmp`, options.record);
   }
-  const number = (record: BankRecord, prefix: string): string => {
-    const id = `${prefix}${String(record.next).padStart(10, '0')}`;
-    record.next += 1;
-    return id;
-  };
+  const turnOf = (record: BankRecord): Turn => ({
+    next() {
+      record.next += 1;
+      return record.next - 1;
+    },
+    at: time(),
+    day: day(),
+  });
 
   /** A message for Ferry, under the name that it is read under only when it is whole. */
-  async function send(session: Session, id: string, text: string): Promise<void> {
+  async function send(session: Session, { id, text }: Sent): Promise<void> {
     const path = joined(incoming, `${id}.xml`);
     await session.write(`${path}.tmp`, Buffer.from(text));
     await session.rename(`${path}.tmp`, path);
@@ -115,17 +114,19 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
   function accept(
     record: BankRecord,
     payment: OrderedPayment,
-    messageId: string,
-    paymentInformationId: string,
+    order: ReturnType<typeof dialect.read>,
   ): BankPayment {
-    const isRefused = centsOf(payment) === '66';
+    const { messageId, paymentInformationId, sender } = order;
+    const { endToEndId, uetr, amount, creditor } = payment;
     const made: BankPayment = {
-      endToEndId: payment.endToEndId,
+      endToEndId,
+      uetr,
       messageId,
       paymentInformationId,
-      amount: payment.amount,
-      creditor: payment.creditor,
-      state: isRefused ? 'REJECTED' : 'ACCEPTED',
+      ...(sender !== undefined && { sender }),
+      amount,
+      creditor,
+      state: centsOf(payment) === '66' ? 'REJECTED' : 'ACCEPTED',
       dueMs: nowMs() + (centsOf(payment) === '88' ? slowMs : payMs),
     };
     record.payments.push(made);
@@ -133,38 +134,25 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
   }
 
   /** The answer to one file. The same message id again is a duplicate, whatever the file contains. */
-  function answer(record: BankRecord, bytes: Buffer): { id: string; text: string } {
-    const order = readOrder(bytes, currency.decimals);
-    const id = number(record, 'PSR');
-    const about = { id, at: time(), order };
-    if (record.files.includes(order.messageId))
-      return { id, text: statusReport({ ...about, group: { code: 'RJCT', reason: 'AM05' } }) };
+  function answer(record: BankRecord, bytes: Buffer): Sent {
+    const order = dialect.read(bytes);
+    const turn = turnOf(record);
+    if (record.files.includes(order.messageId)) return dialect.refuse(turn, order, 'AM05');
     record.files.push(order.messageId);
     const fault = order.account === account ? order.fault : 'AC02';
-    if (fault !== undefined)
-      return { id, text: statusReport({ ...about, group: { code: 'RJCT', reason: fault } }) };
-    const accepted = order.payments.map((one) =>
-      accept(record, one, order.messageId, order.paymentInformationId),
-    );
-    const refused = accepted.filter(({ state }) => state === 'REJECTED');
-    const code = refused.length === 0 ? 'ACTC' : refused.length === accepted.length ? 'RJCT' : 'PART';
-    const statuses = refused.map(({ endToEndId, amount }) => ({
-      endToEndId,
-      code: 'RJCT',
-      reason: 'AC04',
-      amount,
-      currency: currency.code,
-    }));
-    const group = code === 'RJCT' ? { code, reason: 'AC04' } : { code };
-    return { id, text: statusReport({ ...about, group, statuses }) };
+    if (fault !== undefined) return dialect.refuse(turn, order, fault);
+    const accepted = order.payments.map((one) => accept(record, one, order));
+    return dialect.answer(turn, order, accepted);
   }
 
   function pay(record: BankRecord, payment: BankPayment): SandboxEntry {
     const { endToEndId, amount } = payment;
+    const turn = turnOf(record);
     const isReturn = payment.state === 'PAID';
     payment.state = isReturn ? 'RETURNED' : 'PAID';
     const entry: SandboxEntry = {
-      reference: number(record, 'REF'),
+      reference: `REF${String(turn.next()).padStart(10, '0')}`,
+      messageId: dialect.messageId(turn, payment),
       direction: isReturn ? 'CRDT' : 'DBIT',
       amount,
       bookedOn: day(),
@@ -181,10 +169,10 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
     for (const { name } of files) {
       const bytes = await session.read(joined(outgoing, name));
       const record = await load();
-      const { id, text } = answer(record, bytes);
+      const sent = answer(record, bytes);
       await save(record);
       await session.remove(joined(outgoing, name));
-      await send(session, id, text);
+      await send(session, sent);
     }
     return files.length;
   }
@@ -196,37 +184,21 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
         one.dueMs <= nowMs() && (one.state === 'ACCEPTED' || (one.state === 'PAID' && centsOf(one) === '77')),
     );
     if (due.length === 0) return 0;
-    const paid = due.filter(({ state }) => state === 'ACCEPTED');
-    const entries = due.map((one) => pay(record, one));
-    for (const one of paid) one.dueMs = nowMs() + payMs;
-    const messages: { id: string; text: string }[] = [];
-    for (const some of Map.groupBy(paid, ({ messageId }) => messageId).values()) {
-      const id = number(record, 'PSR');
-      const statuses = some.map(({ endToEndId, amount }) => ({
-        endToEndId,
-        code: 'ACSC',
-        amount,
-        currency: currency.code,
-      }));
-      messages.push({ id, text: statusReport({ id, at: time(), order: some[0]!, statuses }) });
-    }
-    const id = number(record, 'NTF');
-    messages.push({ id, text: notification({ id, at: time(), account, currency: currency.code, entries }) });
+    const booked = due.map((payment) => ({ payment, entry: pay(record, payment) }));
+    for (const { payment } of booked) payment.dueMs = nowMs() + payMs;
+    const messages = dialect.book(turnOf(record), booked);
     await save(record);
-    for (const one of messages) await send(session, one.id, one.text);
+    for (const one of messages) await send(session, one);
     return messages.length;
   }
 
-  async function receive(session: Session, { amount, text, sender }: SandboxDeposit): Promise<string> {
+  async function receive(session: Session, deposit: SandboxDeposit): Promise<string> {
     const record = await load();
-    const reference = number(record, 'REF');
-    const entry: SandboxEntry = { reference, direction: 'CRDT', amount, bookedOn: day(), text, sender };
+    const { entry, sent } = dialect.arrive(turnOf(record), deposit);
     record.unstated.push(entry);
-    const id = number(record, 'NTF');
     await save(record);
-    const content = { id, at: time(), account, currency: currency.code, entries: [entry] };
-    await send(session, id, notification(content));
-    return reference;
+    for (const one of sent) await send(session, one);
+    return entry.reference;
   }
 
   async function takeRequests(session: Session): Promise<number> {
@@ -272,7 +244,7 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
         record.stated.push(...entries);
         record.unstated = [];
         record.openingUnits = String(closingUnits);
-        const id = number(record, 'STM');
+        const id = `STM${String(turnOf(record).next()).padStart(10, '0')}`;
         const text = statement({
           id,
           at: time(),
@@ -284,7 +256,7 @@ export function createSandboxBank(options: SandboxBankOptions): SandboxBank {
           closing: balanceOf(closingUnits),
         });
         await save(record);
-        await send(session, id, text);
+        await send(session, { id, text });
       }),
     record: load,
   };

@@ -1,8 +1,9 @@
-import { type XmlElement, xmlOf } from '../kernel/xml.ts';
+import type { XmlElement } from '../kernel/xml.ts';
 import { readXml } from '../kernel/xml-reader.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 import { unitsOf } from './amount.ts';
 import { child, childrenOf, nodeAt, textAt } from './document.ts';
+import { messageText as document } from './document-text.ts';
 import { accountElement } from './party.ts';
 
 /** Messages of the sandbox bank: the other side of those that Ferry writes and reads. Amounts are decimal strings. */
@@ -60,9 +61,6 @@ export function readOrder(bytes: Buffer, decimals: number): Order {
     fault: isWhole ? undefined : 'AM10',
   };
 }
-
-const document = (name: string, content: XmlElement): string =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n${xmlOf(['Document', [content], { xmlns: `urn:iso:std:iso:20022:tech:xsd:${name}` }])}\n`;
 
 const header = (id: string, at: string): XmlElement => [
   'GrpHdr',
@@ -128,6 +126,8 @@ export function statusReport(report: {
 
 export type SandboxEntry = {
   readonly reference: string;
+  /** Of the message between banks. */
+  readonly messageId?: string | undefined;
   readonly direction: 'CRDT' | 'DBIT';
   readonly amount: string;
   readonly bookedOn: string;
@@ -139,7 +139,7 @@ export type SandboxEntry = {
 };
 
 function entryElement(entry: SandboxEntry, currency: string, status: string): XmlElement {
-  const { reference, direction, amount, bookedOn, endToEndId, text, sender, returned } = entry;
+  const { reference, messageId, direction, amount, bookedOn, endToEndId, text, sender, returned } = entry;
   const amounts: XmlElement[] = [
     ['Amt', amount, { Ccy: currency }],
     ['CdtDbtInd', direction],
@@ -162,6 +162,7 @@ function entryElement(entry: SandboxEntry, currency: string, status: string): Xm
               [
                 'Refs',
                 [
+                  messageId === undefined ? undefined : ['MsgId', messageId],
                   ['AcctSvcrRef', reference],
                   ['EndToEndId', endToEndId ?? 'NOTPROVIDED'],
                 ],

@@ -1,18 +1,27 @@
 import { createHash } from 'node:crypto';
+import type { Transaction } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 import { type PaymentEnd, takePayments, waitingPayments, waitingSince } from '../rails/payment-store.ts';
 import type { Payment } from '../rails/rail.ts';
 import { executionDate, isBeforeCutOff } from './calendar.ts';
-import { type CreditTransfer, creditTransferOf } from './credit-transfer.ts';
+import type { CreditTransfer } from './credit-transfer.ts';
 import { applyEnds } from './ends.ts';
-import { type FileToSend, insertFile, moveFile, nextToSend } from './file-store.ts';
+import { type FileToSend, insertFile, moveFile, nextNumber, nextToSend } from './file-store.ts';
 import { plainId } from './ids.ts';
 import { fenced } from './lease-store.ts';
-import { pain001Of } from './pain001.ts';
+import {
+  FEDWIRE_NUMBERS,
+  fednowMessageId,
+  fedwirePrefix,
+  fileNameOf,
+  orderText,
+  payableOf,
+} from './orders.ts';
 import type { BankParts } from './parts.ts';
 import { Unpayable } from './party.ts';
+import type { BankSettings } from './settings.ts';
 import { joined, type Session } from './transport.ts';
 
 /** Payments that wait are due: enough for a file, for long enough, or just before the cut-off. */
@@ -31,11 +40,11 @@ async function isDue({ database, settings, clock }: BankParts): Promise<boolean>
 type Sorted = { readonly transfers: CreditTransfer[]; readonly unpayable: PaymentEnd[] };
 
 /** `submit` refuses what cannot be written, so only a change of the rules or of the configuration makes a payment unpayable. */
-function sorted(payments: readonly Payment[], currency: string): Sorted {
+function sorted(payments: readonly Payment[], settings: BankSettings): Sorted {
   const result: Sorted = { transfers: [], unpayable: [] };
   for (const payment of payments) {
     try {
-      result.transfers.push(creditTransferOf(payment, currency));
+      result.transfers.push(payableOf(payment, settings));
     } catch (error) {
       if (!(error instanceof Unpayable)) throw error;
       result.unpayable.push({ key: payment.key, state: 'FAILED', detail: error.message });
@@ -44,25 +53,44 @@ function sorted(payments: readonly Payment[], currency: string): Sorted {
   return result;
 }
 
+/** The id that the network prescribes; null if it prescribes none. */
+async function messageIdOf(
+  tx: Transaction,
+  id: string,
+  date: string,
+  { messages, rail, debtor, inputSource }: BankSettings,
+): Promise<string | null> {
+  if (messages === 'pain.001') return null;
+  if (messages === 'fednow') return fednowMessageId(id, date, debtor);
+  const prefix = fedwirePrefix(date, inputSource!);
+  const number = await nextNumber(tx, rail, prefix);
+  return `${prefix}${String(number).padStart(FEDWIRE_NUMBERS, '0')}`;
+}
+
 /** Commits the next file, with its bytes. From then on its payments belong to this file. True if one was made. */
 export async function makeFile(parts: BankParts): Promise<boolean> {
   if (!(await isDue(parts))) return false;
   const { database, settings, clock, lease, checkpoint, log } = parts;
-  const { rail, batchPaymentsMax, debtor, currency, calendar } = settings;
+  const { rail, batchPaymentsMax, messages, calendar } = settings;
   const made = await fenced(database, lease, async (tx) => {
     const payments = await waitingPayments(tx, rail, batchPaymentsMax);
     if (payments.length === 0) return undefined;
     const id = newId();
     const now = clock.now();
-    const { transfers, unpayable } = sorted(payments, currency.code);
+    const { transfers, unpayable } = sorted(payments, settings);
     if (unpayable.length > 0) await applyEnds(tx, { rail, now }, unpayable);
     if (transfers.length === 0) return undefined;
     const date = executionDate(now, calendar);
-    const text = pain001Of({ id, createdAtNs: now, executionDate: date, transfers }, debtor, currency);
+    const messageId = await messageIdOf(tx, id, date, settings);
+    const text = orderText(
+      { messageId: messageId ?? plainId(id), createdAtNs: now, executionDate: date, transfers },
+      settings,
+    );
     const file = {
       id,
       rail,
-      name: `pain001-${plainId(id)}.xml`,
+      name: fileNameOf(id, messages),
+      messageId,
       text,
       sha256: createHash('sha256').update(text).digest('hex'),
       executionDate: date,

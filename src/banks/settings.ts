@@ -1,6 +1,7 @@
 import type { Asset } from '../kernel/asset.ts';
 import type { FiatKind } from '../networks/fiat.ts';
 import type { Calendar } from './calendar.ts';
+import type { MessageSet } from './orders.ts';
 import type { Debtor } from './pain001.ts';
 
 export type SftpSettings = {
@@ -15,6 +16,9 @@ export type SftpSettings = {
 
 export type BankSettings = {
   readonly rail: FiatKind;
+  readonly messages: MessageSet;
+  /** Of Fedwire: who sends, as the ids of messages begin after the date. */
+  readonly inputSource: string | undefined;
   readonly debtor: Debtor;
   readonly currency: Asset;
   /** The operator's account, as others pay to it. */
@@ -32,4 +36,8 @@ export type BankSettings = {
   readonly calendar: Calendar;
   /** The bank uses its references again on another day. */
   readonly referencesRepeat: boolean;
+  /** What happens to entries without a reference of the bank. */
+  readonly withoutReference: 'ask' | 'statement';
+  /** What happens to the payments of a file that the bank refuses as a whole. */
+  readonly rejectedFiles: 'fail' | 'hold';
 };

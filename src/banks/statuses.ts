@@ -1,6 +1,6 @@
 import type { KnownPayment, PaymentEnd } from '../rails/payment-store.ts';
 import type { FileState } from './file-store.ts';
-import { idOf, plainId } from './ids.ts';
+import { idOf, plainId, uetrOf } from './ids.ts';
 import type { Status, StatusReport, TransferStatus } from './pain002.ts';
 import type { Finding } from './received-store.ts';
 
@@ -53,14 +53,13 @@ function endOf(key: string, { meaning, code, reason }: Status): PaymentEnd | und
 /** Why a status of a payment has no effect, as a finding; undefined if it has one. */
 function findingAbout(
   status: TransferStatus,
-  key: string | undefined,
   payment: KnownPayment | undefined,
   report: StatusReport,
 ): Finding | undefined {
-  const { endToEndId = 'none', code, meaning, units, statedAmount, reason } = status;
+  const { endToEndId = status.uetr ?? 'none', code, meaning, units, statedAmount, reason } = status;
   const about = { sourceKey: `${report.originalMessageId} ${endToEndId} ${code}` };
   const file = `file ${report.originalMessageId}`;
-  if (key === undefined || payment === undefined)
+  if (payment === undefined)
     return {
       ...about,
       kind: 'UNKNOWN_PAYMENT',
@@ -84,6 +83,12 @@ function findingAbout(
       kind: 'UNKNOWN_STATUS',
       finding: `The bank reports the unknown status ${code} for ${endToEndId}.`,
     };
+  if (meaning === 'blocked')
+    return {
+      ...about,
+      kind: 'BLOCKED',
+      finding: `The bank of the payee has blocked ${endToEndId} (${code}): the money has left, and neither reaches the payee nor returns.`,
+    };
   const state = ENDED[meaning as keyof typeof ENDED];
   if (state !== undefined && payment.state !== 'ACCEPTED' && payment.state !== state)
     return {
@@ -95,42 +100,59 @@ function findingAbout(
 }
 
 /** The file as a whole. A refusal as a duplicate is about a copy, and says nothing about the payments. */
-function stateAfter({ group }: StatusReport, current: FileState): FileState | undefined {
-  const isAnswered = ['ACKNOWLEDGED', 'PART', 'REJECTED'].includes(current);
-  switch (group?.meaning) {
+function stateAfter(about: Status | undefined, current: FileState): FileState | undefined {
+  const isAnswered = ['ACKNOWLEDGED', 'PART', 'REJECTED', 'HELD'].includes(current);
+  switch (about?.meaning) {
     case 'refused':
+      if (current === 'HELD') return undefined;
       return current === 'ACKNOWLEDGED' || current === 'PART' ? 'PART' : 'REJECTED';
     case 'duplicate':
       return isAnswered ? undefined : 'ASKED';
     case 'part':
-      return current === 'REJECTED' ? undefined : 'PART';
+      return current === 'REJECTED' || current === 'HELD' ? undefined : 'PART';
     default:
       return isAnswered ? undefined : 'ACKNOWLEDGED';
   }
 }
 
-export function decideStatuses(
-  report: StatusReport,
-  current: FileState,
-  /** Of the file. */
+/** The payment that a status names. Two names of different payments name none. */
+function paymentOf(
+  { endToEndId, uetr }: Pick<TransferStatus, 'endToEndId' | 'uetr'>,
   payments: ReadonlyMap<string, KnownPayment>,
-): StatusEffects {
+): KnownPayment | undefined {
+  const key =
+    endToEndId === undefined ? [...payments.keys()].find((one) => uetrOf(one) === uetr) : idOf(endToEndId);
+  const payment = key === undefined ? undefined : payments.get(key);
+  return payment === undefined || uetr === undefined || uetrOf(payment.key) === uetr ? payment : undefined;
+}
+
+type TransferEffects = {
+  readonly ends: Map<string, PaymentEnd>;
+  readonly findings: Finding[];
+  /** Payments that the report names. */
+  readonly mentioned: ReadonlySet<string>;
+};
+
+function decideTransfers(report: StatusReport, payments: ReadonlyMap<string, KnownPayment>): TransferEffects {
   const findings: Finding[] = [];
   const ends = new Map<string, PaymentEnd>();
   const mentioned = new Set<string>();
+  const contradicted = new Set<string>();
   for (const status of report.transfers) {
-    const key = idOf(status.endToEndId);
-    const payment = key === undefined ? undefined : payments.get(key);
+    const payment = paymentOf(status, payments);
     if (payment !== undefined) mentioned.add(payment.key);
-    const finding = findingAbout(status, key, payment, report);
-    if (finding !== undefined) findings.push(finding);
+    const finding = findingAbout(status, payment, report);
+    if (finding !== undefined)
+      findings.push({ ...finding, sourceKey: `${finding.sourceKey} ${finding.kind}` });
     // A contradiction is reported like an outcome, too: the service records it with the withdrawal.
     if (payment === undefined || (finding !== undefined && finding.kind !== 'CONTRADICTION')) continue;
     const end = endOf(payment.key, status);
     const earlier = ends.get(payment.key);
-    if (end !== undefined && earlier === undefined) ends.set(payment.key, end);
-    else if (end !== undefined && earlier!.state !== end.state) {
+    if (end === undefined || contradicted.has(payment.key)) continue;
+    if (earlier === undefined) ends.set(payment.key, end);
+    else if (earlier.state !== end.state) {
       ends.delete(payment.key);
+      contradicted.add(payment.key);
       findings.push({
         sourceKey: `${report.messageId} ${plainId(payment.key)} both`,
         kind: 'CONTRADICTION',
@@ -138,20 +160,79 @@ export function decideStatuses(
       });
     }
   }
-  const { group } = report;
-  if (group !== undefined)
+  return { ends, findings, mentioned };
+}
+
+/** The status of the whole file: its own, or that of its only payment. */
+function statusOfFile(
+  { group, transfers }: StatusReport,
+  payments: ReadonlyMap<string, KnownPayment>,
+  { mentioned }: TransferEffects,
+): Status | undefined {
+  const isWhole = payments.size === 1 && mentioned.size === 1 && transfers.length === 1;
+  return group ?? (isWhole ? transfers[0] : undefined);
+}
+
+function groupFinding({ group, originalMessageId }: StatusReport): Finding[] {
+  if (group?.meaning !== 'duplicate' && group?.meaning !== 'unknown' && group?.meaning !== 'blocked')
+    return [];
+  const { code, meaning, reason } = group;
+  const sourceKey = `${originalMessageId} ${code} ${meaning}`;
+  if (meaning === 'duplicate')
+    return [
+      {
+        sourceKey,
+        kind: 'DUPLICATE',
+        finding: `The bank refused file ${originalMessageId} as a duplicate (${reason}). Its payments stay open: ask the bank about the first copy.`,
+      },
+    ];
+  if (meaning === 'blocked')
+    return [
+      {
+        sourceKey,
+        kind: 'BLOCKED',
+        finding: `The bank of the payee has blocked the payment of ${originalMessageId} (${code}).`,
+      },
+    ];
+  return [
+    {
+      sourceKey,
+      kind: 'UNKNOWN_STATUS',
+      finding: `The bank reports the unknown status ${code} for file ${originalMessageId}.`,
+    },
+  ];
+}
+
+export function decideStatuses(
+  report: StatusReport,
+  current: FileState,
+  /** Of the file. */
+  payments: ReadonlyMap<string, KnownPayment>,
+  rejectedFiles: 'fail' | 'hold' = 'fail',
+): StatusEffects {
+  const effects = decideTransfers(report, payments);
+  const { ends, mentioned } = effects;
+  const { group, originalMessageId } = report;
+  const findings = [...effects.findings, ...groupFinding(report)];
+  const isOpen = [...payments.values()].every(({ state }) => state === 'ACCEPTED');
+  if (rejectedFiles === 'hold' && group?.meaning === 'refused' && mentioned.size === 0 && isOpen)
+    return {
+      ends: [],
+      findings: [
+        ...findings,
+        {
+          sourceKey: `held ${originalMessageId}`,
+          kind: 'FILE_REFUSED',
+          finding: `The bank refused all of file ${originalMessageId}${group.reason === undefined ? '' : ` (${group.reason})`}. Its payments wait: send them again with "ferry bank resend --as-new", or fail them with "ferry bank reject".`,
+        },
+      ],
+      fileState: current === 'REJECTED' ? undefined : 'HELD',
+    };
+  if (group !== undefined && (current !== 'HELD' || group.meaning === 'settled'))
     for (const { key, state } of payments.values()) {
       const end = mentioned.has(key) || state !== 'ACCEPTED' ? undefined : endOf(key, group);
       if (end !== undefined) ends.set(key, end);
     }
-  if (group?.meaning === 'duplicate' || group?.meaning === 'unknown')
-    findings.push({
-      sourceKey: `${report.originalMessageId} ${group.code} ${group.meaning}`,
-      kind: group.meaning === 'duplicate' ? 'DUPLICATE' : 'UNKNOWN_STATUS',
-      finding:
-        group.meaning === 'duplicate'
-          ? `The bank refused file ${report.originalMessageId} as a duplicate (${group.reason}). Its payments stay open: ask the bank about the first copy.`
-          : `The bank reports the unknown status ${group.code} for file ${report.originalMessageId}.`,
-    });
-  return { ends: [...ends.values()], findings, fileState: stateAfter(report, current) };
+  const about = statusOfFile(report, payments, effects);
+  return { ends: [...ends.values()], findings, fileState: stateAfter(about, current) };
 }

@@ -94,6 +94,12 @@ function linesOf({ files, findings, set_aside: aside, statements }: Report): str
   ].join('\n\n');
 }
 
+const DECIDABLE: Readonly<Record<Verdict['kind'], string>> = {
+  resend: 'Only a file that is ASKED is sent again.',
+  'resend as new': 'Only the payments of a file that is HELD are sent again in another one.',
+  reject: 'Only a file that is ASKED or HELD can be rejected by an operator.',
+};
+
 async function decide(invocation: Invocation, verdict: Verdict): Promise<number> {
   const [name, extra] = invocation.positionals;
   if (name === undefined || extra !== undefined) throw new UsageError('Expected the name of one file.');
@@ -103,14 +109,17 @@ async function decide(invocation: Invocation, verdict: Verdict): Promise<number>
   });
   if (decided.kind === 'unknown')
     throw new CommandError(`There is no file of payments with the name "${name}".`);
-  if (decided.kind === 'not asked')
+  if (decided.kind === 'not decidable')
+    throw new CommandError(`${name} is ${decided.state}. ${DECIDABLE[verdict.kind]}`);
+  if (decided.kind === 'contradicted')
     throw new CommandError(
-      `${name} is ${decided.state}. Only a file that is ASKED can be decided by an operator.`,
+      `Payment ${decided.key} of ${name} has ended, although the bank refused the file. Nothing is sent again: ask the bank.`,
     );
-  const what =
-    verdict.kind === 'resend'
-      ? `${name} is uploaded again, with the same message id.`
-      : `${name} is REJECTED: ${counted(decided.payments, 'payment')} failed, and the money returns.`;
+  const what = {
+    resend: `${name} is uploaded again, with the same message id.`,
+    'resend as new': `${counted(decided.payments, 'payment')} of ${name} will be sent in the next file, with another message id.`,
+    reject: `${name} is REJECTED: ${counted(decided.payments, 'payment')} failed, and the money returns.`,
+  }[verdict.kind];
   show(invocation, { name, verdict: verdict.kind, payments: decided.payments }, what);
   return 0;
 }
@@ -133,20 +142,28 @@ export const BANK_COMMANDS: readonly CommandLine[] = [
   {
     name: 'bank resend',
     summary: 'upload a file again that the bank says it does not have',
-    usage: 'bank resend <file> [--json]',
+    usage: 'bank resend <file> [--as-new] [--json]',
+    options: {
+      'as-new': { help: 'send its payments in another file: only after the bank has refused all of it' },
+    },
     details: [
       'Only for a file that is ASKED: the bank has not answered it, or refused it as a duplicate. Ask the bank first.',
       'The same bytes are uploaded under the same message id, so that a bank that has the file after all refuses the copy.',
+      'With --as-new: only for a file that is HELD, because the bank has refused all of it and rejected_files is "hold". Its',
+      'payments go into the next file, under another message id, once.',
     ].join('\n'),
     json: true,
-    run: (invocation) => decide(invocation, { kind: 'resend' }),
+    run: (invocation) =>
+      decide(invocation, {
+        kind: invocation.options['as-new'] === undefined ? 'resend' : 'resend as new',
+      }),
   },
   {
     name: 'bank reject',
     summary: 'fail the payments of a file that the bank will never execute',
     usage: 'bank reject <file> --reason <text> [--json]',
     details:
-      'Only for a file that is ASKED, and after the bank has confirmed that it executes none of its payments.',
+      'Only for a file that is ASKED or HELD, and after the bank has confirmed that it executes none of its payments.',
     options: { reason: { value: 'text', help: 'what the bank said, and who' } },
     json: true,
     run: (invocation) => decide(invocation, { kind: 'reject', reason: text(invocation, 'reason') }),

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { MessageSet } from '../banks/orders.ts';
 import { createSandboxBank, requestDeposit, type SandboxBank } from '../banks/sandbox-bank.ts';
 import { openTransport } from '../banks/transport.ts';
 import { newId } from '../kernel/id.ts';
@@ -19,6 +20,14 @@ function secondsOf(invocation: Invocation, name: string, otherwise: string): num
   return Number(text) * 1_000;
 }
 
+function messagesOf(invocation: Invocation): MessageSet {
+  const text = textOf(invocation, 'messages', 'pain.001');
+  const found = (['pain.001', 'fedwire', 'fednow'] as const).find((one) => one === text);
+  if (found === undefined)
+    throw new UsageError(`--messages must be pain.001, fedwire or fednow, not "${text}".`);
+  return found;
+}
+
 const recordOf = (invocation: Invocation): string =>
   textOf(invocation, 'record', `${textOf(invocation, 'directory')}/sandbox-bank.json`);
 
@@ -29,6 +38,8 @@ async function bankOf(invocation: Invocation): Promise<SandboxBank> {
     outgoing: textOf(invocation, 'outgoing', 'outgoing'),
     incoming: textOf(invocation, 'incoming', 'incoming'),
     account: textOf(invocation, 'account'),
+    messages: messagesOf(invocation),
+    aba: textOf(invocation, 'aba', '021000021'),
     currency: { code: 'USD', decimals: 2 },
     record: recordOf(invocation),
     payMs: secondsOf(invocation, 'pay-after', '2'),
@@ -77,10 +88,19 @@ export const SANDBOX_BANK_COMMANDS: readonly CommandLine[] = [
     usage: 'sandbox-bank --directory <path> --account <number> [options]',
     details: [
       'Reads pain.001 files from the outgoing directory, and answers with pain.002, camt.054 and camt.053 files.',
+      'With --messages fedwire or fednow: reads pacs.008, and answers with pacs.002, pacs.004, pacs.008 and camt.053.',
       'The cents of an amount decide: .66 is rejected, .77 is paid and then returned, .88 is paid slowly, all others are paid.',
     ].join('\n'),
     options: {
       ...PLACE,
+      messages: {
+        value: 'set',
+        help: "pain.001 (default), fedwire or fednow, as in the rail's configuration",
+      },
+      aba: {
+        value: 'number',
+        help: 'with fedwire and fednow: the ABA number of the operator, 021000021 by default',
+      },
       'pay-after': { value: 'seconds', help: 'how long a payment takes, 2 by default' },
       'slow-after': { value: 'seconds', help: 'how long a slow payment takes, 60 by default' },
       'statement-every': { value: 'seconds', help: 'how often a statement is sent, 60 by default' },

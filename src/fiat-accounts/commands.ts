@@ -25,6 +25,7 @@ import {
   type FiatAccount,
   presentFiatAccount,
 } from './fiat-account.ts';
+import { isWire, textFaults, transliterationsOf } from './network-text.ts';
 import {
   automaticReview,
   instructionsFaults,
@@ -116,6 +117,11 @@ function createFaults(caller: Caller, request: CreateRequest, networks: Networks
   const faults = [
     ...ownerFaults(request.fiat_account_owner, '/fiat_account_owner'),
     ...instructionsFaults(request.fiat_network_instructions, '/fiat_network_instructions', networks),
+    ...textFaults(
+      request.fiat_account_owner,
+      request.fiat_network_instructions,
+      isWire(request.fiat_network_instructions),
+    ),
   ];
   if (caller.integration !== 'THIRD_PARTY') return faults;
   for (const name of ['identity_id', 'account_id'] as const) {
@@ -219,6 +225,7 @@ export function updateFiatAccountCommand(
     ...(instructions === undefined
       ? []
       : instructionsFaults(instructions, '/fiat_network_instructions', networks)),
+    ...textFaults(undefined, instructions, false),
   ]);
   return onAccount(tables, id, caller.customerId, (account, at) => {
     // The kind decides the type, the fee and the memo limit of withdrawals, and some may be in flight.
@@ -226,6 +233,8 @@ export function updateFiatAccountCommand(
       const message = `must be ${account.kind}, the kind of this account; register another account for another kind`;
       return refuse(invalidField('/fiat_network_instructions', message));
     }
+    const faults = textFaults(owner, undefined, isWire(account.fiatNetworkInstructions));
+    if (faults.length > 0) return refuse(invalidRequest(faults));
     return handIn(tables, {
       ...account,
       status: 'PENDING',
@@ -272,13 +281,19 @@ export function reviewFiatAccountCommand(
   });
 }
 
+/** The account, and how payments will spell it. Events have the account alone: deletion erases the names in them. */
+export const answerFiatAccount = (account: FiatAccount, networks: Networks) => ({
+  ...presentFiatAccount(account, networks),
+  ...transliterationsOf(account),
+});
+
 /** Executes a command without a ref_id, and answers with the changed account. */
 export async function change(
   writePath: WritePath,
   networks: Networks,
   command: Command<FiatAccount>,
-): Promise<Answer<ReturnType<typeof presentFiatAccount>>> {
+): Promise<Answer<ReturnType<typeof answerFiatAccount>>> {
   const outcome = await writePath.submit(command);
   if (outcome.replayed) throw new Error('a command without a ref_id cannot be a replay');
-  return { body: presentFiatAccount(outcome.answer, networks) };
+  return { body: answerFiatAccount(outcome.answer, networks) };
 }

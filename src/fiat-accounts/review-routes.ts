@@ -7,7 +7,7 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { WritePath } from '../ledger/write-path.ts';
-import { change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
+import { answerFiatAccount, change, type FiatAccountTables, reviewFiatAccountCommand } from './commands.ts';
 import {
   ACCOUNT_TO_REVIEW,
   APPROVED_ACCOUNT,
@@ -16,8 +16,9 @@ import {
   VIEW,
   VIEWED_ACCOUNT,
 } from './examples.ts';
-import { type FiatAccount, presentFiatAccount, presentWhole } from './fiat-account.ts';
+import { type FiatAccount, presentWhole } from './fiat-account.ts';
 import { listForReview } from './list-store.ts';
+import { transliterationsOf } from './network-text.ts';
 import { findingsOf, type Review } from './rules.ts';
 import {
   ApproveRequest,
@@ -73,7 +74,7 @@ function queueRoute({ database }: ReviewDependencies, { networks }: FiatAccountT
       const rows = await listForReview(database, filters, page);
       const present = (account: FiatAccount) => ({
         customer_id: account.customerId,
-        ...presentFiatAccount(account, networks),
+        ...answerFiatAccount(account, networks),
         findings: findingsOf(account),
       });
       return { body: await pageOf(rows, page, present) };
@@ -113,7 +114,14 @@ function viewRoutes(
         const { customerId, clientId } = caller;
         // Recorded before it is shown: nobody sees a number without a trace.
         await recordView(database, account.id, { customerId, clientId, digest });
-        return { body: { ...presentWhole(account), findings: findingsOf(account), digest } };
+        return {
+          body: {
+            ...presentWhole(account),
+            ...transliterationsOf(account),
+            findings: findingsOf(account),
+            digest,
+          },
+        };
       },
     }),
     route({

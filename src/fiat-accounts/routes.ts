@@ -7,6 +7,7 @@ import type { Vault } from '../kernel/vault.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import {
+  answerFiatAccount,
   change,
   createFiatAccountCommand,
   deleteFiatAccountCommand,
@@ -14,7 +15,7 @@ import {
   updateFiatAccountCommand,
 } from './commands.ts';
 import { DELETED_ACCOUNT, FIAT_ACCOUNT, UPDATED_ACCOUNT } from './examples.ts';
-import { type FiatAccount, presentFiatAccount } from './fiat-account.ts';
+import type { FiatAccount } from './fiat-account.ts';
 import { listFiatAccounts } from './list-store.ts';
 import { reviewRoutes } from './review-routes.ts';
 import { FiatAccountListQuery, fiatAccountList, fiatAccountRequests, fiatAccountShape } from './schema.ts';
@@ -51,7 +52,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       async handle({ caller, params }) {
         const account = await findFiatAccount(database.of(caller.customerId), caller.customerId, params.id);
         if (account === undefined || account.deletedAtNs !== null) throw notFound('fiat account', params.id);
-        return { body: presentFiatAccount(account, networks) };
+        return { body: answerFiatAccount(account, networks) };
       },
     }),
     route({
@@ -138,13 +139,13 @@ function createRoute(
         command: createFiatAccountCommand(caller, body, tables),
         // A replay finds the account even if it was deleted since; the answer then has `deleted_at`.
         load: (id) => findFiatAccount(database.of(caller.customerId), caller.customerId, id),
-        present: (account) => presentFiatAccount(account, networks),
+        present: (account) => answerFiatAccount(account, networks),
       }),
   });
 }
 
 function listRoute({ database, networks }: FiatAccountDependencies): Route {
-  const present = (account: FiatAccount) => presentFiatAccount(account, networks);
+  const present = (account: FiatAccount) => answerFiatAccount(account, networks);
   return route({
     method: 'GET',
     path: '/v2/transfer/fiat-accounts',

@@ -54,6 +54,21 @@ const fiatAccountFields = (networks: Networks) => ({
   metadata: Type.Optional(Metadata),
   updated_at: Type.Optional(DateTime('Last update time')),
   deleted_at: Type.Optional(DateTime('Only on a deleted account')),
+  transliterations: Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          pointer: Type.String({ description: 'The field, as a JSON pointer' }),
+          sent_as: Type.String({ description: 'Its text as payments carry it' }),
+        },
+        closed,
+      ),
+      {
+        description:
+          'Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none.',
+      },
+    ),
+  ),
 });
 
 export const fiatAccountShape = (networks: Networks) =>

@@ -17,6 +17,14 @@ const HOST_KEY = `SHA256:${'a'.repeat(43)}`;
 const sftp = { host: 'bank.example', user: 'ferry', private_key: { env: 'BANK_KEY' }, host_key: HOST_KEY };
 const overSftp = changed('/sftp', sftp, changed('/directory', undefined, good));
 
+const onFedwire = { ...good, messages: 'fedwire', input_source: 'B1QDRCQR' };
+const onFednow = { ...good, messages: 'fednow' };
+
+it('a bank can send over Fedwire and FedNow', () => {
+  expect(read(onFedwire)).toMatchObject([{ name: 'wire', kind: 'iso20022' }]);
+  expect(read(onFednow)).toMatchObject([{ name: 'wire', kind: 'iso20022' }]);
+});
+
 it('the example of the guide is accepted', () => {
   const guide = readFileSync(new URL('../../docs/banks.md', import.meta.url), 'utf8');
   const { rails } = JSON.parse(/```json\n([\s\S]*?)```/.exec(guide)![1]!) as { rails: { wire: object } };
@@ -59,6 +67,19 @@ it.each<[string, unknown, unknown, RegExp]>([
   ],
   ['/batch/payments_max', 10_001, good, /rails\.wire\.batch\.payments_max/],
   ['/surprise', 1, good, /surprise/],
+  ['/messages', 'mt103', good, /rails\.wire\.messages/],
+  ['/input_source', undefined, onFedwire, /input_source must be the 8 characters that the Federal Reserve/],
+  ['/input_source', 'B1QDRCQR', good, /input_source must be left out, because messages is "pain\.001"$/],
+  ['/input_source', 'B1QDRCQR', onFednow, /input_source must be left out, because messages is "fednow"$/],
+  [
+    '/account/routing_details/routing_number_type',
+    'SWIFT',
+    onFednow,
+    /must have the ABA number of your bank/,
+  ],
+  ['/initiator_id', 'X', onFedwire, /initiator_id and service_level must be left out/],
+  ['/batch', { payments_max: 2 }, onFednow, /batch\.payments_max must be 1, because messages is "fednow"/],
+  ['/charge_bearer', 'SHAR', onFednow, /charge_bearer must be SLEV, because messages is "fednow"/],
   [
     '/sftp/host_key',
     'SHA256:x',

@@ -36,7 +36,7 @@ it('metrics show files that the bank has not answered, and those about which an 
 
 it('an operator cannot decide about a file that the bank may still answer', async () => {
   expect(await decideFile(world.database, name, { kind: 'resend' })).toEqual({
-    kind: 'not asked',
+    kind: 'not decidable',
     state: 'UPLOADED',
   });
   expect(await decideFile(world.database, 'other.xml', { kind: 'resend' })).toEqual({ kind: 'unknown' });
@@ -78,7 +78,10 @@ it('a file that the bank will never execute is rejected: its payments fail once,
   await ask();
   const reject = { kind: 'reject', reason: 'Ms Bank, by phone' } as const;
   expect(await decideFile(world.database, name, reject)).toEqual({ kind: 'decided', payments: 1 });
-  expect(await decideFile(world.database, name, reject)).toEqual({ kind: 'not asked', state: 'REJECTED' });
+  expect(await decideFile(world.database, name, reject)).toEqual({
+    kind: 'not decidable',
+    state: 'REJECTED',
+  });
   expect(await world.ask(key)).toEqual({ kind: 'failed', reason: 'The bank did not execute the payment.' });
   expect(await world.collect()).toMatchObject([{ about: 'payment', key, state: { kind: 'failed' } }]);
   await world.settle();

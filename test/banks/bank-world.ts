@@ -111,6 +111,7 @@ export async function createBankWorld(options: WorldOptions = {}) {
     outgoing: 'outgoing',
     incoming: 'incoming',
     account: OWN_ACCOUNT,
+    messages: settings.messages,
     currency: { code: 'USD', decimals: 2 },
     record: join(directories.root, 'record.json'),
     payMs: options.payMs ?? 0,

@@ -1,31 +1,17 @@
-import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { validateXML } from 'xmllint-wasm';
 import { creditTransferOf } from '../../src/banks/credit-transfer.ts';
 import { child, childrenOf, nodeAt, textAt } from '../../src/banks/document.ts';
 import { plainId, uetrOf } from '../../src/banks/ids.ts';
 import { pain001Of } from '../../src/banks/pain001.ts';
 import { Unpayable } from '../../src/banks/party.ts';
 import { notification, readOrder, statement, statusReport } from '../../src/banks/sandbox-messages.ts';
-import { isNetworkText } from '../../src/banks/text.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { readXml, type XmlNode } from '../../src/kernel/xml-reader.ts';
+import { isNetworkText } from '../../src/networks/text.ts';
 import { institution, person, swift, wire } from '../support/fiat-accounts.ts';
 import { OWN_ACCOUNT, paymentFor, settingsFor } from './bank-world.ts';
-
-/** The official schemas: see the README there. */
-const schemaOf = (name: string): string =>
-  readFileSync(new URL(`./schemas/${name}.xsd`, import.meta.url), 'utf8');
-
-async function faultsOf(name: string, text: string): Promise<string[]> {
-  const { errors } = await validateXML({
-    xml: [{ fileName: 'message.xml', contents: text }],
-    schema: [schemaOf(name)],
-    maxMemoryPages: 4_096,
-  });
-  return errors.map(({ rawMessage }) => rawMessage);
-}
+import { faultsOf } from './schema-judge.ts';
 
 const settings = settingsFor('/unused');
 const { debtor, currency } = settings;
@@ -33,7 +19,12 @@ type Paid = Parameters<typeof paymentFor>;
 function fileOf(payments: readonly Paid[]): string {
   const transfers = payments.map((one) => creditTransferOf(paymentFor(...one), 'USD'));
   return pain001Of(
-    { id: newId(), createdAtNs: 1_794_000_000_123_456_789n, executionDate: '2026-11-17', transfers },
+    {
+      messageId: plainId(newId()),
+      createdAtNs: 1_794_000_000_123_456_789n,
+      executionDate: '2026-11-17',
+      transfers,
+    },
     debtor,
     currency,
   );
@@ -127,7 +118,7 @@ describe('files of payments', () => {
           if (payments.length === 0) return;
           const text = pain001Of(
             {
-              id: newId(),
+              messageId: plainId(newId()),
               createdAtNs: 1_794_000_000_000_000_000n,
               executionDate: '2026-11-17',
               transfers: payments,
