@@ -21,6 +21,8 @@ export type DocumentOptions = {
   /** Every scope, with its description. */
   readonly scopes: Readonly<Record<string, string>>;
   readonly version: string;
+  /** The name of the cookie that carries the session of a person. */
+  readonly sessionCookie: () => string;
 };
 
 /** Schemas with a title become components of that name, and are referenced. */
@@ -103,7 +105,10 @@ const PROBLEM_HEADERS: Readonly<Record<number, Json>> = {
 };
 
 function problemResponses(route: Route, examples: ProblemExamples, publicUrl: string): Json {
-  const slugs: ProblemSlug[] = [...new Set([...COMMON_PROBLEMS, ...route.problems])];
+  const slugs = [...new Set([...COMMON_PROBLEMS, ...route.problems])].filter(
+    (slug) => slug !== 'insufficient-scope' || route.scope !== null,
+  );
+  if (route.stepUpMs !== undefined) slugs.push('step-up-required');
   // A client can send a body even where none is expected.
   if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
   const byStatus = Map.groupBy(slugs, (slug) => PROBLEMS[slug].status);
@@ -191,19 +196,24 @@ function operationOf(
           },
         }
       : {};
-  const scopes = [route.scope, ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
+  const scopes = [route.scope, route.alsoScope].filter((scope) => typeof scope === 'string');
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: [
       route.description,
-      `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
+      scopes.length === 0
+        ? 'For every caller.'
+        : `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
+      route.stepUpMs === undefined
+        ? undefined
+        : `A person must have signed in, or stepped up, within the last ${route.stepUpMs / 60_000} minutes.`,
       route.sandboxOnly ? 'Only in the sandbox.' : undefined,
     ]
       .filter((part) => part !== undefined)
       .join(' '),
-    security: [{ oauth2: scopes }],
+    security: [{ oauth2: scopes }, { session: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, referTo) }),
     responses: {
@@ -231,7 +241,7 @@ function tagsOf(capabilities: readonly Capability[]): Json[] {
 }
 
 export function openApiDocument(options: DocumentOptions, publicUrl: string): Json {
-  const { capabilities, extraPaths, scopes, version } = options;
+  const { capabilities, extraPaths, scopes, version, sessionCookie } = options;
   const { schemas, referTo } = createComponents();
   referTo(PROBLEM_SCHEMA);
   const paths: Record<string, Json> = {};
@@ -268,6 +278,12 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
               'x-scalar-credentials-location': 'body',
             },
           },
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie(),
+          description: 'The session of a person, who signs in at /signin. The roles of the person are its scopes.',
         },
       },
     },
