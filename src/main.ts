@@ -25,6 +25,7 @@ import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createPeople, type People } from './people/capability.ts';
 import { openRails } from './rails/open.ts';
 import type { Rails } from './rails/rail.ts';
 import { olderRowsWorker } from './sealing/older-rows.ts';
@@ -113,6 +114,7 @@ const documentationOf = (
   config: Config,
   capabilities: readonly Capability[],
   { scopes, paths: extraPaths }: Authentication,
+  { sessionCookie }: People,
   publicUrl: () => string,
 ) =>
   documentationExtension({
@@ -120,6 +122,7 @@ const documentationOf = (
     capabilities,
     scopes,
     extraPaths,
+    sessionCookie,
     version: VERSION,
     publicUrl,
     // Loaded when it is requested: few do.
@@ -147,10 +150,17 @@ export async function assemble(parts: Parts): Promise<Service> {
     hasDocs: config.docs,
     patience: entrance.patience,
   });
+  const people = createPeople({
+    ...node,
+    publicUrl,
+    isSandbox: config.mode === 'sandbox',
+    openIdProvider: config.openIdProvider,
+  });
   const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
   const capabilities = [
     ledger,
     auth,
+    people,
     ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened }),
   ];
 
@@ -160,13 +170,15 @@ export async function assemble(parts: Parts): Promise<Service> {
     publicUrl,
     authenticate: auth.authenticate,
     recall: auth.recall,
+    signedIn: people.signedIn,
     ...entrance,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
+      people.extension,
       signedExtension(capabilities),
-      documentationOf(config, capabilities, auth, publicUrl),
+      documentationOf(config, capabilities, auth, people, publicUrl),
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Capability } from '../kernel/capability.ts';
-import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
+import { PROBLEMS } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 import { problemExample } from './problem-examples.ts';
@@ -283,7 +283,8 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
           type: 'apiKey',
           in: 'cookie',
           name: sessionCookie(),
-          description: 'The session of a person, who signs in at /signin. The roles of the person are its scopes.',
+          description:
+            'The session of a person, who signs in at /signin. The roles of the person are its scopes.',
         },
       },
     },

@@ -20,7 +20,9 @@ const COMMON: ProblemExamples = {
   unauthenticated: () =>
     new Problem('unauthenticated', 'The access token has expired.', { error: 'invalid_token' }),
   'insufficient-scope': ({ scope }) =>
-    scopeProblem(String(scope), [scope === 'events:read_event' ? 'funding:read_profile' : 'events:read_event']),
+    scopeProblem(String(scope), [
+      scope === 'events:read_event' ? 'funding:read_profile' : 'events:read_event',
+    ]),
   'step-up-required': ({ stepUpMs = 0 }) => stepUpProblem(stepUpMs, stepUpMs * 2),
   'payload-too-large': () => problemFrom({ code: 'FST_ERR_CTP_BODY_TOO_LARGE' }),
   'unsupported-media-type': () => problemFrom({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }),

@@ -7,7 +7,10 @@ import type { Found, Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Person } from './person.ts';
 
-type Row = Omit<Person, 'name' | 'email' | 'passkeys'> & { readonly details: string; readonly passkeys: bigint };
+type Row = Omit<Person, 'name' | 'email' | 'passkeys'> & {
+  readonly details: string;
+  readonly passkeys: bigint;
+};
 type Details = Pick<Person, 'name' | 'email'>;
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.roles, p.details, p.created_at_ns as "createdAtNs",
@@ -172,4 +175,3 @@ export async function allPeople(tx: Queryable, customerId?: string | null): Prom
   );
   return rows.map((row) => opened(tx.vault(), row));
 }
-
