@@ -44,6 +44,9 @@ const NO_DOMAIN =
 
 const REPLAYED = 'This answer of the passkey was used before. Try again.';
 
+/** EdDSA, ES256 and RS256, in COSE's numbers: what authenticators have. */
+const ALGORITHMS = [-8, -7, -257];
+
 /** The library throws for whatever is wrong. Its messages quote the response, so they are not passed on. */
 async function verified<Result>(verify: () => Promise<Result>): Promise<Result> {
   try {
@@ -104,6 +107,7 @@ export function createPasskeys(database: Database, challenges: Challenges, place
         userDisplayName: person.name,
         challenge: challenges.create(purpose, subject),
         attestationType: 'none',
+        supportedAlgorithmIDs: ALGORITHMS,
         excludeCredentials: known.map(({ credentialId }) => ({ id: credentialId })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
         timeout: LIMITS.challengeMs,
@@ -141,7 +145,11 @@ export function createPasskeys(database: Database, challenges: Challenges, place
       const { verifyRegistrationResponse } = await webAuthn();
       const { options, use } = expected(ceremony);
       const { registrationInfo } = await verified(() =>
-        verifyRegistrationResponse({ response: given as RegistrationResponseJSON, ...options }),
+        verifyRegistrationResponse({
+          response: given as RegistrationResponseJSON,
+          supportedAlgorithmIDs: ALGORITHMS,
+          ...options,
+        }),
       );
       if (registrationInfo === undefined) throw refused('The answer of the passkey is not valid. Try again.');
       const { credential } = registrationInfo;
