@@ -17,7 +17,7 @@ import { signedExtension } from './http/signed-routes.ts';
 import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
-import { createPatience } from './kernel/patience.ts';
+import { createPatience, type Patience } from './kernel/patience.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
@@ -93,6 +93,23 @@ const createEntrance = ({ sourceOf }: Node) => ({
   sourceOf,
 });
 
+/** Who calls: clients with tokens, and people with sessions. */
+function createCallers(node: Node, publicUrl: () => string, { patience }: { patience: Patience }) {
+  const { externalIssuer, openIdProvider, mode, docs: hasDocs } = node.config;
+  const isSandbox = mode === 'sandbox';
+  return {
+    auth: createAuthentication({
+      ...node,
+      publicUrl,
+      externalIssuer,
+      simulates: isSandbox,
+      hasDocs,
+      patience,
+    }),
+    people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider }),
+  };
+}
+
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
   const ofClock: Worker = {
     name: 'server clock',
@@ -142,20 +159,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     config,
     createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
   );
-  const auth = createAuthentication({
-    ...node,
-    publicUrl,
-    externalIssuer: config.externalIssuer,
-    simulates: config.mode === 'sandbox',
-    hasDocs: config.docs,
-    patience: entrance.patience,
-  });
-  const people = createPeople({
-    ...node,
-    publicUrl,
-    isSandbox: config.mode === 'sandbox',
-    openIdProvider: config.openIdProvider,
-  });
+  const { auth, people } = createCallers(node, publicUrl, entrance);
   const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
   const capabilities = [
     ledger,

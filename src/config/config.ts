@@ -276,6 +276,12 @@ function readOpenIdProvider(env: Environment, { openIdProvider }: ConfigFile): O
   return { ...openIdProvider, clientSecret: readSecret(env, openIdProvider.clientSecret, path) };
 }
 
+/** Who else says who somebody is: the issuer of tokens, and the provider for people. */
+const readProviders = (env: Environment, file: ConfigFile) => ({
+  externalIssuer: file.externalIssuer,
+  openIdProvider: fromFile(() => readOpenIdProvider(env, file)),
+});
+
 /** What only commands use. */
 const readForCommands = (env: Environment) => ({
   clientId: env.FERRY_CLIENT_ID || undefined,
@@ -311,9 +317,8 @@ export function readConfig(
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
-  const { externalIssuer } = file;
-  const openIdProvider = fromFile(() => readOpenIdProvider(env, file));
-  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer, openIdProvider };
+  const providers = readProviders(env, file);
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, ...providers };
   const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
@@ -338,8 +343,7 @@ export function readConfig(
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer,
-    openIdProvider,
+    ...providers,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
     ...readForCommands(env),
     startedByNpm: isStartedByNpm(env),

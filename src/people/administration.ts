@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { findCustomer } from '../auth/customers.ts';
 import type { Database, Transaction } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -36,6 +37,18 @@ async function makeLink(tx: Transaction, personId: string, signInUrl: string): P
 
 /** In the order of the table of roles, without duplicates. */
 const unique = (roles: readonly Role[]): Role[] => [...new Set(roles)];
+
+/** The customer of a new person, by whoever adds it; null is the operator, who may name any customer. */
+export async function customerOfNew(
+  database: Database,
+  adding: string | null,
+  named: string | undefined,
+): Promise<string | null> {
+  if (named === undefined) return adding;
+  const isAllowed = adding === null ? (await findCustomer(database, named)) !== undefined : named === adding;
+  if (!isAllowed) throw notFound('customer', named);
+  return named;
+}
 
 export function addPerson(
   database: Database,

@@ -36,7 +36,7 @@ function htmlOf({ title, name, content }: Page, base: string, extra = ''): strin
 const SIGN_IN: Page = {
   title: 'Sign in',
   name: 'signin',
-  content: `<p class="lead">With a passkey of this device, or a security key.</p>
+  content: `<p class="lead">Use a passkey on this device, or a security key.</p>
 <div class="stack"><button id="passkey" class="primary" hidden>Sign in with a passkey</button>
 <a id="elsewhere" class="button" hidden>Use a passkey at this address</a>
 <a id="provider" class="button" href="signin/openid" hidden>Sign in</a></div>

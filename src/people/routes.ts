@@ -1,4 +1,3 @@
-import { findCustomer } from '../auth/customers.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
@@ -6,7 +5,14 @@ import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import { addPerson, changePerson, type EnrolmentLink, newLink, removePerson } from './administration.ts';
+import {
+  addPerson,
+  changePerson,
+  customerOfNew,
+  type EnrolmentLink,
+  newLink,
+  removePerson,
+} from './administration.ts';
 import {
   CHANGED_PERSON,
   CREATED_PERSON,
@@ -43,12 +49,12 @@ const TAG = 'People';
 const isOperator = ({ person }: Caller): boolean => person?.isOperator === true;
 const reachOf = (caller: Caller): string | null => (isOperator(caller) ? null : caller.customerId);
 
-export function readsOf(database: Database, caller: Caller): Queryable {
+function viewOf(database: Database, caller: Caller): Queryable {
   return isOperator(caller) ? database : database.of(caller.customerId);
 }
 
 async function personOf(database: Database, caller: Caller, id: string): Promise<Person> {
-  const person = await findPerson(readsOf(database, caller), reachOf(caller), id);
+  const person = await findPerson(viewOf(database, caller), reachOf(caller), id);
   if (person === undefined) throw notFound('person', id);
   return person;
 }
@@ -89,7 +95,7 @@ function readRoutes({ database }: PeopleDependencies): Route[] {
       answer: { items: [PERSON] },
       async handle({ caller, query }) {
         const page = readPage(query, 'people');
-        const rows = await listPeople(readsOf(database, caller), reachOf(caller), query, page);
+        const rows = await listPeople(viewOf(database, caller), reachOf(caller), query, page);
         return { body: await pageOf(rows, page, presentPerson) };
       },
     }),
@@ -111,17 +117,6 @@ function readRoutes({ database }: PeopleDependencies): Route[] {
   ];
 }
 
-/** The customer of a new person; null: the operator. */
-async function customerFor(database: Database, caller: Caller, named?: string): Promise<string | null> {
-  if (!isOperator(caller)) {
-    if (named !== undefined && named !== caller.customerId) throw notFound('customer', named);
-    return caller.customerId;
-  }
-  if (named !== undefined && (await findCustomer(database, named)) === undefined)
-    throw notFound('customer', named);
-  return named ?? null;
-}
-
 function createRoute({ database, place }: PeopleDependencies): Route {
   return route({
     method: 'POST',
@@ -138,7 +133,7 @@ function createRoute({ database, place }: PeopleDependencies): Route {
     problems: ['forbidden', 'not-found', 'already-exists'],
     answer: CREATED_PERSON,
     async handle({ caller, body }) {
-      const customerId = await customerFor(database, caller, body.customer_id);
+      const customerId = await customerOfNew(database, reachOf(caller), body.customer_id);
       const { person, link } = await addPerson(database, { ...body, customerId }, place().url);
       return { body: { ...presentPerson(person), ...presentLink(link) } };
     },
@@ -225,7 +220,7 @@ function sessionRoutes({ database }: PeopleDependencies): Route[] {
       answer: { items: [SESSION] },
       async handle({ caller, params }) {
         await personOf(database, caller, params.id);
-        const sessions = await findSessions(readsOf(database, caller), params.id);
+        const sessions = await findSessions(viewOf(database, caller), params.id);
         return { body: { items: sessions.map(presentSession) } };
       },
     }),

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, inject, it } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { PEOPLE_LIMITS } from '../../src/limits-people.ts';
 import { assemble } from '../../src/main.ts';
@@ -162,9 +162,8 @@ describe('a session', () => {
 
   it('ends at once on every node when an administrator ends it or disables the person', async () => {
     const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...BEHIND_PROXY });
-    const [{ name }] = await service.database.query<{ name: string }>('select current_database() as name');
-    const { inject } = await import('vitest');
-    const address = { ...inject('postgres'), database: name, user: inject('servingRole') };
+    const [row] = await service.database.query<{ name: string }>('select current_database() as name');
+    const address = { ...inject('postgres'), database: row!.name, user: inject('servingRole') };
     const database = connectUnlocked(address);
     const second = await assemble({ config, database, logger: pino({ level: 'silent' }) });
     await second.start();
