@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createClient, ownClient } from '../../src/auth/administration.ts';
+import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Role } from '../../src/people/roles.ts';
 import { findPerson, listPeople } from '../../src/people/store.ts';
@@ -28,6 +29,27 @@ const admin = await signedIn(ours.id, 'ADMINISTRATOR');
 const operator = await signedIn(null, 'ADMINISTRATOR');
 const colleague = await signedIn(ours.id, 'MAKER');
 const stranger = await signedIn(theirs.id, 'MAKER');
+
+describe('a client', () => {
+  it('learns who it is, as the example shows, and with a session nobody learns less', async () => {
+    const { body } = await ours.call('GET', '/v2/me');
+    const { example } = service.description.operation('getMe').responses['200'].content['application/json'];
+    expect(Object.keys(body).sort()).toEqual(Object.keys(example).sort());
+    expect(body).toEqual({
+      kind: 'CLIENT',
+      id: expect.stringMatching(/^ferry_/),
+      customer_id: ours.id,
+      scopes: [...SCOPE_NAMES].sort(),
+    });
+    const anonymous = await service.anonymous.call('GET', '/v2/me');
+    expectProblem(anonymous, 401, 'unauthenticated');
+    const { body: person } = await colleague.visitor.call('GET', '/v2/me');
+    expect(
+      service.description.faults('GET', '/v2/me', await colleague.visitor.call('GET', '/v2/me')),
+    ).toEqual([]);
+    expect(person.session.id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
 
 describe('people use the same operations as clients', () => {
   it('as far as their roles go', async () => {

@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
 import { addPerson, type NewPerson } from '../../src/people/administration.ts';
+import { SESSION } from '../../src/people/examples.ts';
+import { signIn } from '../../src/people/sign-in.ts';
 import type { Answer, TestService } from '../support/service.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
@@ -106,4 +108,14 @@ export async function ageSessions(
        used_at_ns = used_at_ns - $2::bigint, expires_at_ns = expires_at_ns - $2::bigint where person_id = $1`,
     [personId, shift],
   );
+}
+
+/** The id of the person, who has signed in once. */
+export async function withSession(
+  { database }: Pick<TestService, 'database'>,
+  personId: string,
+): Promise<string> {
+  const source = { address: '192.0.2.7', userAgent: SESSION.user_agent };
+  await signIn(database, { personId, method: 'PASSKEY', source });
+  return personId;
 }
