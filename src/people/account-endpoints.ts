@@ -33,12 +33,12 @@ type Own = Endpoints & { session(request: FastifyRequest): Promise<LiveSession> 
 
 function registerSessions(app: FastifyInstance, own: Own): void {
   const { database, callers, place, session } = own;
-  app.get('/signin/sessions', async (request) => {
+  app.get('/signin/sessions', async (request, _reply) => {
     const { id, personId } = await session(request);
     const found = await findSessions(database, personId);
     return { items: found.map((one) => ({ ...presentSession(one), current: one.id === id })) };
   });
-  app.delete('/signin/sessions/:id', { schema: { params: PARAMS } }, async (request) => {
+  app.delete('/signin/sessions/:id', { schema: { params: PARAMS } }, async (request, _reply) => {
     const { personId } = await session(request);
     if ((await endSessions(database, personId, idOf(request))) === 0)
       throw notFound('session', idOf(request));
@@ -55,28 +55,32 @@ function registerSessions(app: FastifyInstance, own: Own): void {
 }
 
 function registerStepUp(app: FastifyInstance, { database, passkeys, session, count }: Own): void {
-  app.post('/signin/step-up/options', async (request) => {
+  app.post('/signin/step-up/options', async (request, _reply) => {
     count(request);
     const { id } = await session(request);
     return passkeys.assertionOptions({ purpose: 'step up', subject: id });
   });
-  app.post('/signin/step-up', { schema: { body: bodyOf({ response: CREDENTIAL }) } }, async (request) => {
-    count(request);
-    const live = await session(request);
-    const { response } = request.body as { response: object };
-    const asserted = await passkeys.assert(response, { purpose: 'step up', subject: live.id });
-    if (asserted.passkey.personId !== live.personId)
-      throw refused('This passkey belongs to somebody else than the person who is signed in.');
-    await database.transaction(async (tx) => {
-      await asserted.commit(tx);
-      if (!(await stepUp(tx, live, 0))) throw noSession();
-    });
-    return {};
-  });
+  app.post(
+    '/signin/step-up',
+    { schema: { body: bodyOf({ response: CREDENTIAL }) } },
+    async (request, _reply) => {
+      count(request);
+      const live = await session(request);
+      const { response } = request.body as { response: object };
+      const asserted = await passkeys.assert(response, { purpose: 'step up', subject: live.id });
+      if (asserted.passkey.personId !== live.personId)
+        throw refused('This passkey belongs to somebody else than the person who is signed in.');
+      await database.transaction(async (tx) => {
+        await asserted.commit(tx);
+        if (!(await stepUp(tx, live, 0))) throw noSession();
+      });
+      return {};
+    },
+  );
 }
 
 function registerAdding(app: FastifyInstance, { database, passkeys, session }: Own): void {
-  app.post('/signin/passkeys/options', async (request) => {
+  app.post('/signin/passkeys/options', async (request, _reply) => {
     const live = await session(request);
     requireRecent(live);
     const person = (await findPerson(database, null, live.personId))!;
@@ -85,7 +89,7 @@ function registerAdding(app: FastifyInstance, { database, passkeys, session }: O
   app.post(
     '/signin/passkeys',
     { schema: { body: bodyOf({ name: NAME, response: CREDENTIAL }) } },
-    async (request) => {
+    async (request, _reply) => {
       const live = await session(request);
       requireRecent(live);
       const { name, response } = request.body as { name: string; response: object };
@@ -101,14 +105,14 @@ function registerAdding(app: FastifyInstance, { database, passkeys, session }: O
 }
 
 function registerOwnPasskeys(app: FastifyInstance, { database, session }: Own): void {
-  app.get('/signin/passkeys', async (request) => {
+  app.get('/signin/passkeys', async (request, _reply) => {
     const { personId } = await session(request);
     return { items: (await passkeysOf(database, personId)).map(presentPasskey) };
   });
   app.put(
     '/signin/passkeys/:id',
     { schema: { params: PARAMS, body: bodyOf({ name: NAME }) } },
-    async (request) => {
+    async (request, _reply) => {
       const { personId } = await session(request);
       const { name } = request.body as { name: string };
       const fault = labelFault(name, LIMITS.passkeyNameLengthMax);
@@ -118,7 +122,7 @@ function registerOwnPasskeys(app: FastifyInstance, { database, session }: Own): 
       return {};
     },
   );
-  app.delete('/signin/passkeys/:id', { schema: { params: PARAMS } }, async (request) => {
+  app.delete('/signin/passkeys/:id', { schema: { params: PARAMS } }, async (request, _reply) => {
     const live = await session(request);
     requireRecent(live);
     await database.transaction(async (tx) => {

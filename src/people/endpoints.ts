@@ -32,7 +32,7 @@ async function personByLink(database: Database, token: string) {
 function registerPasskeySignIn(app: FastifyInstance, endpoints: Endpoints): void {
   const { database, passkeys, count, callers, sourceOfRequest, enter } = endpoints;
   const signingIn = { purpose: 'sign in', subject: '' } as const;
-  app.post('/signin/passkey/options', async (request) => {
+  app.post('/signin/passkey/options', async (request, _reply) => {
     count(request);
     return passkeys.assertionOptions(signingIn);
   });
@@ -60,12 +60,16 @@ function registerPasskeySignIn(app: FastifyInstance, endpoints: Endpoints): void
 
 function registerEnrolment(app: FastifyInstance, endpoints: Endpoints): void {
   const { database, passkeys, count, callers, sourceOfRequest, enter } = endpoints;
-  app.post('/signin/enrolment/options', { schema: { body: bodyOf({ token: TOKEN }) } }, async (request) => {
-    count(request);
-    const person = await personByLink(database, (request.body as { token: string }).token);
-    const options = await passkeys.registrationOptions({ purpose: 'enrol', subject: person.id }, person);
-    return { name: person.name, email: person.email, options };
-  });
+  app.post(
+    '/signin/enrolment/options',
+    { schema: { body: bodyOf({ token: TOKEN }) } },
+    async (request, _reply) => {
+      count(request);
+      const person = await personByLink(database, (request.body as { token: string }).token);
+      const options = await passkeys.registrationOptions({ purpose: 'enrol', subject: person.id }, person);
+      return { name: person.name, email: person.email, options };
+    },
+  );
   app.post(
     '/signin/enrolment',
     { schema: { body: bodyOf({ token: TOKEN, name: NAME, response: CREDENTIAL }) } },

@@ -157,7 +157,7 @@ export function createOpenId(provider: OpenIdProvider, vault: Vault, clock: Cloc
         if ((error as { slug?: unknown }).slug === 'unavailable') throw error;
         throw refused(`${provider.name} did not confirm the sign-in. Start again.`);
       });
-      const { sub, email, email_verified: isVerified, auth_time: at } = claims as OAuth.IDToken;
+      const { sub, email, email_verified: isVerified, auth_time: at } = claims;
       return {
         issuer: provider.issuer,
         subject: sub,

@@ -116,7 +116,7 @@ export function createPasskeys(database: Database, challenges: Challenges, place
     async assert(given, ceremony) {
       const { verifyAuthenticationResponse } = await webAuthn();
       const response = given as AuthenticationResponseJSON;
-      const passkey = await passkeyByCredential(database, String(response.id));
+      const passkey = await passkeyByCredential(database, response.id);
       if (passkey === undefined) throw refused('This passkey is not known here. It may have been removed.');
       const { options, use } = expected(ceremony);
       const { verified: isValid, authenticationInfo } = await verified(() =>

@@ -23,7 +23,7 @@ export async function startProvider(): Promise<TestProvider> {
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   // The package has no types.
   const name: string = 'oidc-provider';
-  const { Provider } = (await import(name)) as any;
+  const { Provider } = await import(name);
   const redirectUris: string[] = ['http://localhost/unused'];
   const provider = new Provider(issuer, {
     clients: [{ ...CLIENT, redirect_uris: redirectUris, grant_types: ['authorization_code'] }],

@@ -20,9 +20,9 @@ async function call(method, path, body) {
   throw error;
 }
 
-function say(text, isGood = false) {
+function say(sentence, isGood = false) {
   const message = byId('message');
-  message.textContent = text;
+  message.textContent = sentence;
   message.classList.toggle('good', isGood);
 }
 
@@ -53,13 +53,13 @@ const onClick = (button, work) => button.addEventListener('click', () => run(but
 const onSubmit = (form, work) =>
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    run(form.querySelector('button'), work);
+    void run(form.querySelector('button'), work);
   });
 
 // WebAuthn has bytes where JSON has base64url.
 
-function bytes(text) {
-  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+function bytes(encoded) {
+  const plain = atob(encoded.replaceAll('-', '+').replaceAll('_', '/'));
   return Uint8Array.from(plain, (letter) => letter.charCodeAt(0));
 }
 
@@ -197,7 +197,7 @@ function card(title, detail, buttons) {
   return item;
 }
 
-function button(label, work) {
+function actionButton(label, work) {
   const made = document.createElement('button');
   made.textContent = label;
   onClick(made, work);
@@ -231,7 +231,7 @@ async function showPasskeys() {
   const { items } = await call('GET', 'passkeys');
   const cards = items.map((one) =>
     card(one.name, one.used_at ? `Last used ${time(one.used_at)}` : `Added ${time(one.created_at)}`, [
-      button('Remove', async () => {
+      actionButton('Remove', async () => {
         await recently(() => call('DELETE', `passkeys/${one.id}`));
         await showPasskeys();
       }),
@@ -249,7 +249,7 @@ async function showSessions() {
     const buttons = one.current
       ? []
       : [
-          button('End', async () => {
+          actionButton('End', async () => {
             await call('DELETE', `sessions/${one.id}`);
             await showSessions();
           }),
