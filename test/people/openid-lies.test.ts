@@ -47,7 +47,7 @@ afterAll(async () => {
 
 type Lie = {
   readonly claims?: Record<string, unknown>;
-  readonly key?: CryptoKey;
+  readonly key?: typeof keys.privateKey;
 };
 
 /** A whole sign-in, whose token has these lies in it. */

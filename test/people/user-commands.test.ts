@@ -71,20 +71,8 @@ describe('ferry user', () => {
 
   it('says what a client belongs to', async () => {
     const { client_id: clientId } = await json('client', 'create', '--customer', 'Dock', '--name', 'payouts');
-    const person = await json(
-      ...[
-        'user',
-        'add',
-        '--customer',
-        'Dock',
-        '--name',
-        'Max',
-        '--email',
-        'max@example.com',
-        '--role',
-        'maker',
-      ],
-    );
+    const line = 'user add --customer Dock --name Max --email max@example.com --role maker';
+    const person = await json(...line.split(' '));
     const owned = await json('client', 'owner', clientId, '--person', 'max@example.com');
     expect(owned).toEqual({ client_id: clientId, owner_person_id: person.id });
     await json('customer', 'create', '--name', 'Pier');
