@@ -17,7 +17,7 @@ import { signedExtension } from './http/signed-routes.ts';
 import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
-import { createPatience } from './kernel/patience.ts';
+import { createPatience, type Patience } from './kernel/patience.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
@@ -25,6 +25,7 @@ import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createPeople, type People } from './people/capability.ts';
 import { openRails } from './rails/open.ts';
 import type { Rails } from './rails/rail.ts';
 import { olderRowsWorker } from './sealing/older-rows.ts';
@@ -92,6 +93,23 @@ const createEntrance = ({ sourceOf }: Node) => ({
   sourceOf,
 });
 
+/** Who calls: clients with tokens, and people with sessions. */
+function createCallers(node: Node, publicUrl: () => string, { patience }: { patience: Patience }) {
+  const { externalIssuer, openIdProvider, mode, docs: hasDocs } = node.config;
+  const isSandbox = mode === 'sandbox';
+  return {
+    auth: createAuthentication({
+      ...node,
+      publicUrl,
+      externalIssuer,
+      simulates: isSandbox,
+      hasDocs,
+      patience,
+    }),
+    people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider }),
+  };
+}
+
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
   const ofClock: Worker = {
     name: 'server clock',
@@ -113,6 +131,7 @@ const documentationOf = (
   config: Config,
   capabilities: readonly Capability[],
   { scopes, paths: extraPaths }: Authentication,
+  { sessionCookie }: People,
   publicUrl: () => string,
 ) =>
   documentationExtension({
@@ -120,6 +139,7 @@ const documentationOf = (
     capabilities,
     scopes,
     extraPaths,
+    sessionCookie,
     version: VERSION,
     publicUrl,
     // Loaded when it is requested: few do.
@@ -139,18 +159,12 @@ export async function assemble(parts: Parts): Promise<Service> {
     config,
     createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
   );
-  const auth = createAuthentication({
-    ...node,
-    publicUrl,
-    externalIssuer: config.externalIssuer,
-    simulates: config.mode === 'sandbox',
-    hasDocs: config.docs,
-    patience: entrance.patience,
-  });
+  const { auth, people } = createCallers(node, publicUrl, entrance);
   const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
   const capabilities = [
     ledger,
     auth,
+    people,
     ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened }),
   ];
 
@@ -160,13 +174,15 @@ export async function assemble(parts: Parts): Promise<Service> {
     publicUrl,
     authenticate: auth.authenticate,
     recall: auth.recall,
+    signedIn: people.signedIn,
     ...entrance,
     routes: capabilities.flatMap((one) => one.routes ?? []),
     extensions: [
       healthExtension({ database: healthDatabase, registry: metrics.registry, isReady: () => isReady }),
       auth.extension,
+      people.extension,
       signedExtension(capabilities),
-      documentationOf(config, capabilities, auth, publicUrl),
+      documentationOf(config, capabilities, auth, people, publicUrl),
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,

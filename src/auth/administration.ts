@@ -17,6 +17,7 @@ import {
   type Integration,
   insertClient,
   insertCustomer,
+  setOwner,
   setPointsPerSecond,
 } from './store.ts';
 
@@ -172,6 +173,21 @@ export async function disableClient(tx: Queryable, clientId: string): Promise<Cl
   const client = isClientId(clientId) ? await disable(tx, clientId) : undefined;
   if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
   return client;
+}
+
+/** The person that the client belongs to, or null. Both count as one where two people are required. */
+export function ownClient(
+  database: Database,
+  clientId: string,
+  owner: { readonly id: string; readonly customerId: string | null } | null,
+): Promise<Client> {
+  return database.transaction(async (tx) => {
+    const client = isClientId(clientId) ? await setOwner(tx, clientId, owner?.id ?? null) : undefined;
+    if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
+    if (owner !== null && owner.customerId !== null && owner.customerId !== client.customerId)
+      throw new AdministrationError('The person belongs to another customer than the client.');
+    return client;
+  });
 }
 
 /** Tokens stay valid until they expire; with `distrustOld`, for when a key has leaked, they become invalid. */

@@ -18,6 +18,8 @@ export type ClientState = {
   readonly addresses: AddressRanges | undefined;
   /** Ids of tokens. */
   readonly revoked: ReadonlySet<string>;
+  /** The person that it belongs to. */
+  readonly ownerPersonId: string | undefined;
 };
 
 /**
@@ -43,6 +45,7 @@ function isSame(one: ClientRow, other: ClientRow): boolean {
     one.scopes === other.scopes &&
     one.allowedAddresses === other.allowedAddresses &&
     one.revokedTokens === other.revokedTokens &&
+    one.ownerPersonId === other.ownerPersonId &&
     one.integration === other.integration &&
     one.pointsPerSecond === other.pointsPerSecond &&
     one.customerId === other.customerId
@@ -64,6 +67,7 @@ function stateOf(row: ClientRow): ClientState {
         ? undefined
         : addressRanges(splitScope(allowedAddresses).filter(isAddressRange)),
     revoked: new Set(splitScope(revokedTokens ?? '')),
+    ownerPersonId: row.ownerPersonId ?? undefined,
   };
 }
 

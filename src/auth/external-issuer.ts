@@ -102,6 +102,7 @@ export function createExternalVerify(
         scopes: scopesOf(claims, client),
         integration: customer.integration,
         pointsPerSecond: customer.pointsPerSecond ?? undefined,
+        ownerPersonId: client?.ownerPersonId,
       },
       expiresAtMs: Math.min(expiresAtMs, clock.nowMs() + LIMITS.externalTokenMs),
       ...(client && { client }),

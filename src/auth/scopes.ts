@@ -22,6 +22,8 @@ export const SCOPES = {
   'funding:read_profile': 'Read profiles and balances',
   'events:read_event': 'Read events',
   'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
+  'people:read_person': 'Read the people of the customer, and their sessions',
+  'people:write_person': 'Add people, change their roles, disable them, and end their sessions',
   'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',
   'operator:read': 'Read the journal and the withdrawals that have not ended, of all customers',
   'operator:journal': 'Book journal entries, resolve and cancel withdrawals, of all customers',
@@ -32,8 +34,13 @@ export type Scope = keyof typeof SCOPES;
 
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly Scope[];
 
-/** The default for a new client. Operator scopes reach every customer, so they must be asked for. */
-export const CUSTOMER_SCOPES: readonly Scope[] = SCOPE_NAMES.filter((name) => !name.startsWith('operator:'));
+/**
+ * The default for a new client. Operator scopes reach every customer, and who can add people can give them any role: these
+ * scopes must be asked for.
+ */
+export const CUSTOMER_SCOPES: readonly Scope[] = SCOPE_NAMES.filter(
+  (name) => !name.startsWith('operator:') && !name.startsWith('people:'),
+);
 
 /** Scopes that do not exist in production. */
 export function isSimulation(scope: string): boolean {

@@ -27,6 +27,8 @@ export type Client = {
   readonly scopes: readonly string[];
   /** Address ranges in CIDR notation; null: from anywhere. */
   readonly allowedAddresses: readonly string[] | null;
+  /** The person that it belongs to; null: to nobody in particular. */
+  readonly ownerPersonId: string | null;
   readonly createdAtNs: Instant;
   readonly disabledAtNs: Instant | null;
 };
@@ -40,6 +42,7 @@ export type ClientRow = {
   readonly pointsPerSecond: number | null;
   readonly scopes: string;
   readonly allowedAddresses: string | null;
+  readonly ownerPersonId: string | null;
   /** Ids of the tokens that were revoked and have not expired yet. */
   readonly revokedTokens: string | null;
 };
@@ -57,7 +60,7 @@ export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
 const CUSTOMER =
   'id, name, integration, points_per_second as "pointsPerSecond", created_at_ns as "createdAtNs"';
 const CLIENT = `id, customer_id as "customerId", name, scopes, allowed_addresses as "allowedAddresses",
-  created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
+  owner_person_id as "ownerPersonId", created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
 
 /** Undefined when the id or the name is taken. */
 export async function insertCustomer(
@@ -159,10 +162,23 @@ export async function setAllowedAddresses(
   return rows[0];
 }
 
+/** Null: of nobody in particular. Undefined when there is no such client. */
+export async function setOwner(
+  tx: Queryable,
+  id: string,
+  ownerPersonId: string | null,
+): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set owner_person_id = $2 where id = $1 returning ${CLIENT}`,
+    [id, ownerPersonId],
+  );
+  return rows[0];
+}
+
 export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
   return tx.query<ClientRow>(
     `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
-            points_per_second as "pointsPerSecond",
+            points_per_second as "pointsPerSecond", owner_person_id as "ownerPersonId",
             array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
             (select string_agg(jti, ' ' order by jti) from revoked_tokens
              where client_id = clients.id and expires_at_ns > ${CLOCK_NS}) as "revokedTokens"

@@ -149,6 +149,7 @@ export function createOwnVerify(readOwnToken: ReadOwnToken, clients: ClientDirec
       scopes: scopesOf(claims, client),
       integration: client.integration,
       pointsPerSecond: client.pointsPerSecond,
+      ownerPersonId: client.ownerPersonId,
     };
     return { caller, expiresAtMs, kid: kid!, client };
   };

@@ -22,6 +22,7 @@ import {
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
 import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
+import { PEOPLE_COMMANDS } from './people.ts';
 import { RAIL_COMMANDS } from './rails.ts';
 import { REPAIR_COMMANDS } from './repair.ts';
 import { SANDBOX_COMMANDS } from './sandbox.ts';
@@ -163,6 +164,7 @@ export const COMMANDS: readonly CommandLine[] = [
   ...REPAIR_COMMANDS,
   ...PARTY_COMMANDS,
   ...CREDENTIAL_COMMANDS,
+  ...PEOPLE_COMMANDS,
   ...STATUS_COMMANDS,
   ...JOURNAL_COMMANDS,
   ...BOOK_COMMANDS,

@@ -175,6 +175,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
           name: client.name,
           scopes: client.scopes,
           allowed_addresses: client.allowedAddresses,
+          owner_person_id: client.ownerPersonId,
           created_at: formatInstant(client.createdAtNs),
           disabled_at: client.disabledAtNs === null ? null : formatInstant(client.disabledAtNs),
         }));

@@ -10,11 +10,12 @@ import { isAddressRange } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
+import type { OpenIdProvider } from '../people/openid.ts';
 import { RAIL_KINDS } from '../rail-kinds.ts';
 import type { ConfiguredRail, RailKind } from '../rails/kind.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { INSECURE, type Insecure, insecureFault } from './hardening.ts';
-import { readRails } from './rails.ts';
+import { readRails, readSecret } from './rails.ts';
 
 /** Read from the environment, here and nowhere else. An invalid value is refused with a sentence that names the variable. */
 export type Config = {
@@ -52,6 +53,8 @@ export type Config = {
   readonly rentLamportsPerDayMax: bigint;
   /** Tokens of this issuer are accepted instead of those that Ferry issues. */
   readonly externalIssuer: ExternalIssuer | undefined;
+  /** At which people can sign in, instead of with a passkey. */
+  readonly openIdProvider: OpenIdProvider | undefined;
   /** In the sandbox the others are simulated; production has no others. */
   readonly rails: readonly ConfiguredRail[];
   /** With which the command line calls the service. */
@@ -78,7 +81,7 @@ export const VARIABLES = {
   FERRY_MIGRATE_DATABASE_URL: 'the same as the role that owns the tables, to migrate; default DATABASE_URL',
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
-  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails and an external token issuer',
+  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails, an OpenID provider, an external token issuer',
   FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
   FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
@@ -88,7 +91,7 @@ export const VARIABLES = {
   FERRY_TRUSTED_PROXIES:
     'addresses of your proxies, as CIDR ranges with commas: X-Forwarded-For counts only from them',
   FERRY_ALLOW_INSECURE:
-    'what production accepts without TLS: public_url, external_issuer, database (default none)',
+    'what production accepts without TLS: public_url, external_issuer, openid_provider, database',
   FERRY_SIGNER_CONFIG: 'JSON file of ferry signer: keys, networks, limits',
   FERRY_CLIENT_ID: 'the client with which ferry journal calls the service',
   FERRY_CLIENT_SECRET: 'its secret',
@@ -267,6 +270,18 @@ function isStartedByNpm({
   return event === 'start' || (event === 'npx' && /^'?(ferry|node)('|\s|$)/.test(script));
 }
 
+function readOpenIdProvider(env: Environment, { openIdProvider }: ConfigFile): OpenIdProvider | undefined {
+  if (openIdProvider === undefined) return undefined;
+  const path = 'openid_provider.client_secret';
+  return { ...openIdProvider, clientSecret: readSecret(env, openIdProvider.clientSecret, path) };
+}
+
+/** Who else says who somebody is: the issuer of tokens, and the provider for people. */
+const readProviders = (env: Environment, file: ConfigFile) => ({
+  externalIssuer: file.externalIssuer,
+  openIdProvider: fromFile(() => readOpenIdProvider(env, file)),
+});
+
 /** What only commands use. */
 const readForCommands = (env: Environment) => ({
   clientId: env.FERRY_CLIENT_ID || undefined,
@@ -302,7 +317,8 @@ export function readConfig(
   // Validation takes 100 ms to load.
   const file: ConfigFile = content === undefined ? {} : fromFile(() => readConfigFile(content, networks));
   const assets = fromFile(() => createAssets(file.assets ?? defaultAssets(networks)));
-  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, externalIssuer: file.externalIssuer };
+  const providers = readProviders(env, file);
+  const checked = { mode, publicUrl, databaseUrl, migrateDatabaseUrl, ...providers };
   const insecure = insecureFault(checked, readInsecure(env));
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
@@ -327,7 +343,7 @@ export function readConfig(
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
-    externalIssuer: file.externalIssuer,
+    ...providers,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
     ...readForCommands(env),
     startedByNpm: isStartedByNpm(env),

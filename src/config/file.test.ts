@@ -56,7 +56,8 @@ describe('a configuration file', () => {
   it('may be the example of the documentation, which has every entry', () => {
     const text = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
     const [, example] = /^```json\n([\s\S]*?)^```$/m.exec(text)!;
-    const config = readConfig({ ...PRODUCTION, ...withFile(example) });
+    const env = { ...PRODUCTION, FERRY_OPENID_SECRET: 'of the provider' };
+    const config = readConfig({ ...env, ...withFile(example) });
     expect(config.assets.list.map(({ code }) => code)).toEqual(['USD', 'EUR', 'BTC', 'USDC', 'HUSD']);
     expect(config.assets.get('HUSD').operatorMinted).toBe(true);
     // Fees that the file sets, and fees that keep their default.
@@ -69,6 +70,12 @@ describe('a configuration file', () => {
     expect(config.prices.find('HUSD')).toBe(10n ** 18n);
     expect(config.rentLamportsPerDayMax).toBe(readConfig({}).rentLamportsPerDayMax);
     expect(config.externalIssuer).toMatchObject({ audience: 'ferry', customerClaim: 'tenant' });
+    expect(config.openIdProvider).toEqual({
+      issuer: 'https://login.example',
+      clientId: 'ferry',
+      clientSecret: 'of the provider',
+      name: 'Example Login',
+    });
   });
 
   it('has deposit fees for each rail and asset: a pair that is not configured has none, not even zero', () => {
@@ -112,6 +119,10 @@ describe('a file of the wrong shape is refused, with the entry, its value and wh
     ['"x"', 'the file must be an object, not "x"'],
     ['{"assets": {}}', 'assets must be a list, not {}'],
     ['{"assets": [null]}', 'assets[0] must be an object, not null'],
+    [
+      '{"openid_provider": {"issuer": "https://id.example", "client_id": "x", "client_secret": "x"}}',
+      'openid_provider.client_secret must be an object with env or file, which names where the secret is, not "x"',
+    ],
     ['{"external_issuer": null}', 'external_issuer must be an object, not null'],
     ['{"fees": null}', 'fees must be an object, not null'],
     ['{"prices": ["1"]}', 'prices must be an object, not ["1"]'],
@@ -148,7 +159,7 @@ describe('a file of the wrong shape is refused, with the entry, its value and wh
   it.each([
     [
       { asets: [] },
-      'asets is not a known entry: use assets, fees, prices, external_issuer, rails, rent_lamports_per_day_max',
+      'asets is not a known entry: use assets, fees, prices, external_issuer, openid_provider, rails, rent_lamports_per_day_max',
     ],
     [{ fees: { tea: {} } }, 'fees.tea is not a known entry: use fiat, crypto, deposits'],
     [{ fees: { fiat: { wire: 20 } } }, `fees.fiat.wire ${DECIMAL}, not 20`],

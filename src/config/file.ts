@@ -2,6 +2,8 @@ import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import type { FeeTable } from '../fees/schedule.ts';
 import type { Asset } from '../kernel/asset.ts';
 import type { Networks } from '../networks/register.ts';
+import type { OpenIdProvider } from '../people/openid.ts';
+import type { SecretReference } from '../rails/kind.ts';
 import { type ConfigFileContent, configFileSchema } from './schema.ts';
 import { shapeFault, shown } from './validate.ts';
 
@@ -16,6 +18,8 @@ export type ConfigFile = {
   /** USD per whole unit of an asset. */
   readonly prices?: Readonly<Record<string, string>>;
   readonly externalIssuer?: ExternalIssuer;
+  /** Its secret is read in `config.ts`, from the environment or a file. */
+  readonly openIdProvider?: Omit<OpenIdProvider, 'clientSecret'> & { readonly clientSecret: SecretReference };
   readonly rentLamportsPerDayMax?: bigint;
   /** Read in `rails.ts`, with the assets. */
   readonly rails?: Readonly<Record<string, unknown>>;
@@ -48,6 +52,15 @@ function readExternalIssuer(entry: Content['external_issuer']): ExternalIssuer {
   return { issuer, jwksUrl, audience, customerClaim };
 }
 
+function readOpenIdProvider(entry: Content['openid_provider']): NonNullable<ConfigFile['openIdProvider']> {
+  const { issuer, client_id: clientId, client_secret: clientSecret, name } = entry;
+  if (!URL.canParse(issuer) || !/^https?:$/.test(new URL(issuer).protocol))
+    throw new Error(
+      `openid_provider.issuer must be a URL that starts with https:// or http://, not ${shown(issuer)}`,
+    );
+  return { issuer, clientId, clientSecret, name: name ?? new URL(issuer).hostname };
+}
+
 export function readConfigFile(content: unknown, networks: Networks): ConfigFile {
   const fault = shapeFault(configFileSchema(networks), content);
   if (fault !== undefined) throw new Error(fault);
@@ -56,6 +69,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     fees,
     prices,
     external_issuer: issuer,
+    openid_provider: openIdProvider,
     rent_lamports_per_day_max: rent,
     rails,
   } = content as ConfigFileContent;
@@ -64,6 +78,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(fees && { fees }),
     ...(prices && { prices }),
     ...(issuer && { externalIssuer: readExternalIssuer(issuer) }),
+    ...(openIdProvider && { openIdProvider: readOpenIdProvider(openIdProvider) }),
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
     ...(rails && { rails }),
   };

@@ -7,9 +7,14 @@ const SAFE = {
   databaseUrl: 'postgres://ferry@db.example/ferry?sslmode=verify-full',
   migrateDatabaseUrl: undefined,
   externalIssuer: undefined,
+  openIdProvider: undefined,
 } as const;
 const issuer = (jwksUrl: string, name = 'https://id.example') => ({
   externalIssuer: { issuer: name, jwksUrl, audience: 'ferry', customerClaim: 'customer' },
+});
+
+const provider = (url: string) => ({
+  openIdProvider: { issuer: url, clientId: 'ferry', clientSecret: 'secret', name: 'Example' },
 });
 
 describe('production', () => {
@@ -21,6 +26,7 @@ describe('production', () => {
     ['a database on a socket in the host', { databaseUrl: 'postgres://ferry@%2Fvar%2Frun:5433/ferry' }],
     ['a database that requires TLS', { databaseUrl: 'postgres://db.example/ferry?sslmode=require' }],
     ['an issuer with https', issuer('https://id.example/keys')],
+    ['an OpenID provider with https', provider('https://id.example')],
     ['an issuer whose name is not a URL', issuer('https://id.example/keys', 'id')],
   ])('accepts %s', (_, change) => {
     expect(insecureFault({ ...SAFE, ...change }, [])).toBeUndefined();
@@ -30,6 +36,7 @@ describe('production', () => {
     ['public_url', /^FERRY_PUBLIC_URL must start with https/, { publicUrl: 'http://pay.example' }],
     ['external_issuer', /^FERRY_CONFIG: external_issuer/, issuer('http://id.example/keys')],
     ['external_issuer', /^FERRY_CONFIG: external_issuer/, issuer('https://id.example', 'http://id.example')],
+    ['openid_provider', /^FERRY_CONFIG: openid_provider.issuer must/, provider('http://id.example')],
     ['database', /^DATABASE_URL must have sslmode/, { databaseUrl: 'postgres://db.example/ferry' }],
     ['database', /^DATABASE_URL/, { databaseUrl: 'postgres://db.example/ferry?sslmode=prefer' }],
     ['database', /^DATABASE_URL/, { databaseUrl: 'postgres:///ferry?host=db.example' }],

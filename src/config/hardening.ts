@@ -2,7 +2,7 @@ import { isLoopback, isPlainHttp } from '../kernel/plain-http.ts';
 import type { Config } from './config.ts';
 
 /** What FERRY_ALLOW_INSECURE can name: production then accepts that one without encryption. */
-export const INSECURE = ['public_url', 'external_issuer', 'database'] as const;
+export const INSECURE = ['public_url', 'external_issuer', 'openid_provider', 'database'] as const;
 export type Insecure = (typeof INSECURE)[number];
 
 /** A unix socket or this machine. `host` as a parameter of the query is how a URL names a socket. */
@@ -24,7 +24,10 @@ function isPlainDatabase(text: string | undefined): boolean {
 
 /** Why production must not start with this configuration, as a sentence; undefined if it may. */
 export function insecureFault(
-  config: Pick<Config, 'mode' | 'publicUrl' | 'databaseUrl' | 'migrateDatabaseUrl' | 'externalIssuer'>,
+  config: Pick<
+    Config,
+    'mode' | 'publicUrl' | 'databaseUrl' | 'migrateDatabaseUrl' | 'externalIssuer' | 'openIdProvider'
+  >,
   allowed: readonly Insecure[],
 ): string | undefined {
   if (config.mode !== 'production') return undefined;
@@ -36,6 +39,9 @@ export function insecureFault(
   const urls = [externalIssuer?.issuer, externalIssuer?.jwksUrl];
   if (!allowed.includes('external_issuer') && urls.some(isPlainHttp)) {
     return `FERRY_CONFIG: external_issuer must have https:// addresses in production, because whoever changes its keys on the way can issue tokens: use https://, ${exception('external_issuer')}.`;
+  }
+  if (!allowed.includes('openid_provider') && isPlainHttp(config.openIdProvider?.issuer)) {
+    return `FERRY_CONFIG: openid_provider.issuer must start with https:// in production, because whoever changes its answers on the way can sign in as anybody: use https://, ${exception('openid_provider')}.`;
   }
   const plain = Object.entries({
     DATABASE_URL: config.databaseUrl,

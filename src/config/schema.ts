@@ -73,6 +73,16 @@ const Fees = Type.Object(
 
 const Issuer = Type.Object({ issuer: Name, jwks_url: Name, audience: Name, customer_claim: Name }, closed);
 
+/** A secret is read from the environment or a file, and never stands here. */
+const Secret = Type.Union([Type.Object({ env: Name }, closed), Type.Object({ file: Name }, closed)], {
+  expected: 'an object with env or file, which names where the secret is',
+});
+
+const OpenIdProvider = Type.Object(
+  { issuer: Name, client_id: Name, client_secret: Secret, name: Type.Optional(Name) },
+  closed,
+);
+
 /** The names of networks come from the register. */
 export const configFileSchema = (networks: Networks) =>
   Type.Object(
@@ -81,6 +91,7 @@ export const configFileSchema = (networks: Networks) =>
       fees: Type.Optional(Fees),
       prices: Type.Optional(MapOf(Decimal)),
       external_issuer: Type.Optional(Issuer),
+      openid_provider: Type.Optional(OpenIdProvider),
       /** Each entry is validated by the schema of its kind, see `rails.ts`. */
       rails: Type.Optional(MapOf(Type.Object({ kind: Name }))),
       /** A string, because a JSON number of that size may be rounded. */

@@ -31,12 +31,23 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
 
   // Customers and their clients.
   customers: { insert: true, update: ['points_per_second'] },
-  clients: { insert: true, update: ['scopes', 'disabled_at_ns', 'allowed_addresses'] },
+  clients: { insert: true, update: ['scopes', 'disabled_at_ns', 'allowed_addresses', 'owner_person_id'] },
   client_secrets: { insert: true, update: ['hash'], delete: true },
   client_keys: { insert: true, delete: true },
   used_assertions: { insert: true, delete: true },
   revoked_tokens: { insert: true, delete: true },
   signing_keys: { insert: true, update: ['private_jwk', 'retired_at_ns'], delete: true },
+
+  // People, and how they sign in.
+  people: { insert: true, update: ['roles', 'details', 'subject_digest', 'updated_at_ns', 'disabled_at_ns'] },
+  passkeys: { insert: true, update: ['counter', 'name', 'used_at_ns'], delete: true },
+  enrolment_links: {
+    insert: true,
+    update: ['token_digest', 'created_at_ns', 'expires_at_ns'],
+    delete: true,
+  },
+  sessions: { insert: true, update: ['authenticated_at_ns', 'used_at_ns'], delete: true },
+  used_challenges: { insert: true, delete: true },
 
   // What customers own.
   identities: { insert: true, update: ['person_details', 'institution_details', 'status', 'updated_at_ns'] },

@@ -42,6 +42,8 @@ export type AppOptions = {
   authenticate: Authentication['authenticate'];
   /** The same, synchronously, if the last request of the connection had the same header. */
   recall?: NonNullable<Authentication['recall']>;
+  /** The person whose session a cookie carries. */
+  signedIn?: NonNullable<Authentication['signedIn']>;
   /** Rate limits and turns of this node; new ones unless given. */
   readonly usage?: Usage;
   readonly turns?: Turns;

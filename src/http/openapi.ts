@@ -1,5 +1,5 @@
 import type { Capability } from '../kernel/capability.ts';
-import { PROBLEMS, type ProblemSlug } from '../kernel/problem.ts';
+import { PROBLEMS } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 import { type Components, createComponents, type JsonSchema } from './openapi-components.ts';
@@ -22,6 +22,8 @@ export type DocumentOptions = {
   /** Every scope, with its description. */
   readonly scopes: Readonly<Record<string, string>>;
   readonly version: string;
+  /** The name of the cookie that carries the session of a person. */
+  readonly sessionCookie: () => string;
 };
 
 const PROBLEM_SCHEMA = {
@@ -85,7 +87,10 @@ function problemResponses(
   publicUrl: string,
   { share }: Components,
 ): Json {
-  const slugs: ProblemSlug[] = [...new Set([...COMMON_PROBLEMS, ...route.problems])];
+  const slugs = [...new Set([...COMMON_PROBLEMS, ...route.problems])].filter(
+    (slug) => slug !== 'insufficient-scope' || route.scope !== null,
+  );
+  if (route.stepUpMs !== undefined) slugs.push('step-up-required');
   // A client can send a body even where none is expected.
   if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
   const byStatus = Map.groupBy(slugs, (slug) => PROBLEMS[slug].status);
@@ -175,19 +180,24 @@ function operationOf(
           },
         }
       : {};
-  const scopes = [route.scope, ...(route.alsoScope === undefined ? [] : [route.alsoScope])];
+  const scopes = [route.scope, route.alsoScope].filter((scope) => typeof scope === 'string');
   return {
     operationId: route.operationId,
     tags: [route.tag],
     summary: route.summary,
     description: [
       route.description,
-      `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
+      scopes.length === 0
+        ? 'For every caller.'
+        : `Scope: ${scopes.map((scope) => `\`${scope}\``).join(' and ')}.`,
+      route.stepUpMs === undefined
+        ? undefined
+        : `A person must have signed in, or stepped up, within the last ${route.stepUpMs / 60_000} minutes.`,
       route.sandboxOnly ? 'Only in the sandbox.' : undefined,
     ]
       .filter((part) => part !== undefined)
       .join(' '),
-    security: [{ oauth2: scopes }],
+    security: [{ oauth2: scopes }, { session: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, components) }),
     responses: {
@@ -215,7 +225,7 @@ function tagsOf(capabilities: readonly Capability[]): Json[] {
 }
 
 export function openApiDocument(options: DocumentOptions, publicUrl: string): Json {
-  const { capabilities, extraPaths, scopes, version } = options;
+  const { capabilities, extraPaths, scopes, version, sessionCookie } = options;
   const components = createComponents();
   components.inAnswer(PROBLEM_SCHEMA);
   const paths: Record<string, Json> = {};
@@ -256,6 +266,13 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
               'x-scalar-credentials-location': 'body',
             },
           },
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie(),
+          description:
+            'The session of a person, who signs in at /signin. The roles of the person are its scopes.',
         },
       },
     },

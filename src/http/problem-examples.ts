@@ -1,6 +1,7 @@
 import { invalidField, Problem, type ProblemSlug, unavailable } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
+import { stepUpProblem } from '../kernel/step-up.ts';
 import { problemFrom, UNAVAILABLE } from './problems.ts';
 import { scopeProblem } from './routes.ts';
 import { rateProblem } from './usage.ts';
@@ -19,7 +20,10 @@ const COMMON: ProblemExamples = {
   unauthenticated: () =>
     new Problem('unauthenticated', 'The access token has expired.', { error: 'invalid_token' }),
   'insufficient-scope': ({ scope }) =>
-    scopeProblem(scope, [scope === 'events:read_event' ? 'funding:read_profile' : 'events:read_event']),
+    scopeProblem(String(scope), [
+      scope === 'events:read_event' ? 'funding:read_profile' : 'events:read_event',
+    ]),
+  'step-up-required': ({ stepUpMs = 0 }) => stepUpProblem(stepUpMs, stepUpMs * 2),
   'payload-too-large': () => problemFrom({ code: 'FST_ERR_CTP_BODY_TOO_LARGE' }),
   'unsupported-media-type': () => problemFrom({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }),
   'rate-limited': () => rateProblem('Client ferry_b4347fb43a4afb2b9f86baf8', 1_000, 120),

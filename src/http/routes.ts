@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
+import { requireStepUp } from '../kernel/step-up.ts';
 import { LIMITS } from '../limits.ts';
 import { pointsOf, pointsOfAnswer } from './costs.ts';
 import { refuseUnstorable } from './json.ts';
@@ -73,7 +75,16 @@ export type Authentication = {
     connection: Connection,
     forwardedFor?: ForwardedFor,
   ): Caller | undefined;
+  /** The person whose session a cookie carries; undefined if there is no such cookie. Throws a problem. */
+  signedIn?(request: IncomingMessage): Promise<Caller | undefined>;
 };
+
+/** A token counts before a cookie. */
+async function callerOf({ authenticate, signedIn }: Authentication, raw: IncomingMessage): Promise<Caller> {
+  const { authorization, cookie, 'x-forwarded-for': forwardedFor } = raw.headers;
+  const person = authorization === undefined && cookie !== undefined ? await signedIn?.(raw) : undefined;
+  return person ?? authenticate(authorization, raw.socket, forwardedFor);
+}
 
 /** Aborted when the connection closes. */
 function disconnectController(reply: FastifyReply): AbortController {
@@ -83,18 +94,17 @@ function disconnectController(reply: FastifyReply): AbortController {
   return controller;
 }
 
-/** Sends texts as they come. The token is verified at an interval: it may expire, or its client may be disabled. */
+/** Sends texts as they come. The caller is authenticated at an interval: a token may expire, a session may be revoked. */
 function sendStream(
   request: FastifyRequest,
   reply: FastifyReply,
   texts: AsyncIterable<string>,
   type: string,
-  options: { disconnected: AbortController; authenticate: Authentication['authenticate'] },
+  options: { disconnected: AbortController; authentication: Authentication },
 ): FastifyReply {
-  const { disconnected, authenticate } = options;
+  const { disconnected, authentication } = options;
   const timer = setInterval(() => {
-    const { authorization, 'x-forwarded-for': forwardedFor } = request.headers;
-    authenticate(authorization, request.raw.socket, forwardedFor).catch(() => disconnected.abort());
+    callerOf(authentication, request.raw).catch(() => disconnected.abort());
   }, LIMITS.streamAuthenticateMs);
   timer.unref();
   disconnected.signal.addEventListener('abort', () => clearInterval(timer));
@@ -124,7 +134,8 @@ function endReading(usage: Usage, { client, points, turn }: Reading, body: unkno
   if (typeof body === 'string') usage.giveBack(client, points, pointsOfAnswer(body.length));
 }
 
-function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {
+function createHandler(route: Route, entrance: Entrance) {
+  const { usage, turns } = entrance;
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     // Created only if a handler needs it: most requests never wait.
     let disconnected: AbortController | undefined;
@@ -150,7 +161,7 @@ function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {
         const texts = body as AsyncIterable<string>;
         const type = mediaType ?? route.streams[0];
         disconnected ??= disconnectController(reply);
-        return sendStream(request, reply, texts, type, { disconnected, authenticate });
+        return sendStream(request, reply, texts, type, { disconnected, authentication: entrance });
       }
       if (replayed === true) reply.header('idempotent-replayed', 'true');
       if (typeof body === 'string') reply.header('content-type', JSON_TYPE);
@@ -176,8 +187,9 @@ function createEnter(route: Route, { usage, turns }: Entrance) {
   const cost = pointsOf(route);
   return (request: FastifyRequest, reply: FastifyReply, caller: Caller, start: Start): boolean => {
     request.caller = caller;
-    requireScope(caller, route.scope);
+    if (route.scope !== null) requireScope(caller, route.scope);
     if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
+    if (route.stepUpMs !== undefined) requireStepUp(caller, route.stepUpMs);
     const points = cost(request);
     const client = usage.enter(caller, kind, points, reply.raw);
     // An answer belongs to whoever has the token: no cache may keep it.
@@ -219,7 +231,7 @@ export function registerRoute(app: FastifyInstance, route: Route, entrance: Entr
         if (enter(request, reply, known, done)) done();
         return undefined;
       }
-      return entrance.authenticate(authorization, socket, forwardedFor).then(
+      return callerOf(entrance, request.raw).then(
         (caller) =>
           new Promise<void>((resolve, reject) => {
             const start: Start = (error) => (error === undefined ? resolve() : reject(error));

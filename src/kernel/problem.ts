@@ -18,12 +18,17 @@ export const PROBLEMS = {
   unauthenticated: {
     status: 401,
     title: 'Authentication required',
-    help: 'Send `Authorization: Bearer <token>`. Get a token at `/oauth2/token` with the client credentials grant; tokens are valid for one hour. Adapters of rails sign their requests instead, with the secret of the rail.',
+    help: 'Send `Authorization: Bearer <token>`. Get a token at `/oauth2/token` with the client credentials grant; tokens are valid for one hour. People sign in at `/signin` instead, and their browser sends a cookie. Adapters of rails sign their requests instead, with the secret of the rail.',
   },
   'insufficient-scope': {
     status: 403,
     title: 'Insufficient scope',
     help: '`meta.required` is the scope that the operation requires, `meta.found` the scopes of the token. Request a token with that scope; the client must be allowed to have it.',
+  },
+  'step-up-required': {
+    status: 403,
+    title: 'Recent authentication required',
+    help: 'The operation is sensitive. You are signed in, but proved who you are more than `meta.max_age_seconds` ago. Confirm it again with your passkey or at your OpenID provider, at `/signin/me`, then retry.',
   },
   'insufficient-funds': {
     status: 403,

@@ -6,13 +6,32 @@ import type { ProblemSlug } from './problem.ts';
  * HTTP layer turns these into routes, validation and the OpenAPI document; capabilities do not depend on HTTP.
  */
 export type Caller = {
+  /** Of a person of the operator: that of nobody (`OPERATOR_ID`), or of the customer whose data they look at. */
   readonly customerId: string;
+  /** Of a person: their id. */
   readonly clientId: string;
   readonly scopes: ReadonlySet<string>;
   /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';
   /** The rate limit of the customer, if it has one of its own. */
   readonly pointsPerSecond?: number | undefined;
+  /** Set if a person calls, with a session, instead of a client with a token. */
+  readonly person?: CallingPerson;
+  /** The person that the client belongs to, if there is one. */
+  readonly ownerPersonId?: string | undefined;
+};
+
+/** In place of a customer, for people of the operator. No customer has this id. */
+export const OPERATOR_ID = '00000000-0000-0000-0000-000000000000';
+
+export type CallingPerson = {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly roles: readonly string[];
+  /** Of the operator, and not of a customer. */
+  readonly isOperator: boolean;
+  /** How long ago the person proved who they are, by the database's clock. */
+  readonly authenticatedAgoMs: number;
 };
 
 export type RouteRequest<Body, Query, Params> = {
@@ -55,9 +74,12 @@ export type Route<
   readonly tag: string;
   readonly summary: string;
   readonly description?: string;
-  readonly scope: string;
+  /** Null: for every caller. */
+  readonly scope: string | null;
   /** A second scope that the caller needs: the operation also does what another scope protects. */
   readonly alsoScope?: string;
+  /** A person must have proved who they are within this time; see `step-up.ts`. */
+  readonly stepUpMs?: number;
   readonly body?: Body;
   /** If the body may be larger than that of other operations. */
   readonly bodyBytesMax?: number;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { withSession } from '../people/visitor.ts';
 import { openItems, profileWithDeposit, untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
@@ -40,7 +41,8 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by`.split(/\s+/),
+   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by
+   enrolment_url`.split(/\s+/),
 );
 
 function comparable(value: any, key = ''): any {
@@ -55,6 +57,7 @@ function comparable(value: any, key = ''): any {
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
+      .replaceAll(/^person-\d+@/g, 'ada@')
       .replaceAll(/^trade-7781-\d+$/g, 'trade-7781')
       // Keeps the fiat account of a test PENDING.
       .replaceAll('Atlantis', 'US')
@@ -101,6 +104,8 @@ async function createOwn(): Promise<Belongings> {
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
     },
+    listPersonSessions: async () => withSession(service, await base.make.people!()),
+    endPersonSessions: async () => withSession(service, await base.make.people!()),
     listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
       const id = await profileWithDeposit(service, customer);

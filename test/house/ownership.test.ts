@@ -147,6 +147,10 @@ describe('time', () => {
       times: 1,
       why: 'limits of the signer must not depend on a clock that the service can change',
     },
+    'people/openid.ts': {
+      times: 1,
+      why: 'the OAuth library reads the wall clock, and is told how far the clock of the database is from it',
+    },
     'database/embedded/process.ts': { times: 1, why: 'compared with the time of a file' },
     'database/embedded/files.ts': { times: 1, why: 'compared with the time of a file' },
     'chains/utxo/check.ts': { times: 1, why: 'compared with the clock of a blockchain node, for operators' },

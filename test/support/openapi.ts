@@ -46,7 +46,7 @@ const ODD_TYPES =
   /\/problems\/(not-found|method-not-allowed|unsupported-media-type|headers-too-large|request-timeout)$/;
 
 /** Pages for readers and operators of the service; they are not operations. */
-export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
+export const OUTSIDE = /^\/(health|metrics|docs|problems|signin|openapi\.json)(\/|$)/;
 
 const isHeaderThere = (headers: Received['headers'], name: string): boolean =>
   (headers.get(name) ?? '') !== '';
@@ -234,6 +234,7 @@ export async function createBelongings(
   const account = async (owner: string): Promise<string> =>
     (await post('/v2/identity/accounts', { account: { identity_id: owner } })).id;
   const webhooks: string[] = [];
+  let people = 0;
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
     identities: identity,
@@ -269,6 +270,11 @@ export async function createBelongings(
     'fiat-deposit-instructions': async () => {
       const body = { profile_id: profile, fiat_network: 'WIRE' };
       return (await post('/v2/transfer/fiat-deposit-instructions', body)).id;
+    },
+    people: async () => {
+      people += 1;
+      const person = { ...exampleOf('createPerson'), email: `person-${people}@example.com` };
+      return (await post('/v2/people', person)).id;
     },
     withdrawals: () => make.transfers!(),
     resolveWithdrawal: async () => {
@@ -321,6 +327,7 @@ export async function createBelongings(
     customer,
     make,
     fields: {
+      customer_id: customer.id,
       profile_id: profile,
       from_profile_id: profile,
       source_profile_id: profile,

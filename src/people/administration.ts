@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { findCustomer } from '../auth/customers.ts';
+import type { Database, Transaction } from '../database/database.ts';
+import { newId } from '../kernel/id.ts';
+import type { Instant } from '../kernel/instant.ts';
+import { invalidRequest, notFound } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
+import { deleteLink, deletePasskeys, replaceLink } from './passkey-store.ts';
+import type { Person } from './person.ts';
+import type { Role } from './roles.ts';
+import { disabledProblem, emailTaken, personFaults, tooManyPeople } from './rules.ts';
+import { endSessions } from './session-store.ts';
+import { countPeople, disablePerson, findPerson, insertPerson, lockPerson, updatePerson } from './store.ts';
+
+/** Changes of people, as the command line and administrators make them. Each is one transaction. */
+
+export type NewPerson = {
+  /** Null: of the operator. */
+  readonly customerId: string | null;
+  readonly name: string;
+  readonly email: string;
+  readonly roles: readonly Role[];
+};
+
+/** The token goes into the fragment of a URL, which browsers do not send: so no log of a proxy contains it. */
+export type EnrolmentLink = { readonly url: string; readonly expiresAtNs: Instant };
+
+const TOKEN_BYTES = 32;
+
+export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
+
+async function makeLink(tx: Transaction, personId: string, signInUrl: string): Promise<EnrolmentLink> {
+  const token = newToken();
+  const expiresAtNs = await replaceLink(tx, personId, token);
+  return { url: `${signInUrl}/signin/enrol#${token}`, expiresAtNs };
+}
+
+/** In the order of the table of roles, without duplicates. */
+const unique = (roles: readonly Role[]): Role[] => [...new Set(roles)];
+
+/** The customer of a new person, by whoever adds it; null is the operator, who may name any customer. */
+export async function customerOfNew(
+  database: Database,
+  adding: string | null,
+  named: string | undefined,
+): Promise<string | null> {
+  if (named === undefined) return adding;
+  const isAllowed = adding === null ? (await findCustomer(database, named)) !== undefined : named === adding;
+  if (!isAllowed) throw notFound('customer', named);
+  return named;
+}
+
+export function addPerson(
+  database: Database,
+  person: NewPerson,
+  signInUrl: string,
+): Promise<{ readonly person: Person; readonly link: EnrolmentLink }> {
+  const faults = personFaults(person);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return database.transaction(async (tx) => {
+    if ((await countPeople(tx, person.customerId)) >= LIMITS.peopleMax) throw tooManyPeople();
+    const id = newId();
+    if (!(await insertPerson(tx, { ...person, id, roles: unique(person.roles) })))
+      throw emailTaken(person.email);
+    const link = await makeLink(tx, id, signInUrl);
+    return { person: (await findPerson(tx, null, id))!, link };
+  });
+}
+
+/** Locked, and not disabled. */
+async function activePerson(tx: Transaction, id: string): Promise<Person> {
+  const person = await lockPerson(tx, id);
+  if (person === undefined) throw notFound('person', id);
+  if (person.disabledAtNs !== null) throw disabledProblem(person);
+  return person;
+}
+
+export type PersonChange = { readonly name?: string; readonly roles?: readonly Role[] };
+
+/** Sessions go on with the new roles: every request reads them. */
+export function changePerson(database: Database, id: string, change: PersonChange): Promise<Person> {
+  const faults = personFaults(change);
+  if (faults.length > 0) throw invalidRequest(faults);
+  return database.transaction(async (tx) => {
+    const person = await activePerson(tx, id);
+    await updatePerson(tx, { ...person, ...change, roles: unique(change.roles ?? person.roles) });
+    return (await findPerson(tx, null, id))!;
+  });
+}
+
+/** For good. Ends all sessions, and removes the passkeys and the link. A second call changes nothing. */
+export function removePerson(database: Database, id: string): Promise<Person> {
+  return database.transaction(async (tx) => {
+    const person = await lockPerson(tx, id);
+    if (person === undefined) throw notFound('person', id);
+    await disablePerson(tx, id);
+    await endSessions(tx, id);
+    await deletePasskeys(tx, id);
+    await deleteLink(tx, id);
+    return (await findPerson(tx, null, id))!;
+  });
+}
+
+/** With `removesPasskeys`, for a person whose devices are lost: nobody can sign in with them any more. */
+export function newLink(
+  database: Database,
+  id: string,
+  signInUrl: string,
+  { removesPasskeys = false }: { removesPasskeys?: boolean } = {},
+): Promise<EnrolmentLink> {
+  return database.transaction(async (tx) => {
+    await activePerson(tx, id);
+    if (removesPasskeys) {
+      await deletePasskeys(tx, id);
+      await endSessions(tx, id);
+    }
+    return makeLink(tx, id, signInUrl);
+  });
+}
