@@ -1,3 +1,4 @@
+import { workerActor } from '../kernel/actor.ts';
 import { type Command, read, type SystemAccountName, write } from '../ledger/command.ts';
 import type { Assignment, Observation } from './driver.ts';
 import { type AssignmentEnd, assignmentEnds } from './ending-store.ts';
@@ -44,6 +45,7 @@ export function endCommand(
   const end = endOf(assignment, ending, facts);
   const { id, feeUnits = 0n } = end;
   return {
+    actor: workerActor(`chain:${rail}`),
     balances: [],
     reads: [read(assignmentEnds, id)],
     decide(view) {

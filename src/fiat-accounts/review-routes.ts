@@ -1,9 +1,10 @@
 import type { Database } from '../database/database.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { canonicalText } from '../kernel/canonical.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
-import { type Route, route } from '../kernel/route.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { WritePath } from '../ledger/write-path.ts';
@@ -153,9 +154,15 @@ function decisionRoutes(
     response: fiatAccountShape(networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
-  const decide = (id: string, review: Review, seen: string) => {
+  const decide = (caller: Caller, id: string, review: Review, seen: string) => {
     const wasShown = (account: FiatAccount): boolean => digestOf(account) === seen;
-    const command = reviewFiatAccountCommand(id, review, { customerId: undefined, wasShown }, tables);
+    const command = reviewFiatAccountCommand(
+      actorOf(caller),
+      id,
+      review,
+      { customerId: undefined, wasShown },
+      tables,
+    );
     return change(writePath, networks, command);
   };
   return [
@@ -167,8 +174,8 @@ function decisionRoutes(
       body: ApproveRequest,
       example: { digest: DIGEST, reason: 'The bank has confirmed the owner.' },
       answer: APPROVED_ACCOUNT,
-      handle: ({ params, body: { digest, reason = 'Approved by an operator.' } }) =>
-        decide(params.id, { status: 'APPROVED', reason }, digest),
+      handle: ({ caller, params, body: { digest, reason = 'Approved by an operator.' } }) =>
+        decide(caller, params.id, { status: 'APPROVED', reason }, digest),
     }),
     route({
       ...decision,
@@ -178,8 +185,8 @@ function decisionRoutes(
       body: RejectRequest,
       example: { digest: DIGEST, reason: 'The bank has no such account.' },
       answer: REJECTED_ACCOUNT,
-      handle: ({ params, body: { digest, reason } }) =>
-        decide(params.id, { status: 'REJECTED', reason }, digest),
+      handle: ({ caller, params, body: { digest, reason } }) =>
+        decide(caller, params.id, { status: 'REJECTED', reason }, digest),
     }),
   ];
 }
@@ -209,7 +216,13 @@ function sandboxRoute(
       return change(
         writePath,
         tables.networks,
-        reviewFiatAccountCommand(params.id, review, { customerId: caller.customerId }, tables),
+        reviewFiatAccountCommand(
+          actorOf(caller),
+          params.id,
+          review,
+          { customerId: caller.customerId },
+          tables,
+        ),
       );
     },
   });

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
-import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
+import type { Connection, ForwardedFor, SourceOf } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { pointsOf, pointsOfAnswer } from './costs.ts';
 import { refuseUnstorable } from './json.ts';
@@ -124,13 +124,34 @@ function endReading(usage: Usage, { client, points, turn }: Reading, body: unkno
   if (typeof body === 'string') usage.giveBack(client, points, pointsOfAnswer(body.length));
 }
 
-function createHandler(route: Route, { authenticate, usage, turns }: Entrance) {
+/** What the audit log shows of a request that changes something: the caller, where it comes from, and its id. */
+function actingCaller(request: FastifyRequest, sourceOf: SourceOf): Caller {
+  const { customerId, clientId, kind, name, ownerPersonId, scopes, integration, pointsPerSecond } =
+    request.caller!;
+  const from = sourceOf(request.raw.socket, request.headers['x-forwarded-for']);
+  const requestId = request.id;
+  return {
+    customerId,
+    clientId,
+    kind,
+    name,
+    ownerPersonId,
+    from,
+    requestId,
+    scopes,
+    integration,
+    pointsPerSecond,
+  };
+}
+
+function createHandler(route: Route, { authenticate, usage, turns, sourceOf }: Entrance) {
+  const isRead = route.method === 'GET';
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     // Created only if a handler needs it: most requests never wait.
     let disconnected: AbortController | undefined;
     const { reading } = request;
     const answered = route.handle({
-      caller: request.caller!,
+      caller: isRead ? request.caller! : actingCaller(request, sourceOf),
       body: request.body,
       query: request.query,
       params: request.params,
@@ -165,7 +186,7 @@ type Start = (error?: Error) => void;
 export type Operation = { readonly route: Route; readonly url: string };
 
 /** Where requests of operations come in. */
-export type Entrance = Authentication & { readonly usage: Usage; readonly turns: Turns };
+export type Entrance = Authentication & { readonly usage: Usage; readonly turns: Turns; readonly sourceOf: SourceOf };
 
 /**
  * Checks the scopes of the caller and its rate. Returns whether the request may start now: a read that has to wait for its

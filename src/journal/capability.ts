@@ -64,7 +64,7 @@ export function createJournal(dependencies: Dependencies): Journal {
     causes: (ids) => journalCauses(database, ids),
     returned: createReturned({
       ...parts,
-      book: (actor, booking) => book(parts, actor, booking),
+      book: (booker, booking) => book(parts, booker, booking),
       arrive: deposits.arrivals.arrive,
       trouble: (what, facts) => dependencies.log.error(facts, what),
     }),

@@ -9,7 +9,7 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
-import { type Actor, type Booking, comparable, journalCommand } from './command.ts';
+import { type Booker, type Booking, bookerOf, comparable, journalCommand } from './command.ts';
 import { presentEntry } from './entry.ts';
 import { CANCELLED, RESOLVED, WRITE_OFF, WRITE_OFF_REQUEST } from './examples.ts';
 import { kindsInWords } from './kinds.ts';
@@ -45,10 +45,10 @@ function bookingOf(order: Order, body: Common, parts: Parts): Booking {
 }
 
 /** Books it once, however often it is requested. */
-export async function book(dependencies: JournalDependencies, caller: Actor, booking: Booking) {
+export async function book(dependencies: JournalDependencies, booker: Booker, booking: Booking) {
   const { database, writePath, tables } = dependencies;
   return createOnce(writePath, {
-    command: await journalCommand(caller, booking, dependencies),
+    command: await journalCommand(booker, booking, dependencies),
     load: (id) => findEntry(database, id),
     present: (entry) => presentEntry(entry, tables.assets),
   });
@@ -82,7 +82,7 @@ function entryRoutes(dependencies: JournalDependencies): Route[] {
       answer: WRITE_OFF,
       examine: (_caller, body) => void readOrder(body, tables),
       handle: ({ caller, body }) =>
-        book(dependencies, caller, bookingOf(readOrder(body, tables), body, dependencies)),
+        book(dependencies, bookerOf(caller), bookingOf(readOrder(body, tables), body, dependencies)),
     }),
     route({
       method: 'GET',
@@ -150,7 +150,7 @@ function withdrawalRoutes(dependencies: JournalDependencies): Route[] {
         const { outcome } = body;
         const order = { kind: 'WITHDRAWAL_RESOLUTION', transferId: params.id, outcome } as const;
         const asked = { ...body, transfer_id: params.id };
-        return book(dependencies, caller, bookingOf(order, asked, dependencies));
+        return book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies));
       },
     }),
     route({
@@ -169,7 +169,7 @@ function withdrawalRoutes(dependencies: JournalDependencies): Route[] {
       handle({ caller, params, body }) {
         const order = { kind: 'WITHDRAWAL_CANCELLATION', transferId: params.id } as const;
         const asked = { ...body, transfer_id: params.id };
-        return book(dependencies, caller, bookingOf(order, asked, dependencies));
+        return book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies));
       },
     }),
   ];
@@ -205,7 +205,7 @@ function suspenseRoute(dependencies: JournalDependencies): Route {
         profile_id: profileId,
         suspense_deposit_id: params.id,
       };
-      const booked = await book(dependencies, caller, bookingOf(order, asked, dependencies));
+      const booked = await book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies));
       const transfer = await sources.transfers.byId(booked.body.transfer_id!);
       return { ...booked, body: presentTransfer(transfer!, tables.assets) as never };
     },

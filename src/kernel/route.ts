@@ -7,7 +7,16 @@ import type { ProblemSlug } from './problem.ts';
  */
 export type Caller = {
   readonly customerId: string;
+  /** The id of the client; of a person who has signed in, the id of the person. */
   readonly clientId: string;
+  /** Absent for clients. */
+  readonly kind?: 'client' | 'person' | undefined;
+  readonly name?: string | undefined;
+  /** The person who owns the client. */
+  readonly ownerPersonId?: string | undefined;
+  /** The address and the id of the request, set by the HTTP layer for operations that write. `actorOf` makes an actor of it. */
+  readonly from?: string | undefined;
+  readonly requestId?: string | undefined;
   readonly scopes: ReadonlySet<string>;
   /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';

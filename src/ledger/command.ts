@@ -1,4 +1,5 @@
 import type { Transaction } from '../database/database.ts';
+import type { Actor } from '../kernel/actor.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
 
@@ -99,6 +100,8 @@ export type IdempotencyKey = {
 };
 
 export type Command<Answer> = {
+  /** Who does it. Stored with what the command changes. */
+  readonly actor: Actor;
   /** Whose turn the command takes when more commands wait than fit into a batch; absent for the service's own. */
   readonly customerId?: string;
   readonly key?: IdempotencyKey | undefined;
