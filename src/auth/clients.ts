@@ -9,6 +9,9 @@ import { type ClientRow, clientRows, type Integration } from './store.ts';
 export type ClientState = {
   readonly id: string;
   readonly customerId: string;
+  readonly name: string;
+  /** The person who owns the client. */
+  readonly ownerPersonId: string | undefined;
   readonly integration: Integration;
   readonly disabled: boolean;
   /** The rate limit of the customer, if it has one of its own. */
@@ -40,6 +43,7 @@ type Known = { readonly row: ClientRow; readonly state: ClientState; readonly as
 function isSame(one: ClientRow, other: ClientRow): boolean {
   return (
     one.disabled === other.disabled &&
+    one.ownerPersonId === other.ownerPersonId &&
     one.scopes === other.scopes &&
     one.allowedAddresses === other.allowedAddresses &&
     one.revokedTokens === other.revokedTokens &&
@@ -54,6 +58,8 @@ function stateOf(row: ClientRow): ClientState {
   return {
     id,
     customerId,
+    name: row.name,
+    ownerPersonId: row.ownerPersonId ?? undefined,
     integration,
     disabled,
     pointsPerSecond: row.pointsPerSecond ?? undefined,

@@ -99,6 +99,7 @@ export function createExternalVerify(
       caller: {
         customerId: customer.id,
         clientId: claims.client_id,
+        ...(client && { name: client.name, ownerPersonId: client.ownerPersonId }),
         scopes: scopesOf(claims, client),
         integration: customer.integration,
         pointsPerSecond: customer.pointsPerSecond ?? undefined,

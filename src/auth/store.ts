@@ -27,6 +27,8 @@ export type Client = {
   readonly scopes: readonly string[];
   /** Address ranges in CIDR notation; null: from anywhere. */
   readonly allowedAddresses: readonly string[] | null;
+  /** The person who owns it: its clients and the person count as one when a request needs another approver. */
+  readonly ownerPersonId: string | null;
   readonly createdAtNs: Instant;
   readonly disabledAtNs: Instant | null;
 };
@@ -35,6 +37,9 @@ export type Client = {
 export type ClientRow = {
   readonly id: string;
   readonly customerId: string;
+  readonly name: string;
+  /** The person who owns the client, if somebody does. */
+  readonly ownerPersonId: string | null;
   readonly integration: Integration;
   readonly disabled: boolean;
   readonly pointsPerSecond: number | null;
@@ -57,7 +62,7 @@ export type NewSigningKey = Omit<SigningKeyRow, 'createdAtNs' | 'retiredAtNs'>;
 const CUSTOMER =
   'id, name, integration, points_per_second as "pointsPerSecond", created_at_ns as "createdAtNs"';
 const CLIENT = `id, customer_id as "customerId", name, scopes, allowed_addresses as "allowedAddresses",
-  created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
+  owner_person_id as "ownerPersonId", created_at_ns as "createdAtNs", disabled_at_ns as "disabledAtNs"`;
 
 /** Undefined when the id or the name is taken. */
 export async function insertCustomer(
@@ -161,7 +166,7 @@ export async function setAllowedAddresses(
 
 export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
   return tx.query<ClientRow>(
-    `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
+    `select clients.id, customer_id as "customerId", clients.name, owner_person_id as "ownerPersonId", integration, disabled_at_ns is not null as disabled,
             points_per_second as "pointsPerSecond",
             array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
             (select string_agg(jti, ' ' order by jti) from revoked_tokens

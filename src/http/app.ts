@@ -10,7 +10,7 @@ import type { Logger } from 'pino';
 import { createPatience, type Patience } from '../kernel/patience.ts';
 import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
-import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
+import { createSourceOf, type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readBody, readNoBody } from './json.ts';
@@ -186,6 +186,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...options,
     usage: options.usage ?? createUsage(),
     turns: options.turns ?? createTurns(),
+    sourceOf: options.sourceOf ?? createSourceOf(),
   };
   for (const route of options.routes) registerRoute(app, route, entrance);
   answerMethodNotAllowed(app, methodsByUrl, () => options.publicUrl());

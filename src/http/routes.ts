@@ -186,7 +186,11 @@ type Start = (error?: Error) => void;
 export type Operation = { readonly route: Route; readonly url: string };
 
 /** Where requests of operations come in. */
-export type Entrance = Authentication & { readonly usage: Usage; readonly turns: Turns; readonly sourceOf: SourceOf };
+export type Entrance = Authentication & {
+  readonly usage: Usage;
+  readonly turns: Turns;
+  readonly sourceOf: SourceOf;
+};
 
 /**
  * Checks the scopes of the caller and its rate. Returns whether the request may start now: a read that has to wait for its

@@ -116,8 +116,8 @@ it('an event whose transaction commits late comes after the events that were alr
   const batchId = newBatchId();
   await late.query('begin');
   await late.query(
-    `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events)
-     values ($1, $2, 1, 1, 1, '{transfer.test.completed}', $3)`,
+    `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events, records, actors)
+     values ($1, $2, 1, 1, 1, '{transfer.test.completed}', $3, '', '{}')`,
     [batchId, customerId, packText(packLine(1, 'transfer.test.completed', newId(), 1n, '{}'))],
   );
   await node.writePath.submit(emit(customerId, [{}, {}]));
