@@ -1,4 +1,7 @@
 import type { Logger } from 'pino';
+import { createApprovals } from './approvals/capability.ts';
+import { createAuditLog } from './audit-log/capability.ts';
+import type { Refusal } from './audit-log/refusals.ts';
 import { createBooks } from './books/capability.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
@@ -47,6 +50,8 @@ export type Node = {
   readonly committed: Signal<readonly BalanceKey[]>;
   /** Sent when the event feeds of these customers have grown. */
   readonly feedGrown: Signal<readonly string[]>;
+  /** Sent when an attempt at a privileged action was refused. */
+  readonly refused: Signal<Refusal>;
   readonly metrics: Metrics;
 };
 
@@ -87,6 +92,8 @@ export function createCapabilities(
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
+  const approvals = createApprovals({ ...shared, fourEyes: config.fourEyes });
+  const { declare } = approvals;
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
@@ -100,9 +107,21 @@ export function createCapabilities(
     callsRails: config.workers,
     called: metrics.railCalled,
   });
-  const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
+  const fiatAccounts = createFiatAccounts({ ...shared, declare, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
-  const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
+  const journal = createJournal({
+    ...shared,
+    declare,
+    deposits,
+    withdrawals,
+    settlement,
+    transfers,
+    fiatAccounts,
+  });
+  const auditLog = createAuditLog({
+    ...shared,
+    batchesOf: transfers.batchesOfAny,
+  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -115,6 +134,8 @@ export function createCapabilities(
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
+    approvals,
+    auditLog,
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

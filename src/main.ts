@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { Refusal } from './audit-log/refusals.ts';
 import { type Authentication, createAuthentication } from './auth/capability.ts';
 import { createCapabilities } from './capabilities.ts';
 import type { Config } from './config/config.ts';
@@ -80,6 +81,7 @@ async function createNode({ config, database, writeDatabase, logger, wrappingKey
     sourceOf: createSourceOf(config.trustedProxies),
     committed: createSignal<readonly BalanceKey[]>(),
     feedGrown: createSignal<readonly string[]>(),
+    refused: createSignal<Refusal>(),
     metrics: createMetrics(),
   };
 }
@@ -170,6 +172,7 @@ export async function assemble(parts: Parts): Promise<Service> {
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,
+    refused: node.refused.send,
     observe: metrics.request,
     refusal: () => database.refusal(),
   });

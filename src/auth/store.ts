@@ -103,14 +103,20 @@ export async function setPointsPerSecond(
 /** Undefined when the id is taken. */
 export async function insertClient(
   tx: Queryable,
-  client: Pick<Client, 'id' | 'customerId' | 'name' | 'scopes'>,
+  client: Pick<Client, 'id' | 'customerId' | 'name' | 'scopes' | 'ownerPersonId'>,
 ): Promise<Client | undefined> {
   const rows = await tx.query<Client>(
-    `insert into clients (id, customer_id, name, scopes, created_at_ns)
-     values ($1, $2, $3, $4::text[], ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
-    [client.id, client.customerId, client.name, textArray(client.scopes)],
+    `insert into clients (id, customer_id, name, scopes, owner_person_id, created_at_ns)
+     values ($1, $2, $3, $4::text[], $5, ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
+    [client.id, client.customerId, client.name, textArray(client.scopes), client.ownerPersonId],
   );
   return rows[0];
+}
+
+/** The database's time. */
+export async function clockOf(tx: Queryable): Promise<Instant> {
+  const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
+  return row!.now;
 }
 
 /** Locked until the transaction ends, so that changes of one client's credentials go one after the other. */

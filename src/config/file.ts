@@ -1,6 +1,7 @@
 import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import type { FeeTable } from '../fees/schedule.ts';
 import type { Asset } from '../kernel/asset.ts';
+import type { PrivilegedName, Quorum } from '../kernel/privileged.ts';
 import type { Networks } from '../networks/register.ts';
 import { type ConfigFileContent, configFileSchema } from './schema.ts';
 import { shapeFault, shown } from './validate.ts';
@@ -17,6 +18,8 @@ export type ConfigFile = {
   readonly prices?: Readonly<Record<string, string>>;
   readonly externalIssuer?: ExternalIssuer;
   readonly rentLamportsPerDayMax?: bigint;
+  /** By privileged action. */
+  readonly fourEyes?: Readonly<Partial<Record<PrivilegedName, Quorum>>>;
   /** Read in `rails.ts`, with the assets. */
   readonly rails?: Readonly<Record<string, unknown>>;
 };
@@ -58,6 +61,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     external_issuer: issuer,
     rent_lamports_per_day_max: rent,
     rails,
+    four_eyes: fourEyes,
   } = content as ConfigFileContent;
   return {
     ...(assets && { assets: readAssets(assets) }),
@@ -66,5 +70,6 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(issuer && { externalIssuer: readExternalIssuer(issuer) }),
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
     ...(rails && { rails }),
+    ...(fourEyes && { fourEyes }),
   };
 }

@@ -1,8 +1,10 @@
+import { type Declare, privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
-import { actorOf } from '../kernel/actor.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import { canonicalText } from '../kernel/canonical.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
+import { PRIVILEGED_ACTIONS } from '../kernel/privileged.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
@@ -34,6 +36,7 @@ import {
 import { type AccountView, findForReview, listViews, recordView } from './view-store.ts';
 
 type ReviewDependencies = {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly vault: Vault;
@@ -139,8 +142,16 @@ function viewRoutes(
   ];
 }
 
+/** A review, and the digest of the version that the reviewer was shown. */
+type Reviewing = {
+  readonly id: string;
+  readonly status: Review['status'];
+  readonly reason: string;
+  readonly digest: string;
+};
+
 function decisionRoutes(
-  { writePath }: ReviewDependencies,
+  { writePath, declare }: ReviewDependencies,
   tables: FiatAccountTables,
   digestOf: (account: FiatAccount) => string,
 ): Route[] {
@@ -154,20 +165,30 @@ function decisionRoutes(
     response: fiatAccountShape(networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
-  const decide = (caller: Caller, id: string, review: Review, seen: string) => {
-    const wasShown = (account: FiatAccount): boolean => digestOf(account) === seen;
-    const command = reviewFiatAccountCommand(
-      actorOf(caller),
-      id,
-      review,
-      { customerId: undefined, wasShown },
-      tables,
-    );
-    return change(writePath, networks, command);
+  const commandOf = (actor: Actor, { id, status, reason, digest }: Reviewing) => {
+    const wasShown = (account: FiatAccount): boolean => digestOf(account) === digest;
+    const scope = { customerId: undefined, wasShown };
+    return reviewFiatAccountCommand(actor, id, { status, reason }, scope, tables);
   };
+  const declared = (name: 'fiat_account.approve' | 'fiat_account.reject') =>
+    declare<Reviewing, FiatAccount>({
+      name,
+      level: 'OPERATOR',
+      summary: ({ id, reason }) => `${PRIVILEGED_ACTIONS[name]}: ${id}. ${reason}`,
+      command: async ({ actor }, asked) => commandOf(actor, asked),
+      result: ({ id }) => ({ type: 'fiat_account', id }),
+    });
+  const propose = {
+    APPROVED: declared('fiat_account.approve'),
+    REJECTED: declared('fiat_account.reject'),
+  };
+  const decide = async (caller: Caller, asked: Reviewing) =>
+    (await propose[asked.status](caller, asked)) ??
+    change(writePath, networks, commandOf(actorOf(caller), asked));
   return [
     route({
       ...decision,
+      privileged: privileged('fiat_account.approve'),
       path: '/v2/operator/fiat-accounts/{id}/approve',
       operationId: 'approveFiatAccount',
       summary: 'Approve a fiat account',
@@ -175,10 +196,11 @@ function decisionRoutes(
       example: { digest: DIGEST, reason: 'The bank has confirmed the owner.' },
       answer: APPROVED_ACCOUNT,
       handle: ({ caller, params, body: { digest, reason = 'Approved by an operator.' } }) =>
-        decide(caller, params.id, { status: 'APPROVED', reason }, digest),
+        decide(caller, { id: params.id, status: 'APPROVED', reason, digest }),
     }),
     route({
       ...decision,
+      privileged: privileged('fiat_account.reject'),
       path: '/v2/operator/fiat-accounts/{id}/reject',
       operationId: 'rejectFiatAccount',
       summary: 'Reject a fiat account',
@@ -186,7 +208,7 @@ function decisionRoutes(
       example: { digest: DIGEST, reason: 'The bank has no such account.' },
       answer: REJECTED_ACCOUNT,
       handle: ({ caller, params, body: { digest, reason } }) =>
-        decide(caller, params.id, { status: 'REJECTED', reason }, digest),
+        decide(caller, { id: params.id, status: 'REJECTED', reason, digest }),
     }),
   ];
 }

@@ -16,7 +16,13 @@ import { faultsOf } from './faults.ts';
 import { readBody, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
-import { type Authentication, type Operation, type Reading, registerRoute } from './routes.ts';
+import {
+  type Authentication,
+  type Operation,
+  type Reading,
+  type RecordRefusal,
+  registerRoute,
+} from './routes.ts';
 import { compilersFactory } from './schemas.ts';
 import { headersFault } from './strict-headers.ts';
 import { createTurns, type Turns } from './turns.ts';
@@ -48,6 +54,8 @@ export type AppOptions = {
   readonly patience?: Patience;
   /** The address that a request comes from; without it, all callers without a valid token count as one. */
   readonly sourceOf?: SourceOf;
+  /** Told of refused attempts at privileged actions. */
+  readonly refused?: RecordRefusal;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
   /** Whether there is a page at /docs. */

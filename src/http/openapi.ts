@@ -175,6 +175,19 @@ function contentOf(route: Route, referTo: (schema: unknown) => unknown): Json {
   };
 }
 
+/** An action that waits for others. */
+function proposedResponse({ privileged }: Route, headers: Json, referTo: (schema: unknown) => unknown): Json {
+  if (privileged?.proposed === undefined) return {};
+  const { shape, example } = privileged.proposed;
+  return {
+    '202': {
+      description: 'Nothing was executed yet: others have to approve it',
+      headers,
+      content: { 'application/json': { schema: referTo(shape), example } },
+    },
+  };
+}
+
 function operationOf(
   route: Route,
   examples: ProblemExamples,
@@ -212,6 +225,7 @@ function operationOf(
         headers: { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader },
         content: contentOf(route, referTo),
       },
+      ...proposedResponse(route, { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader }, referTo),
       ...problemResponses(route, examples, publicUrl),
     },
   };

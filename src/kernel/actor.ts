@@ -63,3 +63,16 @@ export function isSameHand(one: Actor, other: Actor): boolean {
   const person = personOf(one);
   return person !== undefined && person === personOf(other);
 }
+
+/** As answers show it. */
+export function presentActor({ kind, id, customerId, name, ownerPersonId, from, requestId }: Actor) {
+  return {
+    kind: kind.toUpperCase() as Uppercase<ActorKind>,
+    id,
+    ...(customerId !== undefined && { customer_id: customerId }),
+    ...(name !== undefined && { name }),
+    ...(ownerPersonId !== undefined && { owner_person_id: ownerPersonId }),
+    ...(from !== undefined && { from }),
+    ...(requestId !== undefined && { request_id: requestId }),
+  };
+}

@@ -45,8 +45,16 @@ export type Answer<Body> = {
   readonly body: Body | string;
   /** The body is the record of an earlier, equal request. */
   readonly replayed?: boolean;
+  /** 202: the action waits for others to approve it, and the body is the request for that. */
+  readonly status?: 202;
   /** Of a stream, if it is not the first one of the route. */
   readonly mediaType?: string;
+};
+
+/** The action, and the answer 202 with which it waits; without one, it is executed at once. */
+export type Privileged = {
+  readonly action: string;
+  readonly proposed?: { readonly shape: TSchema; readonly example: object };
 };
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
@@ -86,6 +94,8 @@ export type Route<
   examine?(caller: Caller, body: StaticOf<Body>): void;
   /** The media types that the answer can have, if it is a stream of texts; the first is the default. */
   readonly streams?: readonly [string, ...string[]];
+  /** It may need the approval of others. Refused attempts are recorded. */
+  readonly privileged?: Privileged;
   /** Does not exist in production. */
   readonly sandboxOnly?: boolean;
   handle(

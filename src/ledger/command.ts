@@ -96,6 +96,8 @@ export type Decision<Answer> =
       readonly postings: readonly Posting[];
       readonly writes: readonly Write[];
       readonly answer: Answer;
+      /** The key of the command stays unused: the command has not done yet what the key is for. */
+      readonly usesKey?: false;
     }
   | { readonly accepted: false; readonly problem: Problem };
 

@@ -152,7 +152,7 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     if (problem !== undefined) return { kind: 'refused', problem };
     for (const write of decision.writes) stage(write, command.actor);
     for (const write of recordsOf(decision.writes, { assets, recordedAt })) stage(write, command.actor);
-    if (text !== undefined) acceptedKeys.set(text, key!);
+    if (text !== undefined && decision.usesKey !== false) acceptedKeys.set(text, key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
   }

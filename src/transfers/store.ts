@@ -177,6 +177,15 @@ export async function batchesOfTransfers(own: CustomerReads, ids: readonly strin
   return rows.map(({ id }) => id);
 }
 
+/** The same for operators, of all customers. */
+export async function batchesOfAnyTransfers(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'select distinct batch_id as id from transfers where id = any ($1::uuid[]) and batch_id is not null',
+    [plainArray(ids)],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** A transfer as the cause of entries: both sides of a transfer inside the service have one cause, their group. */
 export type TransferCause = Pick<Transfer, 'id' | 'profileId' | 'type'> & {
   readonly causeId: string;
