@@ -1,12 +1,13 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
+import { PROFILE } from '../profiles/examples.ts';
 import type { AuditEntryShape } from './schema.ts';
 
 export const AUDIT_ENTRY: Static<typeof AuditEntryShape> = {
   id: '019bc0fd-8ba2-7b55-a0d3-6c1f94e80001',
   action: 'profile.created',
   resource_type: 'profile',
-  resource_id: EXAMPLE_IDS.profile,
+  resource_id: PROFILE.id,
   customer_id: EXAMPLE_IDS.customer,
   outcome: 'DONE',
   actor: {
@@ -17,6 +18,6 @@ export const AUDIT_ENTRY: Static<typeof AuditEntryShape> = {
     from: '192.0.2.10',
     request_id: '019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4',
   },
-  after: { id: EXAMPLE_IDS.profile, nickname: 'Operations', type: 'NORMAL' },
+  after: PROFILE,
   created_at: EXAMPLE_AT,
 };

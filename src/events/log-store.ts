@@ -2,6 +2,7 @@ import { plainArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters } from '../database/select.ts';
 import type { Actor } from '../kernel/actor.ts';
+import { isId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { SLICES } from '../kernel/slices.ts';
 import { LIMITS } from '../limits.ts';
@@ -147,7 +148,7 @@ export async function readLog(
     ranges: filter.ranges ?? [],
   });
   const actorIds = filter.actorIds && new Set(filter.actorIds);
-  const batchIds = (filter.resourceIds && (await filter.batchesOf?.(filter.resourceIds))) ?? [];
+  const batchIds = (filter.resourceIds && (await filter.batchesOf?.(filter.resourceIds.filter(isId)))) ?? [];
   const entries: LogEntry[] = [];
   let from = await startOf(database, filter, { descending }, after);
   let seen = after;

@@ -9,8 +9,6 @@ export const PRIVILEGED_ACTIONS = {
   'suspense_deposit.credit': 'Credit a deposit in suspense',
   'fiat_account.approve': 'Approve a fiat account',
   'fiat_account.reject': 'Reject a fiat account',
-  'client.create': 'Create an API client',
-  'client.disable': 'Disable an API client',
 } as const satisfies Record<string, string>;
 
 export type PrivilegedName = keyof typeof PRIVILEGED_ACTIONS;

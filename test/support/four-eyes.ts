@@ -18,7 +18,12 @@ export async function createEye(
   const { database, vault, url } = service;
   const name = `eye ${randomBytes(4).toString('hex')}`;
   const owner = person === undefined ? {} : { ownerPersonId: person };
-  const { clientId, clientSecret } = await createClient(database, vault, { customer, name, scopes, ...owner });
+  const { clientId, clientSecret } = await createClient(database, vault, {
+    customer,
+    name,
+    scopes,
+    ...owner,
+  });
   const response = await fetch(`${url}/oauth2/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${clientId}:${clientSecret}`)}` },
