@@ -26,6 +26,7 @@ import { createReconciliation } from './reconciliation/capability.ts';
 import { createSandbox, createSimulation } from './sandbox/capability.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
+import type { TransferAccess } from './transfers/access.ts';
 import { createTransfers } from './transfers/capability.ts';
 import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
 import { createWebhooks } from './webhooks/capability.ts';
@@ -79,6 +80,30 @@ const withoutSimulation = (one: Capability): Capability => ({
   ...one,
   routes: (one.routes ?? []).filter(({ sandboxOnly }) => sandboxOnly !== true),
 });
+
+type Shared = Node & typeof SHARED_TABLES & { readonly writePath: WritePath };
+
+/** The event feed, and webhooks, for the events of all other capabilities. */
+function createFeeds(
+  shared: Shared,
+  capabilities: readonly Capability[],
+  transfers: TransferAccess,
+): Capability[] {
+  const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
+  const webhooks = createWebhooks({
+    ...shared,
+    reach: shared.config.mode === 'sandbox' ? 'anywhere' : 'public',
+    eventTypes,
+    attempted: shared.metrics.webhookAttempted,
+  });
+  const events = createEvents({
+    ...shared,
+    eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
+    batchesOf: transfers.batchesOf,
+    example: TRANSFER_EVENT_EXAMPLE,
+  });
+  return [events, webhooks];
+}
 
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
@@ -142,18 +167,6 @@ export function createCapabilities(
     capabilities.push(
       createSandbox({ ...shared, simulated, transfers, withdrawals, arrivals: deposits.arrivals }),
     );
-  const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
-  const webhooks = createWebhooks({
-    ...shared,
-    reach: isSandbox ? 'anywhere' : 'public',
-    eventTypes,
-    attempted: metrics.webhookAttempted,
-  });
-  const events = createEvents({
-    ...shared,
-    eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
-    batchesOf: transfers.batchesOf,
-    example: TRANSFER_EVENT_EXAMPLE,
-  });
-  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
+  const feeds = createFeeds(shared, capabilities, transfers);
+  return [...capabilities, ...feeds].map((one) => (isSandbox ? one : withoutSimulation(one)));
 }

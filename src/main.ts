@@ -87,11 +87,12 @@ async function createNode({ config, database, writeDatabase, logger, wrappingKey
 }
 
 /** What all requests pass, whatever they ask for. */
-const createEntrance = ({ sourceOf }: Node) => ({
+const createEntrance = ({ sourceOf, refused }: Node) => ({
   usage: createUsage(),
   turns: createTurns(),
   patience: createPatience(),
   sourceOf,
+  refused: refused.send,
 });
 
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
@@ -172,7 +173,6 @@ export async function assemble(parts: Parts): Promise<Service> {
     ],
     hasDocs: config.docs,
     serverFactory: server.factory,
-    refused: node.refused.send,
     observe: metrics.request,
     refusal: () => database.refusal(),
   });

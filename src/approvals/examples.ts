@@ -28,7 +28,7 @@ const proposal = {
   profile_id: EXAMPLE_IDS.profile,
   amount: '12.5',
   kind: 'WRITE_OFF',
-  ref_id: 'write-off-0001',
+  ref_id: 'goodwill-0001',
   reason: 'Goodwill after the outage.',
   reference: 'CASE-1042',
 };
@@ -44,7 +44,7 @@ export const WAITING: Shape = {
   maker: MAKER,
   quorum: 1,
   votes: [],
-  ref_id: 'write-off-0001',
+  ref_id: 'goodwill-0001',
   created_at: EXAMPLE_AT,
   updated_at: EXAMPLE_AT,
   expires_at: '2026-01-22T09:30:00.482193Z',

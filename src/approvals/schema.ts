@@ -71,6 +71,7 @@ export const RejectBody = Type.Object({ digest: Digest, reason: Reason }, closed
 export const ApprovalList = listShape(ApprovalShape, 'ApprovalList');
 export const ApprovalListQuery = listQuery(
   {
+    ids: Several(Id('Request'), 'Only these requests'),
     statuses: Several(Type.Enum([...STATUSES]), 'Only with one of these statuses'),
     actions: Several(Type.Enum([...PRIVILEGED_NAMES]), 'Only these actions'),
   },

@@ -99,6 +99,7 @@ export async function findApproval(
 export type ApprovalFilters = {
   readonly level: Level;
   readonly customerId?: string | undefined;
+  readonly ids?: readonly string[] | undefined;
   readonly statuses?: readonly string[] | undefined;
   readonly actions?: readonly string[] | undefined;
   /** Requests that expired before are shown as EXPIRED. */
@@ -107,7 +108,7 @@ export type ApprovalFilters = {
 
 export async function listApprovals(
   database: Queryable,
-  { level, customerId, statuses, actions, now }: ApprovalFilters,
+  { level, customerId, ids, statuses, actions, now }: ApprovalFilters,
   page: Page,
 ): Promise<Found<Approval>> {
   const parameters = createParameters();
@@ -120,6 +121,7 @@ export async function listApprovals(
         statuses,
       ),
     );
+  if (ids !== undefined) conditions.push((here) => here.anyOf('a.id', 'uuid', ids));
   if (actions !== undefined) conditions.push((here) => here.anyOf('a.action', 'text', actions));
   const own = customerId === undefined ? '' : ` and a.customer_id = ${parameters.add(customerId)}`;
   const found = await selectPage<StoredApproval>(database, page, {

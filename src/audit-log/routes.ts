@@ -20,6 +20,7 @@ const DESCRIPTION =
   'Every change, with who made it, from where and with which request, and the resource before and after it; and refused attempts at privileged actions. Secrets and personal data are shown as digests. The log is append-only.';
 
 type Query = {
+  readonly ids?: readonly string[];
   readonly actor_ids?: readonly string[];
   readonly actions?: readonly string[];
   readonly resource_ids?: readonly string[];
@@ -35,7 +36,7 @@ async function pageOfLog(
 ): Promise<string> {
   const { actor_ids: actorIds, actions, resource_ids: resourceIds } = query;
   const { after, descending, limit, ranges } = page;
-  const filter = { customerId: customer.filter, actorIds, types: actions, resourceIds, batchesOf, ranges };
+  const filter = { ids: query.ids, customerId: customer.filter, actorIds, types: actions, resourceIds, batchesOf, ranges };
   const start = after && { position: after.ns, line: Number(after.id) };
   const { entries, brokenOffAt } = await readLog(database, filter, start, { descending, limit });
   const before = await resourcesBefore(database, entries.slice(0, limit));

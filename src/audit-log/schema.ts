@@ -39,6 +39,7 @@ export const AuditList = listShape(AuditEntryShape, 'AuditList');
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
 
 const FILTERS = {
+  ids: Several(Id('Entry'), 'Only these entries'),
   actor_ids: Several(Word('Actor'), 'Only of these clients, people, workers or users'),
   actions: Several(Word('Action, with * for any text'), 'Only these actions, such as fiat_account.*'),
   resource_ids: Several(Word('Resource'), 'Only of these resources'),

@@ -7,7 +7,7 @@ import type { Instant } from '../kernel/instant.ts';
 import { SLICES } from '../kernel/slices.ts';
 import { LIMITS } from '../limits.ts';
 import { unpackActors } from './actors.ts';
-import { type FeedPlace, indexId } from './event.ts';
+import { batchOf, type FeedPlace, indexId } from './event.ts';
 import { placeBefore } from './feed-store.ts';
 import { createTest, type FeedFilter, type Fits } from './filter.ts';
 import { named } from './group-store.ts';
@@ -29,7 +29,7 @@ export type LogEntry = FeedPlace & {
   readonly isSealed: boolean;
 };
 
-export type LogFilter = Pick<FeedFilter, 'types' | 'resourceIds' | 'batchesOf' | 'ranges'> & {
+export type LogFilter = Pick<FeedFilter, 'ids' | 'types' | 'resourceIds' | 'batchesOf' | 'ranges'> & {
   /** Of this customer only. */
   readonly customerId?: string | undefined;
   readonly actorIds?: readonly string[] | undefined;
@@ -77,7 +77,7 @@ type Direction = { readonly descending: boolean };
 
 function nextGroups(
   database: Queryable,
-  { customerId, resourceIds }: LogFilter,
+  { customerId, ids, resourceIds }: LogFilter,
   batchIds: readonly string[],
   from: bigint | undefined,
   { descending }: Direction,
@@ -87,6 +87,8 @@ function nextGroups(
   const clauses = ['g.position is not null'];
   if (customerId !== undefined) clauses.push(`g.customer_id = ${parameters.add(customerId)}`);
   if (from !== undefined) clauses.push(`g.position ${descending ? '<=' : '>='} ${parameters.add(from)}`);
+  if (ids !== undefined)
+    clauses.push(`g.batch_id = any (${parameters.add(plainArray(ids.map(batchOf)))}::uuid[])`);
   if (resourceIds !== undefined) {
     const known = parameters.add(plainArray(resourceIds.map(indexId)));
     clauses.push(`g.batch_id in (select batch_id from event_resources where resource_id = any (${known}::uuid[])
@@ -143,6 +145,7 @@ export async function readLog(
   { descending, limit }: Direction & { readonly limit: number },
 ): Promise<LogPage> {
   const testOf = createTest({
+    ids: filter.ids,
     types: filter.types,
     resourceIds: filter.resourceIds,
     ranges: filter.ranges ?? [],

@@ -56,6 +56,7 @@ function comparable(value: any, key = ''): any {
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
       .replaceAll(/^trade-7781-\d+$/g, 'trade-7781')
+      .replaceAll(/^goodwill-\d+$/g, 'goodwill-0001')
       // Keeps the fiat account of a test PENDING.
       .replaceAll('Atlantis', 'US')
   );
@@ -119,7 +120,9 @@ async function ask(operation: Operation): Promise<Asked> {
   const path =
     operation.id === 'getProfile'
       ? `/v2/profiles/${real.get('createProfile')!.body.id}`
-      : await pathFor(operation, own);
+      : (await pathFor(operation, own)) + (operation.id.endsWith('AuditLog') ? '?actions=profile.*' : '');
+  if (operation.id === 'listOperatorApprovals') await own.make.getOperatorApproval!();
+  if (operation.id === 'listApprovals') await own.make.approvals!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

@@ -1,9 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { digestOf } from '../../src/approvals/approval.ts';
-import { WAITING } from '../../src/approvals/examples.ts';
-import { CLOCK_NS } from '../../src/database/clock.ts';
-import { ID_PATTERN, newId } from '../../src/kernel/id.ts';
+import { ID_PATTERN } from '../../src/kernel/id.ts';
+import { approvalMakers } from './approvals.ts';
 import { openItems } from './books.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
@@ -324,41 +322,6 @@ export async function createBelongings(
       fiat_account_id: await make['fiat-accounts']!(),
       fee_id: (await post('/v2/transfer/fees/crypto-withdrawal', exampleOf('createCryptoWithdrawalFee'))).id,
     },
-  };
-}
-
-/** Requests that another client of the customer has made, as in the example. */
-function approvalMakers(database: TestService['database'], customerId: string, profile: string) {
-  const stored = async (level: 'OPERATOR' | 'CUSTOMER'): Promise<string> => {
-    const id = newId();
-    const maker = { kind: 'client', id: newId(), customerId, name: 'back office' } as const;
-    const proposal = { ...WAITING.proposal, profile_id: profile };
-    const facts = { id, customerId, action: WAITING.action, maker, proposal };
-    await database.query(
-      `insert into approvals (id, customer_id, level, action, proposal, digest, summary, maker, quorum, status, votes, ref_id,
-                              created_at_ns, updated_at_ns, expires_at_ns)
-       values ($1, $2, $3, $4, $5::jsonb, $6, $7, $8::jsonb, 1, 'PENDING', '[]', $9, ${CLOCK_NS}, ${CLOCK_NS},
-               ${CLOCK_NS} + 3600000000000)`,
-      [
-        id,
-        customerId,
-        level,
-        WAITING.action,
-        JSON.stringify(proposal),
-        digestOf(facts),
-        WAITING.summary,
-        JSON.stringify(maker),
-        WAITING.ref_id!,
-      ],
-    );
-    return id;
-  };
-  const ofOperators = () => stored('OPERATOR');
-  return {
-    approvals: () => stored('CUSTOMER'),
-    getOperatorApproval: ofOperators,
-    approveOperatorApproval: ofOperators,
-    rejectOperatorApproval: ofOperators,
   };
 }
 
