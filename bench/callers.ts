@@ -1,6 +1,7 @@
 // Ferry's side of the comparison: callers in this process, each of which waits for its answer before it asks again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../src/database/database.ts';
+import { workerActor } from '../src/kernel/actor.ts';
 import { newId } from '../src/kernel/id.ts';
 import type { Command } from '../src/ledger/command.ts';
 import { createWritePath, type WritePath } from '../src/ledger/write-path.ts';
@@ -9,6 +10,7 @@ import { type Figures, MEASURED_SECONDS, PROFILES, WARM_UP_SECONDS, type Workloa
 import { assets, profileIds } from './profiles.ts';
 
 const ASSET = 'USD';
+const ACTOR = workerActor('bench');
 
 const IDS = profileIds(PROFILES);
 
@@ -19,6 +21,7 @@ function transfer(debtors: number): Command<string> {
   const to = IDS[toIndex]!;
   const id = newId();
   return {
+    actor: ACTOR,
     // As transfers inside the service do.
     optimistic: true,
     key: {

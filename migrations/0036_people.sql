@@ -60,4 +60,4 @@ create table used_challenges (
 create index used_challenges_by_expiry on used_challenges (expires_at_ns);
 
 -- The person that an API client belongs to: both count as one where two people are required.
-alter table clients add column owner_person_id uuid references people;
+alter table clients add foreign key (owner_person_id) references people;

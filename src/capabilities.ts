@@ -1,4 +1,7 @@
 import type { Logger } from 'pino';
+import { createApprovals } from './approvals/capability.ts';
+import { createAuditLog } from './audit-log/capability.ts';
+import type { Refusal } from './audit-log/refusals.ts';
 import { createBooks } from './books/capability.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
@@ -23,6 +26,7 @@ import { createReconciliation } from './reconciliation/capability.ts';
 import { createSandbox, createSimulation } from './sandbox/capability.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
+import type { TransferAccess } from './transfers/access.ts';
 import { createTransfers } from './transfers/capability.ts';
 import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
 import { createTreasury } from './treasury/capability.ts';
@@ -48,6 +52,8 @@ export type Node = {
   readonly committed: Signal<readonly BalanceKey[]>;
   /** Sent when the event feeds of these customers have grown. */
   readonly feedGrown: Signal<readonly string[]>;
+  /** Sent when an attempt at a privileged action was refused. */
+  readonly refused: Signal<Refusal>;
   readonly metrics: Metrics;
 };
 
@@ -86,6 +92,30 @@ const withoutSimulation = (one: Capability): Capability => ({
   routes: (one.routes ?? []).filter(({ sandboxOnly }) => sandboxOnly !== true),
 });
 
+type Shared = Node & typeof SHARED_TABLES & { readonly writePath: WritePath };
+
+/** The event feed, and webhooks, for the events of all other capabilities. */
+function createFeeds(
+  shared: Shared,
+  capabilities: readonly Capability[],
+  transfers: TransferAccess,
+): Capability[] {
+  const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
+  const webhooks = createWebhooks({
+    ...shared,
+    reach: shared.config.mode === 'sandbox' ? 'anywhere' : 'public',
+    eventTypes,
+    attempted: shared.metrics.webhookAttempted,
+  });
+  const events = createEvents({
+    ...shared,
+    eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
+    batchesOf: transfers.batchesOf,
+    example: TRANSFER_EVENT_EXAMPLE,
+  });
+  return [events, webhooks];
+}
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -98,6 +128,8 @@ export function createCapabilities(
   const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
+  const approvals = createApprovals({ ...shared, fourEyes: config.fourEyes });
+  const { declare } = approvals;
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
@@ -111,9 +143,21 @@ export function createCapabilities(
     callsRails: config.workers,
     called: metrics.railCalled,
   });
-  const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
+  const fiatAccounts = createFiatAccounts({ ...shared, declare, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
-  const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
+  const journal = createJournal({
+    ...shared,
+    declare,
+    deposits,
+    withdrawals,
+    settlement,
+    transfers,
+    fiatAccounts,
+  });
+  const auditLog = createAuditLog({
+    ...shared,
+    batchesOf: transfers.batchesOfAny,
+  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -126,24 +170,14 @@ export function createCapabilities(
     journal,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
+    approvals,
+    auditLog,
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)
     capabilities.push(
       createSandbox({ ...shared, simulated, transfers, withdrawals, arrivals: deposits.arrivals }),
     );
-  const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
-  const webhooks = createWebhooks({
-    ...shared,
-    reach: isSandbox ? 'anywhere' : 'public',
-    eventTypes,
-    attempted: metrics.webhookAttempted,
-  });
-  const events = createEvents({
-    ...shared,
-    eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
-    batchesOf: transfers.batchesOf,
-    example: TRANSFER_EVENT_EXAMPLE,
-  });
-  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
+  const feeds = createFeeds(shared, capabilities, transfers);
+  return [...capabilities, ...feeds].map((one) => (isSandbox ? one : withoutSimulation(one)));
 }

@@ -1,6 +1,7 @@
 import { AUDIT_LIMITS } from './limits-audit.ts';
 import { BOOK_LIMITS } from './limits-books.ts';
 import { CHAIN_LIMITS } from './limits-chains.ts';
+import { CONTROL_LIMITS } from './limits-control.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 import { PEOPLE_LIMITS } from './limits-people.ts';
@@ -10,6 +11,7 @@ import { SOLANA_LIMITS } from './limits-solana.ts';
 /** Every bound of the service in one place, each with its reason. */
 export const LIMITS = {
   ...AUDIT_LIMITS,
+  ...CONTROL_LIMITS,
   ...HTTP_LIMITS,
   ...EVENT_LIMITS,
   ...BOOK_LIMITS,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { Refusal } from './audit-log/refusals.ts';
 import { type Authentication, createAuthentication } from './auth/capability.ts';
 import { createCapabilities } from './capabilities.ts';
 import type { Config } from './config/config.ts';
@@ -81,16 +82,18 @@ async function createNode({ config, database, writeDatabase, logger, wrappingKey
     sourceOf: createSourceOf(config.trustedProxies),
     committed: createSignal<readonly BalanceKey[]>(),
     feedGrown: createSignal<readonly string[]>(),
+    refused: createSignal<Refusal>(),
     metrics: createMetrics(),
   };
 }
 
 /** What all requests pass, whatever they ask for. */
-const createEntrance = ({ sourceOf }: Node) => ({
+const createEntrance = ({ sourceOf, refused }: Node) => ({
   usage: createUsage(),
   turns: createTurns(),
   patience: createPatience(),
   sourceOf,
+  refused: refused.send,
 });
 
 /** Who calls: clients with tokens, and people with sessions. */

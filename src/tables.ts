@@ -1,6 +1,6 @@
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountTable, heldFiatAccounts } from './fiat-accounts/store.ts';
-import { actorTable } from './identity/actor-store.ts';
+import { endUserTable } from './identity/end-user-store.ts';
 import { heldProfiles, profileTable } from './profiles/store.ts';
 import { changedTransfers, newTransfers } from './transfers/store.ts';
 import { withdrawalWakes } from './withdrawals/store.ts';
@@ -12,7 +12,7 @@ import { withdrawalWakes } from './withdrawals/store.ts';
 export const SHARED_TABLES = {
   profiles: profileTable,
   heldProfiles,
-  actors: actorTable,
+  endUsers: endUserTable,
   fiatAccounts: fiatAccountTable,
   heldFiatAccounts,
   guaranteedFees: guaranteedFeeTable,

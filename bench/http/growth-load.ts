@@ -104,6 +104,8 @@ async function loadEvents(connection: Connection, customer: string): Promise<voi
     { name: 'last_line', type: 'integer', value: linesOf },
     { name: 'types', type: 'text[]', value: () => types },
     { name: 'events', type: 'bytea', value: (group) => packText(group.text) },
+    { name: 'records', type: 'bytea', value: () => Buffer.alloc(0) },
+    { name: 'actors', type: 'bytea', value: () => Buffer.from('{}') },
   ]);
   for (let first = 0; ; first += GROUPS_AT_ONCE) {
     const groups = await connection.query<Group>(GROUPS, [customer, first, first + GROUPS_AT_ONCE]);

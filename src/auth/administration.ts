@@ -2,6 +2,7 @@ import type { Database, Queryable } from '../database/database.ts';
 import { isId, newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Vault } from '../sealing/vault.ts';
+import { clientChange, customerChange, recordAdministration } from './changes.ts';
 import { insertSecret } from './credential-store.ts';
 import { findCustomer, isName } from './customers.ts';
 import { rotateSigningKey } from './keys.ts';
@@ -13,10 +14,12 @@ import {
   type Client,
   type Customer,
   clientsOf,
+  clockOf,
   disable,
   type Integration,
   insertClient,
   insertCustomer,
+  lockClient,
   setOwner,
   setPointsPerSecond,
 } from './store.ts';
@@ -67,11 +70,20 @@ export function requireScopes(scopes: readonly string[]): void {
 /** Undefined if the id is taken. Without a hash, the client gets no secret. */
 function addClient(
   database: Database,
-  client: { id: string; customerId: string; name: string; scopes: readonly string[] },
+  client: {
+    id: string;
+    customerId: string;
+    name: string;
+    scopes: readonly string[];
+    ownerPersonId?: string | undefined;
+  },
   hash?: string,
 ): Promise<Client | undefined> {
   return database.transaction(async (tx) => {
-    const added = await insertClient(tx, { ...client, scopes: [...new Set(client.scopes)] });
+    const { ownerPersonId = null, ...rest } = client;
+    const added = await insertClient(tx, { ...rest, ownerPersonId, scopes: [...new Set(client.scopes)] });
+    if (added !== undefined)
+      await recordAdministration(database, tx, added.createdAtNs, [clientChange('created', added)]);
     if (added !== undefined && hash !== undefined)
       await insertSecret(tx, { id: newId(), clientId: client.id, hash, expiresAtNs: null });
     return added;
@@ -95,38 +107,53 @@ async function requireKnownCustomer(tx: Queryable, idOrName: string): Promise<Cu
 }
 
 export async function createCustomer(
-  tx: Queryable,
+  database: Database,
   { name, integration }: { name: string; integration: Integration },
   { mayExist = false }: { mayExist?: boolean } = {},
 ): Promise<Customer> {
   requireCustomer(name, integration);
-  const customer = await insertCustomer(tx, { id: newId(), name, integration });
+  const customer = await database.transaction(async (tx) => {
+    const added = await insertCustomer(tx, { id: newId(), name, integration });
+    if (added !== undefined)
+      await recordAdministration(database, tx, added.createdAtNs, [customerChange('created', added)]);
+    return added;
+  });
   if (customer !== undefined) return customer;
-  const existing = mayExist ? await findCustomer(tx, name) : undefined;
+  const existing = mayExist ? await findCustomer(database, name) : undefined;
   if (existing?.integration === integration) return existing;
   throw new AdministrationError(`A customer with the name "${name}" already exists.`);
 }
 
 /** Null: the default. Takes effect on every node within 10 seconds. */
 export async function limitCustomer(
-  tx: Queryable,
+  database: Database,
   idOrName: string,
   pointsPerSecond: number | null,
 ): Promise<Customer> {
-  const customer = await requireKnownCustomer(tx, idOrName);
+  const customer = await requireKnownCustomer(database, idOrName);
   const { pointsPerSecondMax } = LIMITS;
   const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= pointsPerSecondMax;
   if (pointsPerSecond !== null && !isRate(pointsPerSecond))
     throw new AdministrationError(`The rate must be a whole number from 1 to ${pointsPerSecondMax}.`);
-  await setPointsPerSecond(tx, customer.id, pointsPerSecond);
-  return { ...customer, pointsPerSecond };
+  const limited = { ...customer, pointsPerSecond };
+  await database.transaction(async (tx) => {
+    await setPointsPerSecond(tx, customer.id, pointsPerSecond);
+    await recordAdministration(database, tx, await clockOf(tx), [customerChange('limited', limited)]);
+  });
+  return limited;
 }
 
 export function listCustomers(tx: Queryable): Promise<Customer[]> {
   return allCustomers(tx);
 }
 
-type ClientRequest = { customer: string; name: string; scopes: readonly string[] };
+type ClientRequest = {
+  customer: string;
+  name: string;
+  scopes: readonly string[];
+  /** The person who owns the client. */
+  ownerPersonId?: string;
+};
 
 async function requireClient(tx: Queryable, request: ClientRequest): Promise<Customer> {
   requireName('client', request.name);
@@ -142,9 +169,10 @@ export async function createClient(
 ): Promise<NewClient> {
   const { id: customerId } = await requireClient(database, request);
   const credentials = { clientId: newClientId(), clientSecret: newClientSecret() };
-  const { name, scopes } = request;
+  const { name, scopes, ownerPersonId } = request;
   const hash = createHashSecret(vault)(credentials);
-  const client = await addClient(database, { id: credentials.clientId, customerId, name, scopes }, hash);
+  const added = { id: credentials.clientId, customerId, name, scopes, ownerPersonId };
+  const client = await addClient(database, added, hash);
   if (client === undefined) throw new Error('a new random client id is already in use');
   return { client, ...credentials };
 }
@@ -156,8 +184,8 @@ export async function registerClient(
 ): Promise<Client> {
   requireClientId(request.clientId);
   const { id: customerId } = await requireClient(database, request);
-  const { clientId, name, scopes } = request;
-  const client = await addClient(database, { id: clientId, customerId, name, scopes });
+  const { clientId, name, scopes, ownerPersonId } = request;
+  const client = await addClient(database, { id: clientId, customerId, name, scopes, ownerPersonId });
   if (client === undefined)
     throw new AdministrationError(`A client with the id "${clientId}" already exists.`);
   return client;
@@ -169,10 +197,15 @@ export async function listClients(tx: Queryable, filter: { customer?: string } =
 }
 
 /** Permanent; takes effect on every node within 10 seconds. A second call changes nothing. */
-export async function disableClient(tx: Queryable, clientId: string): Promise<Client> {
-  const client = isClientId(clientId) ? await disable(tx, clientId) : undefined;
-  if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
-  return client;
+export function disableClient(database: Database, clientId: string): Promise<Client> {
+  return database.transaction(async (tx) => {
+    const before = isClientId(clientId) ? await lockClient(tx, clientId) : undefined;
+    const client = before && (await disable(tx, clientId));
+    if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
+    if (before?.disabledAtNs === null)
+      await recordAdministration(database, tx, await clockOf(tx), [clientChange('disabled', client)]);
+    return client;
+  });
 }
 
 /** The person that the client belongs to, or null. Both count as one where two people are required. */

@@ -9,6 +9,9 @@ import { type ClientRow, clientRows, type Integration } from './store.ts';
 export type ClientState = {
   readonly id: string;
   readonly customerId: string;
+  readonly name: string;
+  /** The person who owns the client. */
+  readonly ownerPersonId: string | undefined;
   readonly integration: Integration;
   readonly disabled: boolean;
   /** The rate limit of the customer, if it has one of its own. */
@@ -18,8 +21,6 @@ export type ClientState = {
   readonly addresses: AddressRanges | undefined;
   /** Ids of tokens. */
   readonly revoked: ReadonlySet<string>;
-  /** The person that it belongs to. */
-  readonly ownerPersonId: string | undefined;
 };
 
 /**
@@ -42,10 +43,10 @@ type Known = { readonly row: ClientRow; readonly state: ClientState; readonly as
 function isSame(one: ClientRow, other: ClientRow): boolean {
   return (
     one.disabled === other.disabled &&
+    one.ownerPersonId === other.ownerPersonId &&
     one.scopes === other.scopes &&
     one.allowedAddresses === other.allowedAddresses &&
     one.revokedTokens === other.revokedTokens &&
-    one.ownerPersonId === other.ownerPersonId &&
     one.integration === other.integration &&
     one.pointsPerSecond === other.pointsPerSecond &&
     one.customerId === other.customerId
@@ -57,6 +58,8 @@ function stateOf(row: ClientRow): ClientState {
   return {
     id,
     customerId,
+    name: row.name,
+    ownerPersonId: row.ownerPersonId ?? undefined,
     integration,
     disabled,
     pointsPerSecond: row.pointsPerSecond ?? undefined,
@@ -67,7 +70,6 @@ function stateOf(row: ClientRow): ClientState {
         ? undefined
         : addressRanges(splitScope(allowedAddresses).filter(isAddressRange)),
     revoked: new Set(splitScope(revokedTokens ?? '')),
-    ownerPersonId: row.ownerPersonId ?? undefined,
   };
 }
 

@@ -6,6 +6,7 @@ import { isAddressRange } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import type { Vault } from '../sealing/vault.ts';
 import { AdministrationError, requireScopes } from './administration.ts';
+import { clientChange, recordAdministration } from './changes.ts';
 import { KeyError, readKeys } from './client-keys.ts';
 import {
   clientKeysOf,
@@ -20,7 +21,7 @@ import {
   usableCredentials,
 } from './credential-store.ts';
 import { createHashSecret, isClientId, newClientSecret } from './secrets.ts';
-import { type Client, lockClient, setAllowedAddresses, setScopes } from './store.ts';
+import { type Client, clockOf, lockClient, setAllowedAddresses, setScopes } from './store.ts';
 
 /** Changes of a client that exists: what it authenticates with, what it may do, and where from. */
 
@@ -31,13 +32,24 @@ const unknownClient = (clientId: string): AdministrationError =>
 function withClient<Result>(
   database: Database,
   clientId: string,
-  work: (tx: Transaction) => Promise<Result>,
+  work: (tx: Transaction, client: Client) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (tx) => {
     const client = isClientId(clientId) ? await lockClient(tx, clientId) : undefined;
     if (client === undefined) throw unknownClient(clientId);
-    return work(tx);
+    return work(tx, client);
   });
+}
+
+/** Records a change of what the client authenticates with: its id, never the secret. */
+async function recordCredential(
+  database: Database,
+  tx: Transaction,
+  { customerId, id: clientId }: Client,
+  { action, resourceId, facts }: { action: string; resourceId: string; facts: object | null },
+): Promise<void> {
+  const after = facts && { client_id: clientId, ...facts };
+  await recordAdministration(database, tx, await clockOf(tx), [{ action, customerId, resourceId, after }]);
 }
 
 /** The secret is returned once. It works at once, beside the one that it replaces. */
@@ -48,7 +60,7 @@ export function addSecret(
   expiresAtNs: Instant | null = null,
 ): Promise<SecretRow & { readonly clientSecret: string }> {
   const clientSecret = newClientSecret();
-  return withClient(database, clientId, async (tx) => {
+  return withClient(database, clientId, async (tx, client) => {
     await deleteExpiredSecrets(tx, clientId);
     const [before, hash] = [
       await secretsOf(tx, clientId),
@@ -62,6 +74,14 @@ export function addSecret(
     const row = await insertSecret(tx, { id: newId(), clientId, hash, expiresAtNs });
     if (expiresAtNs !== null && expiresAtNs <= row.createdAtNs)
       throw new AdministrationError(`The expiry ${formatInstant(expiresAtNs)} is not in the future.`);
+    await recordCredential(database, tx, client, {
+      action: 'client_secret.added',
+      resourceId: row.id,
+      facts: {
+        secret_id: row.id,
+        ...(expiresAtNs !== null && { expires_at: formatInstant(expiresAtNs) }),
+      },
+    });
     return { ...row, clientSecret };
   });
 }
@@ -86,10 +106,12 @@ export function removeSecret(
   secretId: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<void> {
-  return withClient(database, clientId, async (tx) => {
+  return withClient(database, clientId, async (tx, client) => {
     if (!isId(secretId) || !(await deleteSecret(tx, clientId, secretId)))
       throw new AdministrationError(`The client has no secret with the id "${secretId}".`);
     await requireAnotherCredential(tx, clientId, force);
+    const removed = { action: 'client_secret.removed', resourceId: secretId, facts: null };
+    await recordCredential(database, tx, client, removed);
   });
 }
 
@@ -102,7 +124,7 @@ async function readableKeys(text: string): Promise<(JWK & { kid: string })[]> {
 /** The ids of the keys in a JWK or a JWK Set, all of which are added, or none. */
 export async function addKeys(database: Database, clientId: string, text: string): Promise<string[]> {
   const keys = await readableKeys(text);
-  return withClient(database, clientId, async (tx) => {
+  return withClient(database, clientId, async (tx, client) => {
     for (const jwk of keys) {
       if (!(await insertClientKey(tx, { clientId, kid: jwk.kid, jwk })))
         throw new AdministrationError(`The client already has a key with the id "${jwk.kid}".`);
@@ -113,6 +135,12 @@ export async function addKeys(database: Database, clientId: string, text: string
         `A client can have ${LIMITS.clientKeysMax} keys, and would have ${length}. Remove some of them first.`,
       );
     }
+    for (const { kid } of keys)
+      await recordCredential(database, tx, client, {
+        action: 'client_key.added',
+        resourceId: `${clientId}/${kid}`.replaceAll(' ', '_'),
+        facts: { kid },
+      });
     return keys.map(({ kid }) => kid);
   });
 }
@@ -128,10 +156,24 @@ export function removeKey(
   kid: string,
   { force = false }: { force?: boolean } = {},
 ): Promise<void> {
-  return withClient(database, clientId, async (tx) => {
+  return withClient(database, clientId, async (tx, client) => {
     if (!(await deleteClientKey(tx, clientId, kid)))
       throw new AdministrationError(`The client has no key with the id "${kid}".`);
     await requireAnotherCredential(tx, clientId, force);
+    const resourceId = `${clientId}/${kid}`.replaceAll(' ', '_');
+    await recordCredential(database, tx, client, { action: 'client_key.removed', resourceId, facts: null });
+  });
+}
+
+function changed(
+  database: Database,
+  clientId: string,
+  change: (tx: Transaction) => Promise<Client | undefined>,
+): Promise<Client> {
+  return withClient(database, clientId, async (tx) => {
+    const client = (await change(tx))!;
+    await recordAdministration(database, tx, await clockOf(tx), [clientChange('changed', client)]);
+    return client;
   });
 }
 
@@ -149,9 +191,7 @@ export async function allowAddresses(
   }
   if (ranges !== null && ranges.length > LIMITS.clientAddressesMax)
     throw new AdministrationError(`A client can have ${LIMITS.clientAddressesMax} address ranges at most.`);
-  const client = isClientId(clientId) ? await setAllowedAddresses(database, clientId, ranges) : undefined;
-  if (client === undefined) throw unknownClient(clientId);
-  return client;
+  return changed(database, clientId, (tx) => setAllowedAddresses(tx, clientId, ranges));
 }
 
 /** Replaces them. Takes effect within 10 seconds on every node: a token counts only as far as its client has its scopes. */
@@ -161,7 +201,5 @@ export async function changeScopes(
   scopes: readonly string[],
 ): Promise<Client> {
   requireScopes(scopes);
-  const client = isClientId(clientId) ? await setScopes(database, clientId, [...new Set(scopes)]) : undefined;
-  if (client === undefined) throw unknownClient(clientId);
-  return client;
+  return changed(database, clientId, (tx) => setScopes(tx, clientId, [...new Set(scopes)]));
 }

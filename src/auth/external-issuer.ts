@@ -99,10 +99,10 @@ export function createExternalVerify(
       caller: {
         customerId: customer.id,
         clientId: claims.client_id,
+        ...(client && { name: client.name, ownerPersonId: client.ownerPersonId }),
         scopes: scopesOf(claims, client),
         integration: customer.integration,
         pointsPerSecond: customer.pointsPerSecond ?? undefined,
-        ownerPersonId: client?.ownerPersonId,
       },
       expiresAtMs: Math.min(expiresAtMs, clock.nowMs() + LIMITS.externalTokenMs),
       ...(client && { client }),

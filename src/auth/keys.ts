@@ -10,7 +10,9 @@ import {
 import type { Database } from '../database/database.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
+import { recordAdministration } from './changes.ts';
 import {
+  clockOf,
   deleteAllRetiredKeys,
   deleteRetiredKeys,
   insertKey,
@@ -77,6 +79,9 @@ export async function rotateSigningKey(
     if (distrustOld) await deleteAllRetiredKeys(tx);
     else await deleteRetiredKeys(tx, RETIRED_NS);
     await insertKey(tx, key);
+    const rotated = { action: 'signing_key.rotated', customerId: null, resourceId: key.id };
+    const after = { kid: key.id, distrusts_old: distrustOld };
+    await recordAdministration(database, tx, await clockOf(tx), [{ ...rotated, after }]);
   });
   return key.id;
 }

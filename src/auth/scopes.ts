@@ -24,10 +24,15 @@ export const SCOPES = {
   'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
   'people:read_person': 'Read the people of the customer, and their sessions',
   'people:write_person': 'Add people, change their roles, disable them, and end their sessions',
+  'control:read_audit_log': 'Read the audit log of the own customer',
+  'control:read_approval': 'Read requests that need approval, of the own customer',
+  'control:approve': 'Approve and reject requests of the own customer',
   'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',
   'operator:read': 'Read the journal and the withdrawals that have not ended, of all customers',
   'operator:journal': 'Book journal entries, resolve and cancel withdrawals, of all customers',
   'operator:review': 'Review fiat accounts, suspense deposits and contradictions of rails, of all customers',
+  'operator:approve': 'Approve and reject requests of operators',
+  'operator:admin': 'Change policies, clients and people, of all customers',
 } as const satisfies Record<string, string>;
 
 export type Scope = keyof typeof SCOPES;

@@ -27,7 +27,7 @@ export type Client = {
   readonly scopes: readonly string[];
   /** Address ranges in CIDR notation; null: from anywhere. */
   readonly allowedAddresses: readonly string[] | null;
-  /** The person that it belongs to; null: to nobody in particular. */
+  /** The person who owns it: its clients and the person count as one when a request needs another approver. */
   readonly ownerPersonId: string | null;
   readonly createdAtNs: Instant;
   readonly disabledAtNs: Instant | null;
@@ -37,12 +37,14 @@ export type Client = {
 export type ClientRow = {
   readonly id: string;
   readonly customerId: string;
+  readonly name: string;
+  /** The person who owns the client, if somebody does. */
+  readonly ownerPersonId: string | null;
   readonly integration: Integration;
   readonly disabled: boolean;
   readonly pointsPerSecond: number | null;
   readonly scopes: string;
   readonly allowedAddresses: string | null;
-  readonly ownerPersonId: string | null;
   /** Ids of the tokens that were revoked and have not expired yet. */
   readonly revokedTokens: string | null;
 };
@@ -101,14 +103,20 @@ export async function setPointsPerSecond(
 /** Undefined when the id is taken. */
 export async function insertClient(
   tx: Queryable,
-  client: Pick<Client, 'id' | 'customerId' | 'name' | 'scopes'>,
+  client: Pick<Client, 'id' | 'customerId' | 'name' | 'scopes' | 'ownerPersonId'>,
 ): Promise<Client | undefined> {
   const rows = await tx.query<Client>(
-    `insert into clients (id, customer_id, name, scopes, created_at_ns)
-     values ($1, $2, $3, $4::text[], ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
-    [client.id, client.customerId, client.name, textArray(client.scopes)],
+    `insert into clients (id, customer_id, name, scopes, owner_person_id, created_at_ns)
+     values ($1, $2, $3, $4::text[], $5, ${CLOCK_NS}) on conflict do nothing returning ${CLIENT}`,
+    [client.id, client.customerId, client.name, textArray(client.scopes), client.ownerPersonId],
   );
   return rows[0];
+}
+
+/** The database's time. */
+export async function clockOf(tx: Queryable): Promise<Instant> {
+  const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
+  return row!.now;
 }
 
 /** Locked until the transaction ends, so that changes of one client's credentials go one after the other. */
@@ -177,8 +185,8 @@ export async function setOwner(
 
 export function clientRows(tx: Queryable, ids: readonly string[]): Promise<ClientRow[]> {
   return tx.query<ClientRow>(
-    `select clients.id, customer_id as "customerId", integration, disabled_at_ns is not null as disabled,
-            points_per_second as "pointsPerSecond", owner_person_id as "ownerPersonId",
+    `select clients.id, customer_id as "customerId", clients.name, owner_person_id as "ownerPersonId", integration,
+            disabled_at_ns is not null as disabled, points_per_second as "pointsPerSecond",
             array_to_string(scopes, ' ') as scopes, array_to_string(allowed_addresses, ' ') as "allowedAddresses",
             (select string_agg(jti, ' ' order by jti) from revoked_tokens
              where client_id = clients.id and expires_at_ns > ${CLOCK_NS}) as "revokedTokens"

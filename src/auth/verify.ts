@@ -146,10 +146,11 @@ export function createOwnVerify(readOwnToken: ReadOwnToken, clients: ClientDirec
     const caller: Caller = {
       customerId: client.customerId,
       clientId: client.id,
+      name: client.name,
+      ownerPersonId: client.ownerPersonId,
       scopes: scopesOf(claims, client),
       integration: client.integration,
       pointsPerSecond: client.pointsPerSecond,
-      ownerPersonId: client.ownerPersonId,
     };
     return { caller, expiresAtMs, kid: kid!, client };
   };

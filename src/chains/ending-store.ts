@@ -1,5 +1,6 @@
 import { plainArray } from '../database/array.ts';
 import type { Transaction } from '../database/database.ts';
+import { change } from '../events/outbox.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Table } from '../ledger/command.ts';
 import { endPayments, releasePayments, type TogetherOnChain } from '../rails/payment-store.ts';
@@ -58,6 +59,21 @@ async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
 /** Loading locks the rows until commit. */
 export const assignmentEnds: Table<AssignmentEnd> = {
   name: 'chain_assignments',
+  record: ({ id, state, detail, txHash, feeUnits }, { recordedAt: at }) => [
+    change({
+      action: 'chain_assignment.ended',
+      customerId: null,
+      resourceId: id,
+      at,
+      after: {
+        id,
+        state,
+        ...(detail && { detail }),
+        ...(txHash && { tx_hash: txHash }),
+        ...(feeUnits !== undefined && { fee_units: feeUnits.toString() }),
+      },
+    }),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<{ id: string; state: AssignmentState; versions: number }>(
       `select a.id, a.state, (select count(*) from chain_versions v where v.assignment_id = a.id)::integer as versions

@@ -1,3 +1,4 @@
+import { workerActor } from '../kernel/actor.ts';
 import { type Command, type Posting, read, type SystemAccountName, write } from '../ledger/command.ts';
 import type { Assignment, Observation } from './driver.ts';
 import { type AssignmentEnd, assignmentEnds } from './ending-store.ts';
@@ -70,6 +71,7 @@ export function endCommand(
   const end = endOf(assignment, ending, facts);
   const { id } = end;
   return {
+    actor: workerActor(`chain:${facts.network.toLowerCase()}`),
     balances: [],
     reads: [read(assignmentEnds, id)],
     decide(view) {

@@ -1,3 +1,4 @@
+import { workerActor } from '../kernel/actor.ts';
 import { type Command, type Posting, read, type SystemAccountName, write } from '../ledger/command.ts';
 import { type Refill, refills } from './refill-store.ts';
 
@@ -17,6 +18,7 @@ function postingsOf({ network, asset, units, feeAsset, feeUnits }: Refill): Post
 /** Books what the cold wallet has paid to the hot one, and to the network for that: once. */
 export function bookRefill(id: string): Command<'booked' | 'known'> {
   return {
+    actor: workerActor('chain:refills'),
     balances: [],
     reads: [read(refills, id)],
     decide(view) {

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Config, checkDataDir } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { openForTool } from '../database/open.ts';
+import { cliActor } from '../kernel/actor.ts';
 
 /** What all commands share. */
 
@@ -61,6 +63,7 @@ export async function withDatabase<T>(
   else requireDatabase(config);
   const opened = await openForTool(config, { mayMake, asOwner, mayBeStandby });
   try {
+    opened.database.actor = cliActor(userInfo().username);
     return await work(opened.database);
   } finally {
     await opened.close();

@@ -9,6 +9,7 @@ import {
   rotateKey,
 } from '../auth/administration.ts';
 import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
+import { isId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import { rewrap, vaultOf } from '../vault.ts';
@@ -38,12 +39,23 @@ export function scopesOf(invocation: Invocation): readonly string[] | undefined 
   return scopes;
 }
 
+function personId(id: string): string {
+  if (!isId(id)) throw new UsageError(`--owner must be the id of a person, not "${id}".`);
+  return id;
+}
+
 /** With the id of a client of an external issuer, which needs no secret here; otherwise with a new id and secret. */
 async function addClient(invocation: Invocation): Promise<number> {
   noArguments(invocation);
   const { config, options } = invocation;
   const scopes = scopesOf(invocation) ?? scopesIn(config.mode === 'production', CUSTOMER_SCOPES);
-  const request = { customer: text(invocation, 'customer'), name: text(invocation, 'name'), scopes };
+  const owner = options.owner === undefined ? {} : { ownerPersonId: personId(text(invocation, 'owner')) };
+  const request = {
+    customer: text(invocation, 'customer'),
+    name: text(invocation, 'name'),
+    scopes,
+    ...owner,
+  };
   return withDatabase(invocation, async (database) => {
     if (options.id !== undefined) {
       const clientId = text(invocation, 'id');
@@ -143,7 +155,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
     name: 'client create',
     summary: 'create an API client for a customer and print its secret once',
     usage:
-      'client create --customer <id or name> --name <name> [--scope <scope> …] [--id <client_id>] [--json]',
+      'client create --customer <id or name> --name <name> [--scope <scope> …] [--owner <person id>] [--id <client_id>] [--json]',
     details: (production) =>
       [
         'Without --scope the client gets every scope except those of operators, which cover all customers. Scopes:',
@@ -153,6 +165,7 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       customer: { value: 'id or name', help: 'the customer that the client belongs to' },
       name: { value: 'name', help: 'label of the client' },
       scope: { value: 'scope', multiple: true, help: 'a scope that the client may request; can be repeated' },
+      owner: { value: 'person id', help: 'the person who owns it: counts as that person in approvals' },
       id: { value: 'client_id', help: 'register a client of your external issuer; it gets no secret' },
     },
     json: true,

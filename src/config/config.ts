@@ -6,6 +6,7 @@ import { defaultDataDir } from '../database/embedded/server.ts';
 import { createPriceTable, type PriceSource, SANDBOX_PRICES } from '../fees/prices.ts';
 import { createFeeSchedule, type FeeSchedule } from '../fees/schedule.ts';
 import { type Assets, createAssets } from '../kernel/asset.ts';
+import { createFourEyes, type FourEyes } from '../kernel/privileged.ts';
 import { isAddressRange } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
@@ -57,6 +58,8 @@ export type Config = {
   readonly openIdProvider: OpenIdProvider | undefined;
   /** In the sandbox the others are simulated; production has no others. */
   readonly rails: readonly ConfiguredRail[];
+  /** How many must approve a privileged action. */
+  readonly fourEyes: FourEyes;
   /** With which the command line calls the service. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
@@ -84,6 +87,8 @@ export const VARIABLES = {
   FERRY_CONFIG: 'JSON file with assets, fees, prices, rails, an OpenID provider, an external token issuer',
   FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
   FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
+  FERRY_FOUR_EYES:
+    'on: privileged actions need the approval of another client or person (default in production), or off',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
   FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
   FERRY_SECRET_KEY: '32 bytes in base64 that seal secrets and personal data; required in production',
@@ -290,6 +295,13 @@ const readForCommands = (env: Environment) => ({
   signerConfig: env.FERRY_SIGNER_CONFIG || undefined,
 });
 
+/** On in production, unless the operator says otherwise: one pair of eyes must be a decision. */
+function readFourEyes(env: Environment, mode: Config['mode'], { fourEyes }: ConfigFile): FourEyes {
+  const absent = mode === 'production' ? 'on' : 'off';
+  const isOn = oneOf(env, 'FERRY_FOUR_EYES', ['on', 'off'], absent) === 'on';
+  return createFourEyes(isOn ? 1 : 0, isOn ? fourEyes : {});
+}
+
 export function readConfig(
   env: Environment,
   networks: Networks = NETWORKS,
@@ -342,6 +354,7 @@ export function readConfig(
     connectionsPerSource: readConnectionsPerSource(env),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
     sandboxSpeed: readSpeed(env),
+    fourEyes: readFourEyes(env, mode, file),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
     ...providers,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),

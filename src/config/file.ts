@@ -1,6 +1,7 @@
 import type { ExternalIssuer } from '../auth/external-issuer.ts';
 import type { FeeTable } from '../fees/schedule.ts';
 import type { Asset } from '../kernel/asset.ts';
+import type { PrivilegedName, Quorum } from '../kernel/privileged.ts';
 import type { Networks } from '../networks/register.ts';
 import type { OpenIdProvider } from '../people/openid.ts';
 import type { SecretReference } from '../rails/kind.ts';
@@ -21,6 +22,8 @@ export type ConfigFile = {
   /** Its secret is read in `config.ts`, from the environment or a file. */
   readonly openIdProvider?: Omit<OpenIdProvider, 'clientSecret'> & { readonly clientSecret: SecretReference };
   readonly rentLamportsPerDayMax?: bigint;
+  /** By privileged action. */
+  readonly fourEyes?: Readonly<Partial<Record<PrivilegedName, Quorum>>>;
   /** Read in `rails.ts`, with the assets. */
   readonly rails?: Readonly<Record<string, unknown>>;
 };
@@ -72,6 +75,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     openid_provider: openIdProvider,
     rent_lamports_per_day_max: rent,
     rails,
+    four_eyes: fourEyes,
   } = content as ConfigFileContent;
   return {
     ...(assets && { assets: readAssets(assets) }),
@@ -81,5 +85,6 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(openIdProvider && { openIdProvider: readOpenIdProvider(openIdProvider) }),
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
     ...(rails && { rails }),
+    ...(fourEyes && { fourEyes }),
   };
 }

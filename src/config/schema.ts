@@ -1,6 +1,8 @@
 import type { Static, TSchema } from 'typebox';
 import { DECIMALS_MAX } from '../kernel/amount.ts';
+import { PRIVILEGED_NAMES, type PrivilegedName, type Quorum } from '../kernel/privileged.ts';
 import { Type } from '../kernel/type.ts';
+import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
 
 /**
@@ -83,6 +85,30 @@ const OpenIdProvider = Type.Object(
   closed,
 );
 
+const FourEyesShape = Type.Unsafe<Readonly<Partial<Record<PrivilegedName, Quorum>>>>(
+  Type.Object(
+    Object.fromEntries(
+      PRIVILEGED_NAMES.map((name) => [
+        name,
+        Type.Optional(
+          Type.Object(
+            {
+              approvals: Type.Integer({
+                minimum: 0,
+                maximum: LIMITS.approvalQuorumMax,
+                expected: `an integer from 0 to ${LIMITS.approvalQuorumMax}`,
+              }),
+              approvers: Type.Optional(Type.Array(Name)),
+            },
+            closed,
+          ),
+        ),
+      ]),
+    ),
+    closed,
+  ),
+);
+
 /** The names of networks come from the register. */
 export const configFileSchema = (networks: Networks) =>
   Type.Object(
@@ -94,6 +120,8 @@ export const configFileSchema = (networks: Networks) =>
       openid_provider: Type.Optional(OpenIdProvider),
       /** Each entry is validated by the schema of its kind, see `rails.ts`. */
       rails: Type.Optional(MapOf(Type.Object({ kind: Name }))),
+      /** How many approve which privileged action, and who may; for others, one approval. */
+      four_eyes: Type.Optional(FourEyesShape),
       /** A string, because a JSON number of that size may be rounded. */
       rent_lamports_per_day_max: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),

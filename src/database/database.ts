@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Actor } from '../kernel/actor.ts';
 import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
@@ -22,6 +23,8 @@ export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts'
 export type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
+  /** Who uses these connections, for changes that are made without a command: a user of the command line. */
+  actor?: Actor;
   /** Reads of one customer, which refuse rows of others. For everything that is answered to the customer. */
   of(customerId: string): CustomerReads;
   /** Work that waits for a connection. */

@@ -159,6 +159,9 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   reconciliation_items: { insert: true, update: ['match_id'] },
   reconciliation_matches: { insert: true, update: ['removed_by', 'removed_because', 'removed_at_ns'] },
 
+  // Requests that need approval.
+  approvals: { insert: true, update: ['status', 'votes', 'problem', 'result', 'updated_at_ns'] },
+
   // The operator's journal.
   journal_entries: INSERT,
   journal_postings: INSERT,

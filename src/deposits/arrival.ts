@@ -1,5 +1,6 @@
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { UNITS_MAX } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
@@ -192,6 +193,7 @@ export function knownAs(
  * each deposit, however often the rail reports it, and on however many nodes.
  */
 export function arrivalCommand(
+  actor: Actor,
   /** Canonical, from `readArrived`. */
   arrived: ArrivedDeposit,
   owner: DepositOwner | undefined,
@@ -206,6 +208,7 @@ export function arrivalCommand(
   const price =
     obstacle === undefined ? notionalValue(prices.find(asset), assets, asset, amountUnits) : undefined;
   return {
+    actor,
     balances: owner === undefined ? [] : [{ profileId: owner.profileId, asset }],
     reads: [
       ...arrivalReads(arrived, tables),

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { type Actor, workerActor } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { WritePath } from '../ledger/write-path.ts';
@@ -18,6 +19,8 @@ export type Arrivals = {
    */
   readonly arrive: (
     arrived: ArrivedDeposit,
+    /** Who reports it, if it is not the rail. */
+    actor?: Actor,
   ) => Promise<{ body: ReturnType<typeof presentArrival>; replayed?: boolean }>;
 };
 
@@ -26,6 +29,9 @@ export function presentArrival(arrival: Arrival, assets: Assets) {
   if ('suspense' in arrival) return { suspense_deposit: presentSuspense(arrival.suspense, assets) };
   return { journal_entry_id: arrival.journalEntryId };
 }
+
+/** Takes what rails report as arrived. */
+const ARRIVING = workerActor('deposits');
 
 export function createArrivals(parts: {
   readonly database: Database;
@@ -49,9 +55,9 @@ export function createArrivals(parts: {
 
   return {
     ownerOf: (reported) => ownerOf(database, readArrived(reported, networks)),
-    async arrive(reported) {
+    async arrive(reported, actor = ARRIVING) {
       const arrived = readArrived(reported, networks);
-      const command = arrivalCommand(arrived, await ownerOf(database, arrived), tables);
+      const command = arrivalCommand(actor, arrived, await ownerOf(database, arrived), tables);
       const outcome = await writePath.submit(command);
       if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
       const { arrival, known } = outcome.answer;

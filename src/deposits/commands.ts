@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Static } from 'typebox';
+import { actorOf } from '../kernel/actor.ts';
 import { createFields } from '../kernel/fields.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, write } from '../ledger/command.ts';
 import { joinKey } from '../ledger/keys.ts';
 import {
-  actorProblem,
-  actorReads,
+  endUserProblem,
+  endUserReads,
   ownProfileProblem,
   requireForThirdParty,
   type TransferTables,
@@ -19,7 +20,7 @@ import {
   kindOfNetwork,
 } from './target.ts';
 
-export type TargetTables = Pick<TransferTables, 'assets' | 'profiles' | 'actors'> & {
+export type TargetTables = Pick<TransferTables, 'assets' | 'profiles' | 'endUsers'> & {
   readonly newAddresses: Table<DepositAddress>;
   readonly newInstructions: Table<DepositInstructions>;
 };
@@ -46,14 +47,15 @@ function targetCommand<Row extends DepositTarget>(
   const { id, space, table } = kind;
   const { ref_id: refId } = request;
   return {
+    actor: actorOf(caller),
     customerId,
     key: refId === undefined ? undefined : { customerId, space, refId, resourceId: id, request },
     balances: [],
-    reads: [read(tables.profiles, request.profile_id), ...actorReads(tables.actors, request, '')],
+    reads: [read(tables.profiles, request.profile_id), ...endUserReads(tables.endUsers, request, '')],
     decide(view) {
       const fault =
         ownProfileProblem(view, tables.profiles, request.profile_id, customerId) ??
-        actorProblem(view, tables.actors, request, '', customerId);
+        endUserProblem(view, tables.endUsers, request, '', customerId);
       if (fault !== undefined) return refuse(fault);
       const row = kind.complete({
         id,

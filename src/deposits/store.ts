@@ -3,17 +3,20 @@ import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
+import { change } from '../events/outbox.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import type { SuspenseDeposit } from './suspense-deposit.ts';
+import { presentSuspense, type SuspenseDeposit } from './suspense-deposit.ts';
 import {
   type DepositAddress,
   type DepositInstructions,
   type DepositOwner,
   type DepositTarget,
   normalisedMemo,
+  presentDepositAddress,
+  presentInstructions,
 } from './target.ts';
 
 const OWNER = `w.id, w.customer_id as "customerId", w.profile_id as "profileId", w.ref_id as "refId",
@@ -34,8 +37,14 @@ function ownerColumns(rows: readonly DepositTarget[]): string[] {
   });
 }
 
+function targetCreated(action: string, target: DepositTarget, after: object) {
+  const { id: resourceId, customerId, createdAtNs: at } = target;
+  return change({ action, customerId, resourceId, at, after });
+}
+
 export const newAddresses: Table<DepositAddress> = {
   name: 'deposit_addresses',
+  record: (row) => [targetCreated('deposit_address.created', row, presentDepositAddress(row))],
   write: (tx, rows) =>
     tx.query(
       `insert into deposit_addresses (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata,
@@ -50,6 +59,7 @@ export const newAddresses: Table<DepositAddress> = {
 
 export const newInstructions: Table<DepositInstructions> = {
   name: 'fiat_deposit_instructions',
+  record: (row) => [targetCreated('fiat_deposit_instructions.created', row, presentInstructions(row))],
   write: (tx, rows) =>
     tx.query(
       `insert into fiat_deposit_instructions (id, customer_id, profile_id, ref_id, identity_id, account_id, metadata,
@@ -178,6 +188,13 @@ const SUSPENSE = `s.id, s.rail, s.account, s.booked, s.reference, s.asset, s.amo
 /** Loading locks the row, so that only one of two operators credits it. */
 export const suspenseDeposits: Table<SuspenseDeposit> = {
   name: 'suspense_deposits',
+  record: (row, { assets, recordedAt: at }) => {
+    const what = row.transferId !== null ? 'credited' : row.returnedBy !== null ? 'returned' : 'created';
+    const action = `suspense_deposit.${what}`;
+    return [
+      change({ action, customerId: null, resourceId: row.id, at, after: presentSuspense(row, assets) }),
+    ];
+  },
   async load(tx, ids) {
     const rows = await tx.query<SuspenseDeposit>(
       `select ${SUSPENSE} from suspense_deposits s where s.id = any ($1::uuid[]) order by s.id for update`,

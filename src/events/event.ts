@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { isId } from '../kernel/id.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 
 /** The place of an event in the feed: the position of its group, and its line in the group. */
@@ -25,6 +27,21 @@ export function batchOf(id: string): string {
 
 export function lineOf(id: string): number {
   return Number.parseInt(id.slice(-4), 16);
+}
+
+/** The index of resources has uuids. Other ids, such as those of clients, are found by a uuid that is made of their digest. */
+export function indexId(resourceId: string): string {
+  if (isId(resourceId)) return resourceId;
+  const digest = hash('sha256', resourceId);
+  return [
+    [0, 8],
+    [8, 12],
+    [12, 16],
+    [16, 20],
+    [20, 32],
+  ]
+    .map(([from, to]) => digest.slice(from, to))
+    .join('-');
 }
 
 /** An event as it is stored. The resource is JSON text. */

@@ -42,7 +42,7 @@ export function packText(text: string): Buffer {
 /** The first bytes of compressed data. Plain text begins with a digit. */
 const MAGIC = 0xfd2fb528;
 
-function plainBytes(packed: Buffer): Buffer {
+export function plainBytes(packed: Buffer): Buffer {
   return packed.length >= 4 && packed.readUInt32LE(0) === MAGIC ? zstdDecompressSync(packed) : packed;
 }
 

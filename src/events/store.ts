@@ -1,13 +1,18 @@
 import { appendTo } from '../database/binary.ts';
+import type { Actor } from '../kernel/actor.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
-import { eventId } from './event.ts';
+import { type ActorLines, addActorLine, noActorLines } from './actors.ts';
+import { eventId, indexId } from './event.ts';
 import { packLine, packText } from './pack.ts';
 import { sealResource } from './sealed.ts';
 
-/** A change of state, appended in the transaction that makes it. Contains the resource as users see it after the change. */
+/**
+ * A change of state, appended in the transaction that makes it. Contains the resource as users see it after the change; empty
+ * if there is none any more.
+ */
 export type EventRow = {
   readonly customerId: string;
   readonly type: string;
@@ -19,6 +24,8 @@ export type EventRow = {
   readonly isOnly: boolean;
   /** The resource has personal data, and is sealed. */
   readonly isSealed: boolean;
+  /** Only in the audit log: customers get no event. */
+  readonly isRecord: boolean;
 };
 
 /** All events of a batch for one customer. */
@@ -30,6 +37,8 @@ type Group = {
   lastLine: number;
   readonly types: string[];
   text: string;
+  records: string;
+  readonly actors: ActorLines;
 };
 
 const insertGroups = appendTo<Group>('event_groups', [
@@ -40,6 +49,8 @@ const insertGroups = appendTo<Group>('event_groups', [
   { name: 'last_line', type: 'integer', value: (group) => group.lastLine },
   { name: 'types', type: 'text[]', value: (group) => group.types },
   { name: 'events', type: 'bytea', value: (group) => packText(group.text) },
+  { name: 'records', type: 'bytea', value: (group) => packText(group.records) },
+  { name: 'actors', type: 'bytea', value: (group) => packText(group.actors.text) },
 ]);
 
 type ResourceRow = { readonly resourceId: string; readonly batchId: string };
@@ -49,37 +60,60 @@ const insertResources = appendTo<ResourceRow>('event_resources', [
   { name: 'batch_id', type: 'uuid', value: (row) => row.batchId },
 ]);
 
+const newGroup = (batchId: string, customerId: string, atNs: Instant): Group => ({
+  batchId,
+  customerId,
+  atNs,
+  lines: 0,
+  lastLine: 0,
+  types: [],
+  text: '',
+  records: '',
+  actors: noActorLines(),
+});
+
 /** One group per customer, with lines in the order in which the events were decided, counted through the batch. */
-function groupEvents(rows: readonly EventRow[], batchId: string, vault: () => Vault): Group[] {
+function groupEvents(
+  rows: readonly EventRow[],
+  batchId: string,
+  actors: readonly Actor[],
+  vault: () => Vault,
+): Group[] {
   const groups = new Map<string, Group>();
   let line = 0;
   // The events of one command have the same instant: it is formatted once.
   let lastAtNs: Instant | undefined;
   let atText = '';
-  for (const { customerId, type, resourceId, atNs, resource, isSealed } of rows) {
+  for (const { customerId, type, resourceId, atNs, resource, isSealed, isRecord } of rows) {
     let group = groups.get(customerId);
     if (group === undefined) {
-      group = { batchId, customerId, atNs, lines: 0, lastLine: 0, types: [], text: '' };
+      group = newGroup(batchId, customerId, atNs);
       groups.set(customerId, group);
     }
     if (atNs !== lastAtNs) {
       lastAtNs = atNs;
       atText = atNs.toString();
     }
+    addActorLine(group.actors, line + 1, actors[line]!);
     line += 1;
     if (atNs > group.atNs) group.atNs = atNs;
-    group.lines += 1;
     group.lastLine = line;
-    if (!group.types.includes(type)) group.types.push(type);
     const text = isSealed ? sealResource(vault(), eventId(batchId, line), resource) : resource;
-    group.text += packLine(line, type, resourceId, atText, text);
+    const packed = packLine(line, type, resourceId, atText, text);
+    if (isRecord) {
+      group.records += packed;
+      continue;
+    }
+    group.lines += 1;
+    if (!group.types.includes(type)) group.types.push(type);
+    group.text += packed;
   }
   return [...groups.values()];
 }
 
 function resourcesOf(rows: readonly EventRow[], batchId: string): ResourceRow[] {
   const ids = new Set<string>();
-  for (const { isOnly, resourceId } of rows) if (!isOnly) ids.add(resourceId);
+  for (const { isOnly, resourceId } of rows) if (!isOnly) ids.add(indexId(resourceId));
   return Array.from(ids, (resourceId) => ({ resourceId, batchId }));
 }
 
@@ -87,7 +121,7 @@ export const events: Table<EventRow> = {
   name: 'events',
   isLog: true,
   sendsAtOnce: true,
-  write(tx, rows, batchId) {
+  write(tx, rows, batchId, actors = []) {
     // The write path then bisects the batch.
     if (rows.length > LIMITS.batchEventsMax) {
       throw new RangeError(
@@ -96,7 +130,7 @@ export const events: Table<EventRow> = {
     }
     const resources = resourcesOf(rows, batchId);
     return Promise.all([
-      insertGroups(tx, groupEvents(rows, batchId, tx.vault)),
+      insertGroups(tx, groupEvents(rows, batchId, actors, tx.vault)),
       resources.length > 0 ? insertResources(tx, resources) : undefined,
     ]);
   },

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -66,6 +67,7 @@ export function guaranteedFeeCommand(
   fields.check();
   const id = newId();
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     balances: [],
     decide(view) {

@@ -1,7 +1,8 @@
 import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
+import { change } from '../events/outbox.ts';
 import type { Table } from '../ledger/command.ts';
-import type { GuaranteedFee } from './guaranteed-fee.ts';
+import { type GuaranteedFee, presentGuaranteedFee } from './guaranteed-fee.ts';
 
 /**
  * Guaranteed fees by id, of all customers. A fee can be used once, so loading locks its row: in sorted order, and after the
@@ -9,6 +10,15 @@ import type { GuaranteedFee } from './guaranteed-fee.ts';
  */
 export const guaranteedFeeTable: Table<GuaranteedFee> = {
   name: 'guaranteed_fees',
+  record: (fee, { assets, recordedAt: at }) => [
+    change({
+      action: fee.usedBy === null ? 'guaranteed_fee.created' : 'guaranteed_fee.used',
+      customerId: fee.customerId,
+      resourceId: fee.id,
+      at,
+      after: { ...presentGuaranteedFee(fee, assets), ...(fee.usedBy !== null && { used_by: fee.usedBy }) },
+    }),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<GuaranteedFee>(
       `select id, customer_id as "customerId", asset, crypto_network as "cryptoNetwork",

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { erasure, event } from '../events/outbox.ts';
-import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
+import { type EndUser, type EndUserFacts, endUserFault, endUserKey } from '../identity/rules.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import { lowerCase } from '../kernel/event-types.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -39,7 +40,7 @@ import type { fiatAccountRequests } from './schema.ts';
 
 export type FiatAccountTables = {
   readonly networks: Networks;
-  readonly actors: Table<ActorFacts>;
+  readonly endUsers: Table<EndUserFacts>;
   readonly fiatAccounts: Table<FiatAccount>;
   /** Written for an account when the withdrawals that wait for it have to become due. */
   readonly withdrawalWakes: Table<{ readonly fiatAccountId: string }>;
@@ -141,18 +142,19 @@ export function createFiatAccountCommand(
   checkFields(createFaults(caller, request, networks));
   const { customerId } = caller;
   const id = newId();
-  const actor: Actor = { identityId: request.identity_id, accountId: request.account_id };
-  const acts = actor.identityId !== undefined || actor.accountId !== undefined;
+  const endUser: EndUser = { identityId: request.identity_id, accountId: request.account_id };
+  const acts = endUser.identityId !== undefined || endUser.accountId !== undefined;
   const resourceKey = { customerId, space: FIAT_ACCOUNT_SPACE, resourceId: id };
   return {
+    actor: actorOf(caller),
     customerId,
     key: request.ref_id === undefined ? undefined : { ...resourceKey, refId: request.ref_id, request },
     balances: [],
-    reads: acts ? [read(tables.actors, actorKey(actor))] : [],
+    reads: acts ? [read(tables.endUsers, endUserKey(endUser))] : [],
     decide(view) {
       const pointers = { identity: '/identity_id', account: '/account_id' };
-      const facts = acts ? view.row(tables.actors, actorKey(actor)) : undefined;
-      const fault = actorFault(actor, facts, customerId, pointers);
+      const facts = acts ? view.row(tables.endUsers, endUserKey(endUser)) : undefined;
+      const fault = endUserFault(endUser, facts, customerId, pointers);
       if (fault !== undefined) return refuse(fault);
       return handIn(tables, {
         id,
@@ -189,12 +191,14 @@ function visible(
 
 /** A command on an account that exists. */
 function onAccount(
+  actor: Actor,
   tables: FiatAccountTables,
   id: string,
   customerId: string | undefined,
   decide: (account: FiatAccount, at: Instant) => Decision<FiatAccount>,
 ): Command<FiatAccount> {
   return {
+    actor,
     ...(customerId !== undefined && { customerId }),
     balances: [],
     reads: [read(tables.fiatAccounts, id)],
@@ -227,7 +231,7 @@ export function updateFiatAccountCommand(
       : instructionsFaults(instructions, '/fiat_network_instructions', networks)),
     ...textFaults(undefined, instructions, false),
   ]);
-  return onAccount(tables, id, caller.customerId, (account, at) => {
+  return onAccount(actorOf(caller), tables, id, caller.customerId, (account, at) => {
     // The kind decides the type, the fee and the memo limit of withdrawals, and some may be in flight.
     if (instructions !== undefined && kindOf(instructions, networks) !== account.kind) {
       const message = `must be ${account.kind}, the kind of this account; register another account for another kind`;
@@ -252,7 +256,7 @@ export function deleteFiatAccountCommand(
   id: string,
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
-  return onAccount(tables, id, caller.customerId, (account, at) => {
+  return onAccount(actorOf(caller), tables, id, caller.customerId, (account, at) => {
     const left = erasedAccount(account, tables.networks);
     const deleted = { ...account, ...left, updatedAtNs: at, deletedAtNs: at };
     const accepted = withWake(tables, accept(tables, deleted, 'deleted'));
@@ -268,12 +272,13 @@ export type ReviewScope = {
 };
 
 export function reviewFiatAccountCommand(
+  actor: Actor,
   id: string,
   review: Review,
   scope: ReviewScope,
   tables: FiatAccountTables,
 ): Command<FiatAccount> {
-  return onAccount(tables, id, scope.customerId, (account, at) => {
+  return onAccount(actor, tables, id, scope.customerId, (account, at) => {
     if (scope.wasShown?.(account) === false) return refuse(versionFault(account));
     const fault = transitionFault(account, review.status);
     if (fault !== undefined) return refuse(fault);

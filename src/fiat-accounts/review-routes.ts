@@ -1,9 +1,12 @@
+import { type Declare, privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import { canonicalText } from '../kernel/canonical.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
+import { PRIVILEGED_ACTIONS } from '../kernel/privileged.ts';
 import { notFound } from '../kernel/problem.ts';
-import { type Route, route } from '../kernel/route.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { WritePath } from '../ledger/write-path.ts';
@@ -34,6 +37,7 @@ import {
 import { type AccountView, findForReview, listViews, recordView } from './view-store.ts';
 
 type ReviewDependencies = {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly vault: Vault;
@@ -146,8 +150,16 @@ function viewRoutes(
   ];
 }
 
+/** A review, and the digest of the version that the reviewer was shown. */
+type Reviewing = {
+  readonly id: string;
+  readonly status: Review['status'];
+  readonly reason: string;
+  readonly digest: string;
+};
+
 function decisionRoutes(
-  { writePath }: ReviewDependencies,
+  { writePath, declare }: ReviewDependencies,
   tables: FiatAccountTables,
   digestOf: (account: FiatAccount) => string,
 ): Route[] {
@@ -161,33 +173,50 @@ function decisionRoutes(
     response: fiatAccountShape(networks),
     problems: ['not-found', 'invalid-state'],
   } as const;
-  const decide = (id: string, review: Review, seen: string) => {
-    const wasShown = (account: FiatAccount): boolean => digestOf(account) === seen;
-    const command = reviewFiatAccountCommand(id, review, { customerId: undefined, wasShown }, tables);
-    return change(writePath, networks, command);
+  const commandOf = (actor: Actor, { id, status, reason, digest }: Reviewing) => {
+    const wasShown = (account: FiatAccount): boolean => digestOf(account) === digest;
+    const scope = { customerId: undefined, wasShown };
+    return reviewFiatAccountCommand(actor, id, { status, reason }, scope, tables);
   };
+  const declared = (name: 'fiat_account.approve' | 'fiat_account.reject') =>
+    declare<Reviewing, FiatAccount>({
+      name,
+      level: 'OPERATOR',
+      summary: ({ id, reason }) => `${PRIVILEGED_ACTIONS[name]}: ${id}. ${reason}`,
+      command: async ({ actor }, asked) => commandOf(actor, asked),
+      result: ({ id }) => ({ type: 'fiat_account', id }),
+    });
+  const propose = {
+    APPROVED: declared('fiat_account.approve'),
+    REJECTED: declared('fiat_account.reject'),
+  };
+  const decide = async (caller: Caller, asked: Reviewing) =>
+    (await propose[asked.status](caller, asked)) ??
+    change(writePath, networks, commandOf(actorOf(caller), asked));
   return [
     route({
       ...decision,
+      privileged: privileged('fiat_account.approve'),
       path: '/v2/operator/fiat-accounts/{id}/approve',
       operationId: 'approveFiatAccount',
       summary: 'Approve a fiat account',
       body: ApproveRequest,
       example: { digest: DIGEST, reason: 'The bank has confirmed the owner.' },
       answer: APPROVED_ACCOUNT,
-      handle: ({ params, body: { digest, reason = 'Approved by an operator.' } }) =>
-        decide(params.id, { status: 'APPROVED', reason }, digest),
+      handle: ({ caller, params, body: { digest, reason = 'Approved by an operator.' } }) =>
+        decide(caller, { id: params.id, status: 'APPROVED', reason, digest }),
     }),
     route({
       ...decision,
+      privileged: privileged('fiat_account.reject'),
       path: '/v2/operator/fiat-accounts/{id}/reject',
       operationId: 'rejectFiatAccount',
       summary: 'Reject a fiat account',
       body: RejectRequest,
       example: { digest: DIGEST, reason: 'The bank has no such account.' },
       answer: REJECTED_ACCOUNT,
-      handle: ({ params, body: { digest, reason } }) =>
-        decide(params.id, { status: 'REJECTED', reason }, digest),
+      handle: ({ caller, params, body: { digest, reason } }) =>
+        decide(caller, { id: params.id, status: 'REJECTED', reason, digest }),
     }),
   ];
 }
@@ -217,7 +246,13 @@ function sandboxRoute(
       return change(
         writePath,
         tables.networks,
-        reviewFiatAccountCommand(params.id, review, { customerId: caller.customerId }, tables),
+        reviewFiatAccountCommand(
+          actorOf(caller),
+          params.id,
+          review,
+          { customerId: caller.customerId },
+          tables,
+        ),
       );
     },
   });

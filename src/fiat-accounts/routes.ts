@@ -1,3 +1,4 @@
+import type { Declare } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
@@ -22,6 +23,7 @@ import { FiatAccountListQuery, fiatAccountList, fiatAccountRequests, fiatAccount
 import { fiatAccountTable, findFiatAccount } from './store.ts';
 
 export type FiatAccountDependencies = Omit<FiatAccountTables, 'fiatAccounts'> & {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly vault: Vault;

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts';
 import { startNode, type TestNode } from '../../test/support/ledger.ts';
-import { actorTable } from '../identity/actor-store.ts';
+import { endUserTable } from '../identity/end-user-store.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -18,7 +19,7 @@ import { fiatAccountTable, findFiatAccount } from './store.ts';
 
 const tables: FiatAccountTables = {
   networks: NETWORKS,
-  actors: actorTable,
+  endUsers: endUserTable,
   fiatAccounts: fiatAccountTable,
   withdrawalWakes,
   approvesAutomatically: false,
@@ -58,7 +59,7 @@ it('if two nodes review one account at once, the first review counts, and the se
       (['APPROVED', 'REJECTED'] as const).map((status, index) => {
         const scope = { customerId: undefined };
         return nodes[index]!.path.submit(
-          reviewFiatAccountCommand(id, { status, reason: 'race' }, scope, tables),
+          reviewFiatAccountCommand(actorOf(caller), id, { status, reason: 'race' }, scope, tables),
         );
       }),
     );
@@ -75,7 +76,13 @@ it('a review is never applied to an account that was changed in the meantime', a
     const { id, updatedAtNs } = await create();
     const wasShown = (account: FiatAccount): boolean => account.updatedAtNs === updatedAtNs;
     const scope = { customerId: undefined, wasShown };
-    const review = reviewFiatAccountCommand(id, { status: 'APPROVED', reason: 'seen' }, scope, tables);
+    const review = reviewFiatAccountCommand(
+      actorOf(caller),
+      id,
+      { status: 'APPROVED', reason: 'seen' },
+      scope,
+      tables,
+    );
     const update = updateFiatAccountCommand(caller, id, { metadata: { round: `${round}` } }, tables);
     await Promise.allSettled([
       nodes[round % 2]!.path.submit(review),

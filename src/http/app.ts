@@ -10,13 +10,19 @@ import type { Logger } from 'pino';
 import { createPatience, type Patience } from '../kernel/patience.ts';
 import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
-import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
+import { createSourceOf, type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readBody, readNoBody } from './json.ts';
 import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
-import { type Authentication, type Operation, type Reading, registerRoute } from './routes.ts';
+import {
+  type Authentication,
+  type Operation,
+  type Reading,
+  type RecordRefusal,
+  registerRoute,
+} from './routes.ts';
 import { compilersFactory } from './schemas.ts';
 import { headersFault } from './strict-headers.ts';
 import { createTurns, type Turns } from './turns.ts';
@@ -50,6 +56,8 @@ export type AppOptions = {
   readonly patience?: Patience;
   /** The address that a request comes from; without it, all callers without a valid token count as one. */
   readonly sourceOf?: SourceOf;
+  /** Told of refused attempts at privileged actions. */
+  readonly refused?: RecordRefusal;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
   /** Whether there is a page at /docs. */
@@ -192,6 +200,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     ...options,
     usage: options.usage ?? createUsage(),
     turns: options.turns ?? createTurns(),
+    sourceOf: options.sourceOf ?? createSourceOf(),
   };
   for (const route of options.routes) registerRoute(app, route, entrance);
   answerMethodNotAllowed(app, methodsByUrl, () => options.publicUrl());

@@ -164,6 +164,19 @@ function contentOf(route: Route, { inAnswer }: Components): Json {
   );
 }
 
+/** An action that waits for others. */
+function proposedResponse({ privileged }: Route, headers: Json, { inAnswer }: Components): Json {
+  if (privileged?.proposed === undefined) return {};
+  const { shape, example } = privileged.proposed;
+  return {
+    '202': {
+      description: 'Nothing was executed yet: others have to approve it',
+      headers,
+      content: { 'application/json': { schema: inAnswer(shape), example } },
+    },
+  };
+}
+
 function operationOf(
   route: Route,
   examples: ProblemExamples,
@@ -206,6 +219,7 @@ function operationOf(
         headers: { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader },
         content: contentOf(route, components),
       },
+      ...proposedResponse(route, { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader }, components),
       ...problemResponses(route, examples, publicUrl, components),
     },
   };

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import { Problem, type ProblemSlug } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
-import type { Connection, ForwardedFor } from '../kernel/source-address.ts';
+import type { Connection, ForwardedFor, SourceOf } from '../kernel/source-address.ts';
 import { requireStepUp } from '../kernel/step-up.ts';
 import { LIMITS } from '../limits.ts';
 import { pointsOf, pointsOfAnswer } from './costs.ts';
@@ -134,14 +135,53 @@ function endReading(usage: Usage, { client, points, turn }: Reading, body: unkno
   if (typeof body === 'string') usage.giveBack(client, points, pointsOfAnswer(body.length));
 }
 
+/** What the audit log shows of a request that changes something: the caller, where it comes from, and its id. */
+function actingCaller(request: FastifyRequest, sourceOf: SourceOf): Caller {
+  const { customerId, clientId, kind, name, ownerPersonId, scopes, integration, pointsPerSecond, person } =
+    request.caller!;
+  const from = sourceOf(request.raw.socket, request.headers['x-forwarded-for']);
+  const requestId = request.id;
+  return {
+    customerId,
+    clientId,
+    kind,
+    name,
+    ownerPersonId,
+    from,
+    requestId,
+    scopes,
+    integration,
+    pointsPerSecond,
+    ...(person !== undefined && { person }),
+  };
+}
+
+/** Problems that mean that the caller may not do it, or not now. */
+const isRefusal = (error: unknown): error is Problem =>
+  error instanceof Problem && (error.status === 403 || error.status === 409);
+
+/** Records an attempt at a privileged action that was refused. */
+function noteRefusal(
+  { privileged }: Route,
+  { sourceOf, refused }: Entrance,
+  request: FastifyRequest,
+  error: unknown,
+): void {
+  if (privileged === undefined || refused === undefined || !isRefusal(error)) return;
+  const { id: resourceId } = (request.params ?? {}) as { readonly id?: string };
+  const actor = actorOf(actingCaller(request, sourceOf));
+  refused({ actor, action: privileged.action, problem: error, resourceId });
+}
+
 function createHandler(route: Route, entrance: Entrance) {
-  const { usage, turns } = entrance;
+  const { usage, turns, sourceOf } = entrance;
+  const isRead = route.method === 'GET';
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     // Created only if a handler needs it: most requests never wait.
     let disconnected: AbortController | undefined;
     const { reading } = request;
     const answered = route.handle({
-      caller: request.caller!,
+      caller: isRead ? request.caller! : actingCaller(request, sourceOf),
       body: request.body,
       query: request.query,
       params: request.params,
@@ -155,7 +195,9 @@ function createHandler(route: Route, entrance: Entrance) {
         return typeof value === 'string' ? value : undefined;
       },
     });
-    return answered.then(({ body, replayed, mediaType }) => {
+    if (route.privileged !== undefined)
+      answered.catch((error: unknown) => noteRefusal(route, entrance, request, error));
+    return answered.then(({ body, replayed, mediaType, status }) => {
       if (reading !== undefined) endReading(usage, reading, body);
       if (route.streams !== undefined) {
         const texts = body as AsyncIterable<string>;
@@ -163,6 +205,7 @@ function createHandler(route: Route, entrance: Entrance) {
         disconnected ??= disconnectController(reply);
         return sendStream(request, reply, texts, type, { disconnected, authentication: entrance });
       }
+      if (status !== undefined) reply.code(status);
       if (replayed === true) reply.header('idempotent-replayed', 'true');
       if (typeof body === 'string') reply.header('content-type', JSON_TYPE);
       return body;
@@ -176,20 +219,39 @@ type Start = (error?: Error) => void;
 export type Operation = { readonly route: Route; readonly url: string };
 
 /** Where requests of operations come in. */
-export type Entrance = Authentication & { readonly usage: Usage; readonly turns: Turns };
+export type Entrance = Authentication & {
+  readonly usage: Usage;
+  readonly turns: Turns;
+  readonly sourceOf: SourceOf;
+  /** Told of refused attempts at privileged actions. */
+  readonly refused?: RecordRefusal | undefined;
+};
+
+export type RecordRefusal = (refusal: {
+  readonly actor: Actor;
+  readonly action: string;
+  readonly problem: Problem;
+  readonly resourceId?: string | undefined;
+}) => void;
 
 /**
  * Checks the scopes of the caller and its rate. Returns whether the request may start now: a read that has to wait for its
  * turn is started by a call of `start`. Writes have their own queue, the write path.
  */
-function createEnter(route: Route, { usage, turns }: Entrance) {
+function createEnter(route: Route, entrance: Entrance) {
+  const { usage, turns } = entrance;
   const kind: RequestKind = route.method === 'GET' ? 'read' : 'write';
   const cost = pointsOf(route);
   return (request: FastifyRequest, reply: FastifyReply, caller: Caller, start: Start): boolean => {
     request.caller = caller;
-    if (route.scope !== null) requireScope(caller, route.scope);
-    if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
-    if (route.stepUpMs !== undefined) requireStepUp(caller, route.stepUpMs);
+    try {
+      if (route.scope !== null) requireScope(caller, route.scope);
+      if (route.alsoScope !== undefined) requireScope(caller, route.alsoScope);
+      if (route.stepUpMs !== undefined) requireStepUp(caller, route.stepUpMs);
+    } catch (error) {
+      noteRefusal(route, entrance, request, error);
+      throw error;
+    }
     const points = cost(request);
     const client = usage.enter(caller, kind, points, reply.raw);
     // An answer belongs to whoever has the token: no cache may keep it.

@@ -23,7 +23,9 @@ export type Account = {
 export type AccountWithMembers = Account & { readonly members: readonly PresentedMember[] };
 
 /** As users see it. Absent fields are left out, never null. */
-export function presentAccount(account: AccountWithMembers): Record<string, unknown> {
+export function presentAccount(
+  account: Account & { readonly members: AccountWithMembers['members'] | undefined },
+): Record<string, unknown> {
   return {
     id: account.id,
     identity_id: account.identityId,

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { actorOf } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -28,6 +29,7 @@ export function createAccountCommand(
   const createProfile = request.create_profile ?? false;
   const ids = { account: newId(), profile: newId() };
   return {
+    actor: actorOf(caller),
     customerId,
     key:
       wanted.ref_id === undefined

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { actorOf } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import { type FieldError, invalidRequest } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -38,6 +39,7 @@ export function createIdentityCommand(
   const { customerId } = caller;
   const type = readType(request);
   return {
+    actor: actorOf(caller),
     customerId,
     key:
       request.ref_id === undefined

@@ -67,7 +67,7 @@ export function memberRoutes({
       async handle({ caller, params }) {
         const found = await findMember(database.of(caller.customerId), caller.customerId, params.id);
         if (found === undefined) throw notFound('account_member', params.id);
-        const outcome = await writePath.submit(removeMemberCommand(found, tables));
+        const outcome = await writePath.submit(removeMemberCommand(caller, found, tables));
         return { body: presentMemberAlone(answerOf(outcome)) as never };
       },
     }),

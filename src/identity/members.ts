@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { type FieldError, invalidRequest, notFound, Problem } from '../kernel/problem.ts';
@@ -86,6 +87,7 @@ export function addMembersCommand(
     key: placeKey(accountId, member.identity_id),
   }));
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     balances: [],
     reads: [
@@ -116,10 +118,11 @@ export function addMembersCommand(
 }
 
 /** `found` was read before the transaction: the rule checks that it is still the member at its place. */
-export function removeMemberCommand(found: Member, tables: MemberTables): Command<Member> {
+export function removeMemberCommand(caller: Caller, found: Member, tables: MemberTables): Command<Member> {
   const { accounts, places } = tables;
   const key = placeKey(found.accountId, found.identityId);
   return {
+    actor: actorOf(caller),
     customerId: found.customerId,
     balances: [],
     reads: [read(accounts, found.accountId), read(places, key)],

@@ -1,9 +1,9 @@
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 
 /** The end user that a request is made for: an identity, an account, or both. */
-export type Actor = { readonly identityId: string | undefined; readonly accountId: string | undefined };
+export type EndUser = { readonly identityId: string | undefined; readonly accountId: string | undefined };
 
-export type ActorFacts = {
+export type EndUserFacts = {
   /** Undefined if there is no such identity. */
   readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
   readonly account:
@@ -13,18 +13,18 @@ export type ActorFacts = {
   readonly linked: boolean;
 };
 
-export function actorKey(actor: Actor): string {
-  return `${actor.identityId ?? ''}/${actor.accountId ?? ''}`;
+export function endUserKey(endUser: EndUser): string {
+  return `${endUser.identityId ?? ''}/${endUser.accountId ?? ''}`;
 }
 
 /** Identity and account must exist, belong to the customer, and be linked. `pointers` name the fields of the request. */
-export function actorFault(
-  actor: Actor,
-  facts: ActorFacts | undefined,
+export function endUserFault(
+  endUser: EndUser,
+  facts: EndUserFacts | undefined,
   customerId: string,
   pointers: { identity: string; account: string },
 ): Problem | undefined {
-  const { identityId, accountId } = actor;
+  const { identityId, accountId } = endUser;
   if (identityId !== undefined && facts?.identity?.customerId !== customerId) {
     return notFound('identity', identityId);
   }
@@ -50,7 +50,7 @@ export function actorFault(
 /** The identity must exist, belong to the customer, and not be disabled. */
 export function identityFault(
   id: string,
-  identity: ActorFacts['identity'],
+  identity: EndUserFacts['identity'],
   customerId: string,
 ): Problem | undefined {
   if (identity?.customerId !== customerId) return notFound('identity', id);

@@ -4,6 +4,7 @@ import { columns } from '../database/columns.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import { change } from '../events/outbox.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -11,8 +12,8 @@ import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { openJson, sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
-import type { Account, AccountWithMembers } from './account.ts';
-import type { Identity } from './identity.ts';
+import { type Account, type AccountWithMembers, presentAccount } from './account.ts';
+import { type Identity, presentIdentity } from './identity.ts';
 
 const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_details as "personDetails",
   i.institution_details as "institutionDetails", i.status, i.ref_id as "refId", i.metadata,
@@ -47,6 +48,16 @@ export const olderIdentities = (database: Database): OlderRows =>
 /** Identities by id, of all customers. Commands write only new ones. */
 export const identityTable: Table<Identity> = {
   name: 'identities',
+  record: (identity) => [
+    change({
+      action: 'identity.created',
+      customerId: identity.customerId,
+      resourceId: identity.id,
+      at: identity.createdAtNs,
+      after: presentIdentity(identity),
+      isSealed: true,
+    }),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<Identity>(
       `select ${IDENTITY_COLUMNS} from identities i where i.id = any ($1::uuid[])`,
@@ -91,6 +102,16 @@ const MEMBERS_COLUMN = `(
 /** Accounts by id, of all customers. Of an existing account, only the time of its last update is written. */
 export const accountTable: Table<Account> = {
   name: 'accounts',
+  // Members are resources of their own in the log.
+  record: (account) => [
+    change({
+      action: account.createdAtNs === account.updatedAtNs ? 'account.created' : 'account.updated',
+      customerId: account.customerId,
+      resourceId: account.id,
+      at: account.updatedAtNs,
+      after: presentAccount({ ...account, members: undefined }),
+    }),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<Account>(
       `select ${ACCOUNT_COLUMNS} from accounts a where a.id = any ($1::uuid[])`,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Declare } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import type { Arrivals } from '../deposits/arrivals.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
@@ -6,12 +7,14 @@ import { systemAccounts } from '../ledger/balances.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { JOURNAL_EVENTS } from './event-types.ts';
 import type { JournalSources, JournalTables } from './plan.ts';
+import { declareJournal } from './privileged.ts';
 import { JOURNAL_PROBLEMS } from './problem-examples.ts';
 import { createReturned, type Returned } from './returns.ts';
 import { book, journalRoutes } from './routes.ts';
 import { findEntry, type JournalCause, journalCauses, journalEntries, withdrawalReturns } from './store.ts';
 
 type Dependencies = {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly deposits: {
@@ -55,16 +58,17 @@ export function createJournal(dependencies: Dependencies): Journal {
     entry: (id) => findEntry(database, id),
   };
   const parts = { database, writePath, tables, sources };
+  const propose = declareJournal(dependencies.declare, parts);
   return {
     name: 'journal',
-    routes: journalRoutes(parts),
+    routes: journalRoutes({ ...parts, propose }),
     tags: OPERATOR_TAG,
     problemExamples: JOURNAL_PROBLEMS,
     eventTypes: [JOURNAL_EVENTS],
     causes: (ids) => journalCauses(database, ids),
     returned: createReturned({
       ...parts,
-      book: (actor, booking) => book(parts, actor, booking),
+      book: (booker, booking) => book(parts, booker, booking),
       arrive: deposits.arrivals.arrive,
       trouble: (what, facts) => dependencies.log.error(facts, what),
     }),

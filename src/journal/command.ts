@@ -1,8 +1,10 @@
 import { event } from '../events/outbox.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { newId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
+import type { Caller } from '../kernel/route.ts';
 import { systemAccountKey } from '../ledger/balances.ts';
 import {
   type Command,
@@ -33,8 +35,14 @@ import {
 import { suspenseCreditPlan, suspenseReturnPlan } from './suspense.ts';
 import { payoutPlan, sweepPlan, writeOffPlan } from './treasury.ts';
 
-/** The client that books, and its customer. */
-export type Actor = { readonly clientId: string; readonly customerId: string };
+/** Who books: the id that the entry shows, its customer, and the actor. */
+export type Booker = { readonly clientId: string; readonly customerId: string; readonly actor: Actor };
+
+export const bookerOf = (caller: Caller): Booker => ({
+  clientId: caller.clientId,
+  customerId: caller.customerId,
+  actor: actorOf(caller),
+});
 
 /** An order with what every journal entry has. */
 export type Booking = {
@@ -152,15 +160,15 @@ function entryWrites(entry: JournalEntry, { tables }: Parts): Write[] {
   return keys.map((key) => write(tables.journalEntries, key, entry));
 }
 
-function entryOf(id: string, actor: Actor, booking: Booking, effect: Effect, view: View): JournalEntry {
+function entryOf(id: string, booker: Booker, booking: Booking, effect: Effect, view: View): JournalEntry {
   const { order, refId, reason, reference, note } = booking;
   const postings = effect.postings ?? [];
   const all = [...postings, ...(effect.through?.postings ?? [])];
   return {
     id,
     kind: order.kind,
-    customerId: actor.customerId,
-    actor: actor.clientId,
+    customerId: booker.customerId,
+    actor: booker.clientId,
     refId,
     reason,
     reference,
@@ -186,7 +194,7 @@ function entryOf(id: string, actor: Actor, booking: Booking, effect: Effect, vie
 
 function decide(
   id: string,
-  actor: Actor,
+  booker: Booker,
   booking: Booking,
   plan: Plan,
   view: View,
@@ -195,7 +203,7 @@ function decide(
   const effect = plan.decide(view);
   if (effect instanceof Problem) return refuse(effect);
   const { through } = effect;
-  const entry = entryOf(id, actor, booking, effect, view);
+  const entry = entryOf(id, booker, booking, effect, view);
   for (const profileId of entry.profileIds) {
     if (view.row(parts.tables.profiles, profileId) === undefined)
       return refuse(notFound('profile', profileId));
@@ -235,7 +243,7 @@ export const JOURNAL_SPACE = 'journal_entries';
  * another on all nodes.
  */
 export async function journalCommand(
-  actor: Actor,
+  booker: Booker,
   booking: Booking,
   parts: Parts,
 ): Promise<Command<JournalEntry>> {
@@ -244,8 +252,9 @@ export async function journalCommand(
   const plan = await planOf(id, booking, parts);
   const profileIds = new Set(plan.balances.map(({ profileId }) => profileId));
   return {
+    actor: booker.actor,
     key: {
-      customerId: actor.customerId,
+      customerId: booker.customerId,
       space: JOURNAL_SPACE,
       refId: booking.refId,
       resourceId: id,
@@ -260,6 +269,6 @@ export async function journalCommand(
       ),
       ...[...profileIds].map((profileId) => read(tables.profiles, profileId)),
     ],
-    decide: (view) => decide(id, actor, booking, plan, view, parts),
+    decide: (view) => decide(id, booker, booking, plan, view, parts),
   };
 }

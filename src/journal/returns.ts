@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { workerActor } from '../kernel/actor.ts';
 import { isId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { type Booking, comparable } from './command.ts';
+import { type Booker, type Booking, comparable } from './command.ts';
 import type { OrderOf } from './order.ts';
 import type { JournalSources, Parts } from './plan.ts';
 import { railOfWithdrawal } from './targets.ts';
@@ -17,7 +18,7 @@ export type Returned = {
 
 type Dependencies = Parts & {
   /** Books a journal entry once, in the name of a rail. Throws a problem if it is refused. */
-  book(actor: { readonly clientId: string; readonly customerId: string }, booking: Booking): Promise<unknown>;
+  book(booker: Booker, booking: Booking): Promise<unknown>;
   /** Credits what arrived, or keeps it in suspense, once. */
   arrive(arrived: ArrivedDeposit): Promise<{ readonly replayed?: boolean }>;
   trouble(what: string, facts: object): void;
@@ -102,8 +103,13 @@ export function createReturned(dependencies: Dependencies): (returned: Returned)
       if (transfer.status === 'PENDING')
         throw new Error(`the ${arrived.rail} rail reports a return of ${key}, which is not COMPLETED yet`);
       try {
-        const actor = { clientId: `rail:${arrived.rail}`, customerId: transfer.customerId };
-        await book(actor, bookingOf(returned, dependencies));
+        const { rail } = arrived;
+        const booker = {
+          clientId: `rail:${rail}`,
+          customerId: transfer.customerId,
+          actor: workerActor('rail-notices'),
+        };
+        await book(booker, bookingOf(returned, dependencies));
         return;
       } catch (error) {
         if (!isAboutReturn(error)) throw error;

@@ -1,3 +1,4 @@
+import { privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import { CREDITED_DEPOSIT } from '../deposits/examples.ts';
 import { newId } from '../kernel/id.ts';
@@ -9,13 +10,14 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { transferShape } from '../transfers/schema.ts';
 import { presentTransfer } from '../transfers/transfer.ts';
-import { type Actor, type Booking, comparable, journalCommand } from './command.ts';
+import { type Booker, type Booking, bookerOf, journalCommand } from './command.ts';
 import { presentEntry } from './entry.ts';
 import { CANCELLED, RESOLVED, WRITE_OFF, WRITE_OFF_REQUEST } from './examples.ts';
 import { kindsInWords } from './kinds.ts';
 import { listEntries } from './list-store.ts';
-import { type Order, readOrder } from './order.ts';
+import { readOrder } from './order.ts';
 import type { Parts } from './plan.ts';
+import { bookingOf, type JournalProposals, ORDERS } from './privileged.ts';
 import {
   CancelRequest,
   CreditSuspenseRequest,
@@ -29,26 +31,15 @@ import { findEntry } from './store.ts';
 
 export type JournalDependencies = Parts & { readonly database: Database; readonly writePath: WritePath };
 
+type RouteDependencies = JournalDependencies & { readonly propose: JournalProposals };
+
 const TAG = 'Operator';
 
-type Common = {
-  readonly ref_id: string;
-  readonly reason: string;
-  readonly reference: string;
-  readonly note?: string;
-};
-
-function bookingOf(order: Order, body: Common, parts: Parts): Booking {
-  const { ref_id: refId, reason, reference, note = null } = body;
-  const request = comparable({ ...body, operation: order.kind }, order, parts.tables.assets);
-  return { order, refId, reason, reference, note, request };
-}
-
 /** Books it once, however often it is requested. */
-export async function book(dependencies: JournalDependencies, caller: Actor, booking: Booking) {
+export async function book(dependencies: JournalDependencies, booker: Booker, booking: Booking) {
   const { database, writePath, tables } = dependencies;
   return createOnce(writePath, {
-    command: await journalCommand(caller, booking, dependencies),
+    command: await journalCommand(booker, booking, dependencies),
     load: (id) => findEntry(database, id),
     present: (entry) => presentEntry(entry, tables.assets),
   });
@@ -56,7 +47,7 @@ export async function book(dependencies: JournalDependencies, caller: Actor, boo
 
 const BOOK_DESCRIPTION = `Moves value that no customer requested, with a reason, a reference and the caller as the actor. \`reference\` is the bank's reference or the transaction hash if money arrives, and unique within \`rail\` and \`account\`: the same money is booked once, by hand or by a rail. The owners of the profiles get events, with \`note\`.\n\n${kindsInWords()}`;
 
-function entryRoutes(dependencies: JournalDependencies): Route[] {
+function entryRoutes(dependencies: RouteDependencies): Route[] {
   const { database, tables } = dependencies;
   const { assets, networks } = tables;
   return [
@@ -81,8 +72,14 @@ function entryRoutes(dependencies: JournalDependencies): Route[] {
       ],
       answer: WRITE_OFF,
       examine: (_caller, body) => void readOrder(body, tables),
-      handle: ({ caller, body }) =>
-        book(dependencies, caller, bookingOf(readOrder(body, tables), body, dependencies)),
+      privileged: privileged('journal_entry.book'),
+      async handle({ caller, body }) {
+        const order = readOrder(body, tables);
+        return (
+          (await dependencies.propose['journal_entry.book'](caller, body)) ??
+          book(dependencies, bookerOf(caller), bookingOf(order, body, dependencies))
+        );
+      },
     }),
     route({
       method: 'GET',
@@ -121,7 +118,7 @@ function entryRoutes(dependencies: JournalDependencies): Route[] {
   ];
 }
 
-function withdrawalRoutes(dependencies: JournalDependencies): Route[] {
+function withdrawalRoutes(dependencies: RouteDependencies): Route[] {
   const common = {
     method: 'POST',
     tag: TAG,
@@ -146,11 +143,14 @@ function withdrawalRoutes(dependencies: JournalDependencies): Route[] {
         reference: 'CASE-1043',
       },
       answer: RESOLVED,
-      handle({ caller, params, body }) {
-        const { outcome } = body;
-        const order = { kind: 'WITHDRAWAL_RESOLUTION', transferId: params.id, outcome } as const;
+      privileged: privileged('withdrawal.resolve'),
+      async handle({ caller, params, body }) {
         const asked = { ...body, transfer_id: params.id };
-        return book(dependencies, caller, bookingOf(order, asked, dependencies));
+        const order = ORDERS['withdrawal.resolve'](asked);
+        return (
+          (await dependencies.propose['withdrawal.resolve'](caller, asked)) ??
+          book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies))
+        );
       },
     }),
     route({
@@ -166,16 +166,20 @@ function withdrawalRoutes(dependencies: JournalDependencies): Route[] {
         reference: 'CASE-1044',
       },
       answer: CANCELLED,
-      handle({ caller, params, body }) {
-        const order = { kind: 'WITHDRAWAL_CANCELLATION', transferId: params.id } as const;
+      privileged: privileged('withdrawal.cancel'),
+      async handle({ caller, params, body }) {
         const asked = { ...body, transfer_id: params.id };
-        return book(dependencies, caller, bookingOf(order, asked, dependencies));
+        const order = ORDERS['withdrawal.cancel'](asked);
+        return (
+          (await dependencies.propose['withdrawal.cancel'](caller, asked)) ??
+          book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies))
+        );
       },
     }),
   ];
 }
 
-function suspenseRoute(dependencies: JournalDependencies): Route {
+function suspenseRoute(dependencies: RouteDependencies): Route {
   const { tables, sources } = dependencies;
   return route({
     method: 'POST',
@@ -192,11 +196,11 @@ function suspenseRoute(dependencies: JournalDependencies): Route {
     response: transferShape(tables.networks),
     problems: ['not-found', 'forbidden', 'already-exists', 'invalid-state'],
     answer: CREDITED_DEPOSIT,
+    privileged: privileged('suspense_deposit.credit'),
     async handle({ caller, params, body }): Promise<Answer<never>> {
       const { profile_id: profileId, ref_id: refId = newId(), ...said } = body;
       const suspense = await sources.origins.suspense(params.id);
       if (suspense === undefined) throw notFound('suspense deposit', params.id);
-      const order = { kind: 'SUSPENSE_CREDIT', suspenseId: params.id, profileId } as const;
       const asked = {
         reason: `Credited from suspense: ${suspense.reason}`,
         reference: suspense.reference,
@@ -205,13 +209,16 @@ function suspenseRoute(dependencies: JournalDependencies): Route {
         profile_id: profileId,
         suspense_deposit_id: params.id,
       };
-      const booked = await book(dependencies, caller, bookingOf(order, asked, dependencies));
+      const proposed = await dependencies.propose['suspense_deposit.credit'](caller, asked);
+      if (proposed !== undefined) return proposed;
+      const order = ORDERS['suspense_deposit.credit'](asked);
+      const booked = await book(dependencies, bookerOf(caller), bookingOf(order, asked, dependencies));
       const transfer = await sources.transfers.byId(booked.body.transfer_id!);
       return { ...booked, body: presentTransfer(transfer!, tables.assets) as never };
     },
   });
 }
 
-export function journalRoutes(dependencies: JournalDependencies): Route[] {
+export function journalRoutes(dependencies: RouteDependencies): Route[] {
   return [...entryRoutes(dependencies), ...withdrawalRoutes(dependencies), suspenseRoute(dependencies)];
 }

@@ -2,8 +2,9 @@ import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
+import { change } from '../events/outbox.ts';
 import type { AccountRef, Posting, SystemAccountName, Table } from '../ledger/command.ts';
-import type { Corrects, JournalEntry } from './entry.ts';
+import { type Corrects, type JournalEntry, presentEntry } from './entry.ts';
 import { correctionKey, reversalKey, type WithdrawalReturn } from './plan.ts';
 
 /** Units are strings in JSON, whose numbers would lose digits. */
@@ -124,6 +125,17 @@ async function insertEntries(tx: Transaction, entries: readonly JournalEntry[]):
  */
 export const journalEntries: Table<JournalEntry> = {
   name: 'journal_entries',
+  record: (entry, { assets }) => [
+    change({
+      action: 'journal.booked',
+      // The owners of the profiles get events under its id, with what they may see.
+      key: `journal/${entry.id}`,
+      customerId: entry.customerId,
+      resourceId: entry.id,
+      at: entry.createdAtNs,
+      after: presentEntry(entry, assets),
+    }),
+  ],
   async load(tx, keys) {
     const causesOf = (prefix: string): string[] =>
       keys.filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));

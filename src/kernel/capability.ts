@@ -43,7 +43,11 @@ export type Capability = {
   readonly olderRows?: readonly OlderRows[];
 };
 
-/** A group that has operations of several capabilities. */
+/** Groups that have operations of several capabilities. */
 export const OPERATOR_TAG = {
   Operator: 'For the operator of the service: across all customers.',
+} as const;
+
+export const CONTROL_TAG = {
+  Control: 'Who did what, and what waits for the approval of others.',
 } as const;

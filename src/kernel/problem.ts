@@ -70,6 +70,11 @@ export const PROBLEMS = {
     title: 'Invalid state',
     help: 'The current state of the resource does not allow this operation. `meta.status` is that state.',
   },
+  'digest-mismatch': {
+    status: 409,
+    title: 'The request is not the one that you have seen',
+    help: 'A vote names the `digest` of the request that the voter has seen, and the request has another one. Nothing was executed. Read the request again, and vote with its digest.',
+  },
   'payload-too-large': {
     status: 413,
     title: 'Payload too large',

@@ -8,8 +8,16 @@ import type { ProblemSlug } from './problem.ts';
 export type Caller = {
   /** Of a person of the operator: that of nobody (`OPERATOR_ID`), or of the customer whose data they look at. */
   readonly customerId: string;
-  /** Of a person: their id. */
+  /** The id of the client; of a person who has signed in, the id of the person. */
   readonly clientId: string;
+  /** Absent for clients. */
+  readonly kind?: 'client' | 'person' | undefined;
+  readonly name?: string | undefined;
+  /** The person who owns the client. */
+  readonly ownerPersonId?: string | undefined;
+  /** The address and the id of the request, set by the HTTP layer for operations that write. `actorOf` makes an actor of it. */
+  readonly from?: string | undefined;
+  readonly requestId?: string | undefined;
   readonly scopes: ReadonlySet<string>;
   /** A third-party integration acts for end users, and must name the end user. */
   readonly integration: 'FIRST_PARTY' | 'THIRD_PARTY';
@@ -17,8 +25,6 @@ export type Caller = {
   readonly pointsPerSecond?: number | undefined;
   /** Set if a person calls, with a session, instead of a client with a token. */
   readonly person?: CallingPerson;
-  /** The person that the client belongs to, if there is one. */
-  readonly ownerPersonId?: string | undefined;
 };
 
 /** In place of a customer, for people of the operator. No customer has this id. */
@@ -55,8 +61,16 @@ export type Answer<Body> = {
   readonly body: Body | string;
   /** The body is the record of an earlier, equal request. */
   readonly replayed?: boolean;
+  /** 202: the action waits for others to approve it, and the body is the request for that. */
+  readonly status?: 202;
   /** Of a stream, if it is not the first one of the route. */
   readonly mediaType?: string;
+};
+
+/** The action, and the answer 202 with which it waits; without one, it is executed at once. */
+export type Privileged = {
+  readonly action: string;
+  readonly proposed?: { readonly shape: TSchema; readonly example: object };
 };
 
 type StaticOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
@@ -99,6 +113,8 @@ export type Route<
   examine?(caller: Caller, body: StaticOf<Body>): void;
   /** The media types that the answer can have, if it is a stream of texts; the first is the default. */
   readonly streams?: readonly [string, ...string[]];
+  /** It may need the approval of others. Refused attempts are recorded. */
+  readonly privileged?: Privileged;
   /** Does not exist in production. */
   readonly sandboxOnly?: boolean;
   handle(

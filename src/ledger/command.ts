@@ -1,4 +1,6 @@
 import type { Transaction } from '../database/database.ts';
+import type { Actor } from '../kernel/actor.ts';
+import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Problem } from '../kernel/problem.ts';
 
@@ -32,6 +34,8 @@ export type Posting = {
 export type BalanceKey = { readonly profileId: string; readonly asset: string };
 export type Balance = { readonly available: bigint; readonly held: bigint };
 
+export type RecordContext = { readonly assets: Assets; readonly recordedAt: Instant };
+
 /**
  * Rows of a capability that commands read and write. The write path loads and stores them set-wise, once per batch. A later
  * command of the same batch sees the rows that an earlier one wrote.
@@ -41,7 +45,18 @@ export type Table<Row> = {
   /** Absent for tables that are only appended to. */
   load?(tx: Transaction, keys: readonly string[]): Promise<Map<string, Row>>;
   /** Absent for tables that are only read. Gets the last row written for each key. */
-  write?(tx: Transaction, rows: readonly Row[], batchId: string): Promise<unknown>;
+  write?(
+    tx: Transaction,
+    rows: readonly Row[],
+    batchId: string,
+    /** Of a log: who wrote each row. */
+    actors?: readonly Actor[],
+  ): Promise<unknown>;
+  /**
+   * What the audit log shows of a row that a command writes: rows of a log. Not asked if the command itself appends a row to
+   * the log under the same key, such as an event of the resource.
+   */
+  record?(row: Row, context: RecordContext): readonly Write[];
   /**
    * `write` sends all its statements synchronously, and throws synchronously if it cannot. So the commit can be sent
    * directly after them.
@@ -81,6 +96,8 @@ export type Decision<Answer> =
       readonly postings: readonly Posting[];
       readonly writes: readonly Write[];
       readonly answer: Answer;
+      /** The key of the command stays unused: the command has not done yet what the key is for. */
+      readonly usesKey?: false;
     }
   | { readonly accepted: false; readonly problem: Problem };
 
@@ -99,6 +116,8 @@ export type IdempotencyKey = {
 };
 
 export type Command<Answer> = {
+  /** Who does it. Stored with what the command changes. */
+  readonly actor: Actor;
   /** Whose turn the command takes when more commands wait than fit into a batch; absent for the service's own. */
   readonly customerId?: string;
   readonly key?: IdempotencyKey | undefined;

@@ -1,9 +1,11 @@
+import type { Actor } from '../kernel/actor.ts';
+import type { Assets } from '../kernel/asset.ts';
 import { newBatchId } from '../kernel/id.ts';
 import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Book } from './book.ts';
-import type { Command, IdempotencyKey, Table, View, Write } from './command.ts';
+import type { Command, IdempotencyKey, RecordContext, Table, View, Write } from './command.ts';
 import type { RequestDigests } from './digests.ts';
 import { keyText } from './keys.ts';
 import type { UsedKey } from './store.ts';
@@ -21,12 +23,15 @@ export type Rows = Map<Table<unknown>, Map<string, unknown>>;
 /** Rows to be written, by table: the last row of each key, or all rows in order if the table is a log. */
 export type Writes = {
   rowsOf(table: Table<unknown>): readonly unknown[];
+  /** Who wrote the rows of a log. */
+  actorsOf(table: Table<unknown>): readonly Actor[];
   readonly tables: Iterable<Table<unknown>>;
 };
 
 /** The data that the commands of a batch are decided on. */
 export type Ground = {
   readonly book: Book;
+  readonly assets: Assets;
   readonly nowNs: Instant;
   /** A row as it was before the batch. Throws for a table of which no command named a row. */
   row(table: Table<unknown>, key: string): unknown;
@@ -74,11 +79,30 @@ function tooFarAhead(instant: Instant, nowNs: Instant): Problem | undefined {
   );
 }
 
+type Log = { readonly rows: unknown[]; readonly actors: Actor[] };
+
+const NO_WRITES: readonly Write[] = [];
+
+/** What the audit log shows of the rows that a command writes, unless the command itself has appended it. */
+function recordsOf(writes: readonly Write[], context: RecordContext): readonly Write[] {
+  let records: Write[] | undefined;
+  for (const [index, { table, row }] of writes.entries()) {
+    if (table.record === undefined) continue;
+    // A row that is written under several keys is one change.
+    if (writes.findIndex((one) => one.row === row) < index) continue;
+    records ??= [];
+    for (const made of table.record(row, context)) {
+      if (!writes.some((one) => one.table === made.table && one.key === made.key)) records.push(made);
+    }
+  }
+  return records ?? NO_WRITES;
+}
+
 export function createDecider(ground: Ground, after: Instant): Decider {
-  const { book, nowNs, digests } = ground;
+  const { book, nowNs, digests, assets } = ground;
   const batchId = newBatchId();
   const writes: Rows = new Map();
-  const logs = new Map<Table<unknown>, unknown[]>();
+  const logs = new Map<Table<unknown>, Log>();
   const acceptedKeys = new Map<string, IdempotencyKey>();
   let cursor = follows(after, nowNs) ? after : nowNs - 1n;
 
@@ -86,11 +110,14 @@ export function createDecider(ground: Ground, after: Instant): Decider {
   const row: View['row'] = <Row>(table: Table<Row>, key: string): Row | undefined =>
     (writes.get(table)?.get(key) ?? ground.row(table, key)) as Row | undefined;
 
-  function stage({ table, key, row: written }: Write): void {
+  function stage({ table, key, row: written }: Write, actor: Actor): void {
     if (table.isLog === true) {
       const log = logs.get(table);
-      if (log === undefined) logs.set(table, [written]);
-      else log.push(written);
+      if (log === undefined) logs.set(table, { rows: [written], actors: [actor] });
+      else {
+        log.rows.push(written);
+        log.actors.push(actor);
+      }
       return;
     }
     const staged = writes.get(table);
@@ -123,8 +150,9 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
     const problem = book.post(decision.causeId, instant, decision.postings);
     if (problem !== undefined) return { kind: 'refused', problem };
-    for (const write of decision.writes) stage(write);
-    if (text !== undefined) acceptedKeys.set(text, key!);
+    for (const write of decision.writes) stage(write, command.actor);
+    for (const write of recordsOf(decision.writes, { assets, recordedAt })) stage(write, command.actor);
+    if (text !== undefined && decision.usesKey !== false) acceptedKeys.set(text, key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
   }
@@ -142,7 +170,8 @@ export function createDecider(ground: Ground, after: Instant): Decider {
       book,
       writes: {
         tables: [...logs.keys(), ...writes.keys()],
-        rowsOf: (table) => logs.get(table) ?? [...writes.get(table)!.values()],
+        rowsOf: (table) => logs.get(table)?.rows ?? [...writes.get(table)!.values()],
+        actorsOf: (table) => logs.get(table)?.actors ?? [],
       },
       acceptedKeys,
       nowNs,

@@ -70,6 +70,7 @@ export function createCallers(database: Database, place: () => Place, simulates:
       return {
         customerId: customerId ?? OPERATOR_ID,
         clientId: personId,
+        kind: 'person',
         scopes: scopesOf({ roles, isOperator, looksAtCustomer, simulates }),
         integration: customer?.integration ?? 'FIRST_PARTY',
         pointsPerSecond: customer?.pointsPerSecond ?? undefined,

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
-import { type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
+import { type EndUserFacts, endUserFault, endUserKey } from '../identity/rules.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -8,7 +9,7 @@ import { nicknameKey, type Profile, presentProfile } from './profile.ts';
 import type { CreateProfileRequest } from './schema.ts';
 
 export type ProfileTables = {
-  readonly actors: Table<ActorFacts>;
+  readonly endUsers: Table<EndUserFacts>;
   readonly newProfiles: Table<Profile>;
   readonly defaultProfiles: Table<true>;
 };
@@ -34,10 +35,10 @@ function profileFault(
   tables: ProfileTables,
 ): Problem | undefined {
   if (request.account_id !== undefined) {
-    const actor = { identityId: undefined, accountId: request.account_id };
-    const facts = view.row(tables.actors, actorKey(actor));
+    const endUser = { identityId: undefined, accountId: request.account_id };
+    const facts = view.row(tables.endUsers, endUserKey(endUser));
     const pointers = { identity: '/identity_id', account: '/account_id' };
-    const fault = actorFault(actor, facts, caller.customerId, pointers);
+    const fault = endUserFault(endUser, facts, caller.customerId, pointers);
     if (fault !== undefined) return fault;
   }
   const existing = view.row(tables.newProfiles, nicknameKey(caller.customerId, request.nickname));
@@ -51,16 +52,17 @@ export function createProfileCommand(
 ): Command<Profile> {
   const id = newId();
   const { customerId } = caller;
-  const { newProfiles, defaultProfiles, actors } = tables;
+  const { newProfiles, defaultProfiles, endUsers } = tables;
   const key = nicknameKey(customerId, request.nickname);
   const accountId = request.account_id;
   return {
+    actor: actorOf(caller),
     customerId,
     balances: [],
     reads: [
       read(newProfiles, key),
       read(defaultProfiles, customerId),
-      ...(accountId === undefined ? [] : [read(actors, actorKey({ identityId: undefined, accountId }))]),
+      ...(accountId === undefined ? [] : [read(endUsers, endUserKey({ identityId: undefined, accountId }))]),
     ],
     decide(view) {
       const fault = profileFault(caller, request, view, tables);

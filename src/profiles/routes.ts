@@ -1,5 +1,5 @@
 import type { CustomerReads, Database } from '../database/database.ts';
-import type { ActorFacts } from '../identity/rules.ts';
+import type { EndUserFacts } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import { parseInstant } from '../kernel/instant.ts';
@@ -38,7 +38,7 @@ export type ProfileDependencies = {
   readonly database: Database;
   readonly writePath: WritePath;
   readonly assets: Assets;
-  readonly actors: Table<ActorFacts>;
+  readonly endUsers: Table<EndUserFacts>;
 };
 
 export function profileRoutes(dependencies: ProfileDependencies): Route[] {
@@ -51,7 +51,7 @@ async function profileOf(own: CustomerReads, id: string): Promise<Profile> {
   return profile;
 }
 
-function recordRoutes({ database, writePath, actors }: ProfileDependencies): Route[] {
+function recordRoutes({ database, writePath, endUsers }: ProfileDependencies): Route[] {
   return [
     route({
       method: 'GET',
@@ -86,7 +86,7 @@ function recordRoutes({ database, writePath, actors }: ProfileDependencies): Rou
       answer: PROFILE,
       handle: ({ caller, body }) =>
         createOnce(writePath, {
-          command: createProfileCommand(caller, body, { actors, newProfiles, defaultProfiles }),
+          command: createProfileCommand(caller, body, { endUsers, newProfiles, defaultProfiles }),
           load: (id) => findProfile(database.of(caller.customerId), caller.customerId, id),
           present: (profile) => presentProfile(profile) as never,
         }),

@@ -6,11 +6,12 @@ import type { Queryable } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import { change } from '../events/outbox.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Table } from '../ledger/command.ts';
-import { nicknameKey, type Profile } from './profile.ts';
+import { nicknameKey, type Profile, presentProfile } from './profile.ts';
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
   p.account_id as "accountId", p.status, p.accepted_profile_ids as "acceptedProfileIds",
@@ -72,6 +73,15 @@ const UUID_LENGTH = 36;
  */
 export const newProfiles: Table<Profile> = {
   name: 'profiles by nickname',
+  record: (profile) => [
+    change({
+      action: 'profile.created',
+      customerId: profile.customerId,
+      resourceId: profile.id,
+      at: profile.createdAtNs,
+      after: presentProfile(profile),
+    }),
+  ],
   async load(tx, keys) {
     const wanted = keys.map((key) => ({
       customerId: key.slice(0, UUID_LENGTH),

@@ -2,6 +2,7 @@ import type { Arrivals } from '../deposits/arrivals.ts';
 import { SUSPENSE_DEPOSIT } from '../deposits/examples.ts';
 import { SuspenseDepositShape } from '../deposits/schema.ts';
 import { kindOfNetwork } from '../deposits/target.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -115,7 +116,7 @@ async function arrive(arrivals: Arrivals, caller: Caller, arrived: ArrivedDeposi
   const owner = await arrivals.ownerOf(arrived);
   if (owner !== undefined && owner.customerId !== caller.customerId)
     throw notFound('deposit address', sentTo);
-  return (await arrivals.arrive(arrived).catch((error: unknown) => {
+  return (await arrivals.arrive(arrived, actorOf(caller)).catch((error: unknown) => {
     throw withoutOthers(error, caller);
   })) as never;
 }

@@ -1,7 +1,9 @@
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
+import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, write } from '../ledger/command.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { Networks } from '../networks/register.ts';
@@ -20,7 +22,7 @@ export type Deposit = {
   readonly metadata?: Readonly<Record<string, string>>;
 };
 
-export type DepositTables = Omit<TransferTables, 'actors'> & {
+export type DepositTables = Omit<TransferTables, 'endUsers'> & {
   readonly prices: PriceSource;
   readonly networks: Networks;
 };
@@ -47,11 +49,7 @@ function readNetwork(
 }
 
 /** Credits a profile of that customer. The transfer is COMPLETED at once and has no fee. */
-export function depositCommand(
-  customerId: string,
-  deposit: Deposit,
-  tables: DepositTables,
-): Command<Transfer> {
+export function depositCommand(caller: Caller, deposit: Deposit, tables: DepositTables): Command<Transfer> {
   const { assets, profiles, newTransfers, prices } = tables;
   const { asset, profile_id: profileId } = deposit;
   const fields = createFields(assets);
@@ -62,7 +60,9 @@ export function depositCommand(
   const id = newId();
   const notional = network && notionalValue(prices.find(asset), assets, asset, units);
   const asked = { ...deposit, amount: assets.format(asset, units), crypto_network: network };
+  const { customerId } = caller;
   return {
+    actor: actorOf(caller),
     key: transferKey(customerId, 'DEPOSIT', id, asked),
     balances: [{ profileId, asset }],
     reads: [read(profiles, profileId)],

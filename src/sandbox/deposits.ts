@@ -46,7 +46,7 @@ export function sandboxDepositRoutes(
       answer: SIMULATED_DEPOSIT,
       handle: ({ caller, params, body }) => {
         const deposit = { ...body, profile_id: params.id };
-        return transfers.create(caller.customerId, depositCommand(caller.customerId, deposit, tables));
+        return transfers.create(caller.customerId, depositCommand(caller, deposit, tables));
       },
     }),
   ];

@@ -1,5 +1,6 @@
+import { actorOf } from '../kernel/actor.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
-import { type Route, route } from '../kernel/route.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
@@ -33,8 +34,8 @@ export function finalProblem({ id, status }: Pick<Transfer, 'id' | 'status'>): P
  */
 function createDecision({ writePath, simulated, transfers, withdrawals }: OutcomeDependencies) {
   const tables = withdrawals.progress;
-  return async (customerId: string, id: string, outcome: 'completed' | 'failed') => {
-    const transfer = await transfers.find(customerId, id);
+  return async (caller: Caller, id: string, outcome: 'completed' | 'failed') => {
+    const transfer = await transfers.find(caller.customerId, id);
     if (transfer === undefined) throw notFound('transfer', id);
     const rail = await withdrawals.railOf(id);
     if (transfer.status !== 'PENDING' || rail === undefined) throw finalProblem(transfer);
@@ -60,7 +61,9 @@ function createDecision({ writePath, simulated, transfers, withdrawals }: Outcom
       });
     }
     const ending = state.kind === 'completed' ? state : failedByRail('You failed the payment.');
-    const ended = await writePath.submit(endCommand(transfer, { rail, ending }, tables));
+    const ended = await writePath.submit(
+      endCommand(transfer, { rail, ending, actor: actorOf(caller) }, tables),
+    );
     if (ended.replayed) throw new Error('a command without a key cannot be a replay');
     if (ended.answer.effect === 'contradiction') throw finalProblem(ended.answer.transfer);
     return { body: presentTransfer(ended.answer.transfer, tables.assets) as never };
@@ -85,7 +88,7 @@ export function sandboxOutcomeRoutes(dependencies: OutcomeDependencies): Route[]
       operationId: 'simulateTransferCompletion',
       summary: 'Complete a pending withdrawal',
       answer: COMPLETED_WITHDRAWAL,
-      handle: ({ caller, params }) => decide(caller.customerId, params.id, 'completed'),
+      handle: ({ caller, params }) => decide(caller, params.id, 'completed'),
     }),
     route({
       ...common,
@@ -93,7 +96,7 @@ export function sandboxOutcomeRoutes(dependencies: OutcomeDependencies): Route[]
       operationId: 'simulateTransferFailure',
       summary: 'Fail a pending withdrawal; the full total is returned',
       answer: FAILED_WITHDRAWAL,
-      handle: ({ caller, params }) => decide(caller.customerId, params.id, 'failed'),
+      handle: ({ caller, params }) => decide(caller, params.id, 'failed'),
     }),
   ];
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -104,6 +105,7 @@ export function createSettlementCommand(
   const id = newId();
   const refId = request.ref_id ?? newId();
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     // A ref_id that the service assigned is claimed as well, so that the customer cannot use it for another transaction.
     key: {
@@ -165,6 +167,7 @@ export function moveSettlementCommand(
 ): Command<Settlement> {
   const { id, sourceProfileId, targetProfileId } = seen;
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     balances: [],
     reads: [read(settlements, id), read(profiles, sourceProfileId), read(profiles, targetProfileId)],

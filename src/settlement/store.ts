@@ -1,7 +1,9 @@
 import { plainArray } from '../database/array.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
+import { change } from '../events/outbox.ts';
 import type { Table } from '../ledger/command.ts';
+import { presentSettlement } from './present.ts';
 import type { Leg, Settlement } from './transaction.ts';
 
 /** The columns of `settlement_transactions t`. */
@@ -72,6 +74,17 @@ async function lockSettlements(tx: Transaction, ids: readonly string[]): Promise
 /** Transactions that change state. A command that names one in its reads holds its lock until commit. */
 export const settlements: Table<Settlement> = {
   name: 'settlement_transactions',
+  // A change of its status has an event for each party; what it waits for is only in the log.
+  record: (row, { assets, recordedAt: at }) =>
+    [...new Set([row.customerId, row.targetCustomerId])].map((customerId) =>
+      change({
+        action: 'settlement.updated',
+        customerId,
+        resourceId: row.id,
+        at,
+        after: presentSettlement(row, assets),
+      }),
+    ),
   load: lockSettlements,
   write: (tx, rows) =>
     tx.query(

@@ -6,6 +6,7 @@ import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
 import {
+  batchesOfAnyTransfers,
   batchesOfTransfers,
   findTransfer,
   type TransferCause,
@@ -27,6 +28,8 @@ export type TransferAccess = {
   causes(causeIds: readonly string[]): Promise<readonly TransferCause[]>;
   /** The batches with the events of these transfers, if they are inside the service; other transfers have none here. */
   batchesOf(own: CustomerReads, ids: readonly string[]): Promise<readonly string[]>;
+  /** The same for operators, of all customers. */
+  batchesOfAny(ids: readonly string[]): Promise<readonly string[]>;
 };
 
 export type TransferConnections = {
@@ -49,5 +52,6 @@ export function createTransferAccess({ database, writePath, assets }: TransferCo
     byIds: (ids) => transfersById(database, ids),
     causes: (causeIds) => transferCauses(database, causeIds),
     batchesOf: batchesOfTransfers,
+    batchesOfAny: (ids) => batchesOfAnyTransfers(database, ids),
   };
 }

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
@@ -6,7 +7,7 @@ import { disabledProblem, recipientProblem } from '../kernel/profile-facts.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, type IdempotencyKey, read, refuse, type View, write } from '../ledger/command.ts';
 import { transferEvent } from './event.ts';
-import { actorProblem, actorReads, requireForThirdParty, type TransferTables } from './request.ts';
+import { endUserProblem, endUserReads, requireForThirdParty, type TransferTables } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
 import {
   newGroupId,
@@ -39,20 +40,20 @@ function insideFault(
   return (
     disabledProblem(from) ??
     recipientProblem(to, toId, { customerId: caller.customerId, profileId: fromId }) ??
-    actorProblem(view, tables.actors, request, 'from_', caller.customerId) ??
-    recipientActorProblem(view, tables, request, caller, to!.customerId)
+    endUserProblem(view, tables.endUsers, request, 'from_', caller.customerId) ??
+    recipientEndUserProblem(view, tables, request, caller, to!.customerId)
   );
 }
 
 /** The receiving end user. What is wrong with one of another customer is not disclosed: the answer is that for an unknown id. */
-function recipientActorProblem(
+function recipientEndUserProblem(
   view: View,
   tables: TransferTables,
   request: Request,
   caller: Caller,
   customerId: string,
 ): Problem | undefined {
-  const problem = actorProblem(view, tables.actors, request, 'to_', customerId);
+  const problem = endUserProblem(view, tables.endUsers, request, 'to_', customerId);
   if (problem === undefined || problem.slug === 'not-found' || customerId === caller.customerId)
     return problem;
   return problem.meta.identity_id === undefined
@@ -157,13 +158,14 @@ export function insideTransferCommand(
   request: Request,
   tables: TransferTables,
 ): Command<string> {
-  const { assets, profiles, actors, newTransfers } = tables;
+  const { assets, profiles, endUsers, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
   const group = newGroupId();
   const [debitId, creditId] = sideIds(group);
   const ids = { group, debit: debitId, credit: creditId };
   return {
+    actor: actorOf(caller),
     optimistic: true,
     customerId: caller.customerId,
     key: keyOf(kind, caller, request, assets.format(asset, units), ids.debit),
@@ -174,8 +176,8 @@ export function insideTransferCommand(
     reads: [
       read(profiles, fromId),
       read(profiles, toId),
-      ...actorReads(actors, request, 'from_'),
-      ...actorReads(actors, request, 'to_'),
+      ...endUserReads(endUsers, request, 'from_'),
+      ...endUserReads(endUsers, request, 'to_'),
     ],
     decide(view) {
       const fault = insideFault(kind, caller, request, view, tables);

@@ -1,4 +1,4 @@
-import { type Actor, type ActorFacts, actorFault, actorKey } from '../identity/rules.ts';
+import { type EndUser, type EndUserFacts, endUserFault, endUserKey } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Fields } from '../kernel/fields.ts';
 import { notFound, type Problem } from '../kernel/problem.ts';
@@ -11,7 +11,7 @@ import { TRANSFER_SPACE, type Transfer } from './transfer.ts';
 export type TransferTables = {
   readonly assets: Assets;
   readonly profiles: Table<ProfileFacts>;
-  readonly actors: Table<ActorFacts>;
+  readonly endUsers: Table<EndUserFacts>;
   readonly newTransfers: Table<Transfer>;
 };
 
@@ -43,8 +43,8 @@ export function requireForThirdParty<Name extends string>(
 }
 
 /** The prefix of the fields that name an end user: `from_` and `to_` in transfers inside the service. */
-export type ActorPrefix = '' | 'from_' | 'to_';
-type ActorRequest = { readonly [name in `${ActorPrefix}${'identity_id' | 'account_id'}`]?: string };
+export type EndUserPrefix = '' | 'from_' | 'to_';
+type EndUserRequest = { readonly [name in `${EndUserPrefix}${'identity_id' | 'account_id'}`]?: string };
 
 /** A table, because building the names for each request takes 0.1 µs each. */
 const ACTOR_FIELDS = {
@@ -53,30 +53,34 @@ const ACTOR_FIELDS = {
   to_: { identity: 'to_identity_id', account: 'to_account_id' },
 } as const;
 
-function actorOf(request: ActorRequest, prefix: ActorPrefix): Actor | undefined {
+function endUserOf(request: EndUserRequest, prefix: EndUserPrefix): EndUser | undefined {
   const names = ACTOR_FIELDS[prefix];
   const identityId = request[names.identity];
   const accountId = request[names.account];
   return identityId === undefined && accountId === undefined ? undefined : { identityId, accountId };
 }
 
-export function actorReads(actors: Table<ActorFacts>, request: ActorRequest, prefix: ActorPrefix): Read[] {
-  const actor = actorOf(request, prefix);
-  return actor === undefined ? [] : [read(actors, actorKey(actor))];
+export function endUserReads(
+  endUsers: Table<EndUserFacts>,
+  request: EndUserRequest,
+  prefix: EndUserPrefix,
+): Read[] {
+  const endUser = endUserOf(request, prefix);
+  return endUser === undefined ? [] : [read(endUsers, endUserKey(endUser))];
 }
 
 /** If the request names an end user, the end user must belong to that customer. */
-export function actorProblem(
+export function endUserProblem(
   view: View,
-  actors: Table<ActorFacts>,
-  request: ActorRequest,
-  prefix: ActorPrefix,
+  endUsers: Table<EndUserFacts>,
+  request: EndUserRequest,
+  prefix: EndUserPrefix,
   customerId: string,
 ): Problem | undefined {
-  const actor = actorOf(request, prefix);
-  if (actor === undefined) return undefined;
+  const endUser = endUserOf(request, prefix);
+  if (endUser === undefined) return undefined;
   const pointers = { identity: `/${prefix}identity_id`, account: `/${prefix}account_id` };
-  return actorFault(actor, view.row(actors, actorKey(actor)), customerId, pointers);
+  return endUserFault(endUser, view.row(endUsers, endUserKey(endUser)), customerId, pointers);
 }
 
 /** The profile must belong to the customer and be active; the profile of another customer is reported as not found. */

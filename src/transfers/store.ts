@@ -2,12 +2,13 @@ import { plainArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import { columns } from '../database/columns.ts';
 import type { CustomerReads, Database, Queryable } from '../database/database.ts';
+import { change } from '../events/outbox.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
-import { sideIds, type Transfer } from './transfer.ts';
+import { presentTransfer, sideIds, type Transfer } from './transfer.ts';
 
 const json = (value: object | null | undefined): string | null | undefined => value && JSON.stringify(value);
 
@@ -102,6 +103,16 @@ export const newTransfers: Table<Transfer> = {
 /** Transfers that change. Loading locks the rows until commit. */
 export const changedTransfers: Table<Transfer> = {
   name: 'transfers',
+  // A change of its status has an event; what it waits for is only in the log.
+  record: (transfer, { assets }) => [
+    change({
+      action: 'transfer.updated',
+      customerId: transfer.customerId,
+      resourceId: transfer.id,
+      at: transfer.updatedAtNs,
+      after: presentTransfer(transfer, assets),
+    }),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<Transfer>(
       `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
@@ -162,6 +173,15 @@ export async function batchesOfTransfers(own: CustomerReads, ids: readonly strin
     `select distinct batch_id as id, customer_id as "customerId" from transfers
      where id = any ($1::uuid[]) and customer_id = $2 and batch_id is not null`,
     [plainArray(ids), own.customerId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The same for operators, of all customers. */
+export async function batchesOfAnyTransfers(database: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await database.query<{ id: string }>(
+    'select distinct batch_id as id from transfers where id = any ($1::uuid[]) and batch_id is not null',
+    [plainArray(ids)],
   );
   return rows.map(({ id }) => id);
 }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { event } from '../events/outbox.ts';
+import { type Actor, actorOf, workerActor } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
@@ -33,6 +34,7 @@ export function createEndpointCommand(
   const secret = newSecret();
   const fields = { url, event_types: eventTypes, description };
   return {
+    actor: actorOf(caller),
     key:
       refId === undefined
         ? undefined
@@ -73,11 +75,13 @@ function existing(view: View, customerId: string, id: string): Endpoint | undefi
 
 /** Changes an endpoint. `change` returns the changed endpoint and other rows to write; undefined changes nothing. */
 function changeCommand(
+  actor: Actor,
   customerId: string,
   id: string,
   change: (endpoint: Endpoint, view: View) => { next: Endpoint; also?: Write[] } | undefined,
 ): Command<Endpoint> {
   return {
+    actor,
     customerId,
     balances: [],
     reads: [read(endpoints, id)],
@@ -97,7 +101,7 @@ export function updateEndpointCommand(
   id: string,
   request: Static<typeof UpdateWebhookRequest>,
 ): Command<Endpoint> {
-  return changeCommand(caller.customerId, id, (endpoint) => ({
+  return changeCommand(actorOf(caller), caller.customerId, id, (endpoint) => ({
     next: {
       ...endpoint,
       url: request.url ?? endpoint.url,
@@ -111,7 +115,7 @@ export function updateEndpointCommand(
 
 /** The row is kept, because its ref_id stays in use; its secrets are erased. */
 export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpoint> {
-  return changeCommand(caller.customerId, id, (endpoint, { now }) => ({
+  return changeCommand(actorOf(caller), caller.customerId, id, (endpoint, { now }) => ({
     next: {
       ...endpoint,
       enabled: false,
@@ -125,15 +129,18 @@ export function deleteEndpointCommand(caller: Caller, id: string): Command<Endpo
 
 export function rotateSecretCommand(caller: Caller, id: string): Command<Endpoint> {
   const secret = newSecret();
-  return changeCommand(caller.customerId, id, (endpoint, { now }) => {
+  return changeCommand(actorOf(caller), caller.customerId, id, (endpoint, { now }) => {
     const previousUntilNs = now + BigInt(LIMITS.webhookSecretOverlapMs) * NS_PER_MS;
     return { next: { ...endpoint, secret, previousSecret: endpoint.secret, previousUntilNs } };
   });
 }
 
+/** Delivers events, and disables endpoints that fail. */
+const DELIVERING = workerActor('webhooks');
+
 /** The service disables an endpoint. The event reaches the customer through the feed and other endpoints. */
 export function disableEndpointCommand(customerId: string, id: string, reason: string): Command<Endpoint> {
-  return changeCommand(customerId, id, (endpoint, { now }) => {
+  return changeCommand(DELIVERING, customerId, id, (endpoint, { now }) => {
     if (!endpoint.enabled) return undefined;
     const next: Endpoint = { ...endpoint, enabled: false, disabledReason: reason };
     const shown = presentEndpoint({ ...next, updatedAtNs: now });
@@ -148,6 +155,7 @@ export type TestEvent = { readonly endpoint: Endpoint; readonly batchId: string;
 export function testEventCommand(caller: Caller, id: string): Command<TestEvent> {
   const { customerId } = caller;
   return {
+    actor: actorOf(caller),
     customerId,
     balances: [],
     reads: [read(endpoints, id)],

@@ -4,10 +4,12 @@ import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import { LINE_MAX } from '../events/event.ts';
+import { change } from '../events/outbox.ts';
+import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
-import type { Endpoint, Standing } from './endpoint.ts';
+import { type Endpoint, presentEndpoint, type Standing } from './endpoint.ts';
 
 export const ENDPOINT_COLUMNS = `w.id, w.customer_id as "customerId", w.url, w.event_types as "eventTypes",
   w.description, w.ref_id as "refId", w.enabled, w.disabled_reason as "disabledReason", w.secret,
@@ -41,9 +43,16 @@ function typesText(endpoint: Endpoint): string {
   return endpoint.eventTypes.join(',');
 }
 
+function endpointChange(what: string, endpoint: Endpoint, at: Instant) {
+  const { id: resourceId, customerId } = endpoint;
+  const after = presentEndpoint(endpoint);
+  return change({ action: `webhook_endpoint.${what}`, customerId, resourceId, at, after });
+}
+
 /** New endpoints. They start at the current end of the feed. */
 export const newEndpoints: Table<Endpoint> = {
   name: 'webhook_endpoints (new)',
+  record: (row) => [endpointChange('created', row, row.createdAtNs)],
   write: (tx, rows) =>
     tx.query(
       `with made as (
@@ -89,6 +98,9 @@ export const endpointCounts: Table<number> = {
  */
 export const endpoints: Table<Endpoint> = {
   name: 'webhook_endpoints',
+  record: (row, { recordedAt }) => [
+    endpointChange(row.deletedAtNs === null ? 'updated' : 'deleted', row, recordedAt),
+  ],
   async load(tx, ids) {
     const rows = await tx.query<Endpoint>(
       `select ${ENDPOINT_COLUMNS} from webhook_endpoints w where w.id = any ($1::uuid[]) order by w.id for update`,

@@ -13,7 +13,12 @@ import {
 } from '../ledger/command.ts';
 import type { RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
-import { actorProblem, actorReads, ownProfileProblem, type TransferTables } from '../transfers/request.ts';
+import {
+  endUserProblem,
+  endUserReads,
+  ownProfileProblem,
+  type TransferTables,
+} from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { firstWork, type Work } from './states.ts';
 
@@ -34,7 +39,7 @@ export type WithdrawalRequest = {
 };
 
 export function withdrawalReads(request: WithdrawalRequest, tables: TransferTables): Read[] {
-  return [read(tables.profiles, request.profile_id), ...actorReads(tables.actors, request, '')];
+  return [read(tables.profiles, request.profile_id), ...endUserReads(tables.endUsers, request, '')];
 }
 
 export function withdrawalFault(
@@ -45,7 +50,7 @@ export function withdrawalFault(
 ): Problem | undefined {
   return (
     ownProfileProblem(view, tables.profiles, request.profile_id, caller.customerId) ??
-    actorProblem(view, tables.actors, request, '', caller.customerId)
+    endUserProblem(view, tables.endUsers, request, '', caller.customerId)
   );
 }
 

@@ -4,6 +4,7 @@ import { type DestinationRules, readDestination } from '../fees/destination.ts';
 import { feeFault, type GuaranteedFee, noFeeProblem } from '../fees/guaranteed-fee.ts';
 import { notionalValue, type PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -177,6 +178,7 @@ export function cryptoWithdrawalCommand(
   // A `balance_asset` that equals the asset means the same as an omitted one.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     key: transferKey(
       caller.customerId,

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { chargeOf, type Given, readGiven } from '../fees/charge.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
 import type { FiatAccount } from '../fiat-accounts/fiat-account.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
@@ -77,6 +78,7 @@ export function fiatWithdrawalCommand(
   const id = newId();
   const canonical = normalised(request, given, (units) => assets.format(USD, units));
   return {
+    actor: actorOf(caller),
     customerId: caller.customerId,
     key: transferKey(caller.customerId, 'FIAT_WITHDRAWAL', id, canonical),
     balances: [{ profileId: request.profile_id, asset: USD }],

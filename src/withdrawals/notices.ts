@@ -1,3 +1,4 @@
+import { workerActor } from '../kernel/actor.ts';
 import { backOffMs } from '../kernel/back-off.ts';
 import { isId } from '../kernel/id.ts';
 import { repeat } from '../kernel/repeat.ts';
@@ -34,6 +35,8 @@ export type NoticeWorker = Worker & {
   runDue(): Promise<number>;
 };
 
+const NOTICES = workerActor('rail-notices');
+
 async function end(
   { writePath, tables }: NoticeDependencies,
   transfer: Transfer,
@@ -41,7 +44,9 @@ async function end(
   source: { readonly isNotice?: true },
 ): Promise<Ended> {
   const ending: Ending = state.kind === 'completed' ? state : failedByRail(state.reason);
-  const outcome = await writePath.submit(endCommand(transfer, { rail, ending, ...source }, tables));
+  const outcome = await writePath.submit(
+    endCommand(transfer, { rail, ending, actor: NOTICES, ...source }, tables),
+  );
   if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
   return outcome.answer;
 }

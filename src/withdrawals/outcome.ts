@@ -1,3 +1,4 @@
+import { type Actor, workerActor } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { notFound } from '../kernel/problem.ts';
@@ -165,7 +166,12 @@ export type Report = {
   readonly seenVersion?: bigint;
   /** The rail reported it without being asked. */
   readonly isNotice?: true;
+  /** Who reports it, if it is not the worker that pays. */
+  readonly actor?: Actor;
 };
+
+/** The worker that submits payments to rails and asks about them. */
+export const PAYING = workerActor('withdrawals');
 
 /** Why a report does not end a pending withdrawal. */
 function obstacle(work: Work, { rail, isNotice }: Report): 'contradiction' | 'unconfirmed' | undefined {
@@ -187,6 +193,7 @@ export function endCommand(
   const { id, profileId, balanceAsset } = seen;
   const { ending, seenVersion } = report;
   return {
+    actor: report.actor ?? PAYING,
     balances: [{ profileId, asset: balanceAsset }],
     reads: [read(tables.transfers, id), read(tables.works, id)],
     decide(view) {

@@ -1,6 +1,8 @@
 import { columns } from '../database/columns.ts';
 import type { Queryable } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
+import { change } from '../events/outbox.ts';
+import { formatInstant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import type { Contradiction } from './outcome.ts';
@@ -10,6 +12,15 @@ import type { RentPaid } from './transitions.ts';
 /** The same contradiction is recorded once, however often it is reported. */
 export const contradictions: Table<Contradiction> = {
   name: 'rail_contradictions',
+  record: ({ transferId, rail, reported, recorded, detail, atNs }) => [
+    change({
+      action: 'rail_contradiction.reported',
+      customerId: null,
+      resourceId: transferId,
+      at: atNs,
+      after: { transfer_id: transferId, rail, reported, recorded, detail, created_at: formatInstant(atNs) },
+    }),
+  ],
   write: (tx, rows) =>
     tx.query(
       `insert into rail_contradictions (transfer_id, rail, reported, recorded, detail, at_ns)

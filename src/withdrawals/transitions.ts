@@ -12,7 +12,7 @@ import {
 } from '../ledger/command.ts';
 import type { OnChain, Payment, Requested } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { Ending, OutcomeTables } from './outcome.ts';
+import { type Ending, type OutcomeTables, PAYING } from './outcome.ts';
 import { type Claimed, moveTo, type Work, type WorkState, type WorkWrite } from './states.ts';
 import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words } from './words.ts';
 
@@ -145,6 +145,7 @@ export function intendCommand(
   const rents = given.rentLamports > 0n;
   const rent = rentKey(known.destinationAddress ?? '', seen.nowNs);
   return {
+    actor: PAYING,
     balances: [],
     reads: [
       read(tables.transfers, known.id),
@@ -205,6 +206,7 @@ export type Step = {
 export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Command<Work | 'stale'> {
   const { id } = seen.transfer;
   return {
+    actor: PAYING,
     balances: [],
     reads: [read(tables.transfers, id), read(tables.works, id)],
     decide(view) {

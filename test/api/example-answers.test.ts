@@ -41,7 +41,7 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by
+   crypto_tx_hash crypto_tx_index access_token x kid actor maker by digest client_id removed_by
    enrolment_url`.split(/\s+/),
 );
 
@@ -59,6 +59,7 @@ function comparable(value: any, key = ''): any {
       .replaceAll(service.url, 'https://example.com')
       .replaceAll(/^person-\d+@/g, 'ada@')
       .replaceAll(/^trade-7781-\d+$/g, 'trade-7781')
+      .replaceAll(/^goodwill-\d+$/g, 'goodwill-0001')
       // Keeps the fiat account of a test PENDING.
       .replaceAll('Atlantis', 'US')
   );
@@ -124,7 +125,9 @@ async function ask(operation: Operation): Promise<Asked> {
   const path =
     operation.id === 'getProfile'
       ? `/v2/profiles/${real.get('createProfile')!.body.id}`
-      : await pathFor(operation, own);
+      : (await pathFor(operation, own)) + (operation.id.endsWith('AuditLog') ? '?actions=profile.*' : '');
+  if (operation.id === 'listOperatorApprovals') await own.make.getOperatorApproval!();
+  if (operation.id === 'listApprovals') await own.make.approvals!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

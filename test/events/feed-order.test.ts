@@ -5,6 +5,7 @@ import { createNews } from '../../src/events/news.ts';
 import { event } from '../../src/events/outbox.ts';
 import { packLine, packText } from '../../src/events/pack.ts';
 import { createSequencer } from '../../src/events/sequencer.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import type { EventType } from '../../src/kernel/event-types.ts';
 import { newBatchId, newId } from '../../src/kernel/id.ts';
 import { createWritePath } from '../../src/ledger/write-path.ts';
@@ -115,8 +116,8 @@ it('an event whose transaction commits late comes after the events that were alr
   const batchId = newBatchId();
   await late.query('begin');
   await late.query(
-    `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events)
-     values ($1, $2, 1, 1, 1, '{transfer.test.completed}', $3)`,
+    `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events, records, actors)
+     values ($1, $2, 1, 1, 1, '{transfer.test.completed}', $3, '', '{}')`,
     [batchId, customerId, packText(packLine(1, 'transfer.test.completed', newId(), 1n, '{}'))],
   );
   await node.writePath.submit(emit(customerId, [{}, {}]));
@@ -142,6 +143,7 @@ it('events of a resource are in order, also when another event of their batch is
   const hour = 3_600_000_000_000n;
   const tell = (...told: readonly (readonly [type: string, resourceId: string, aheadNs: bigint])[]) =>
     writePath.submit({
+      actor: workerActor('test'),
       balances: [],
       decide: (view) => ({
         accepted: true,

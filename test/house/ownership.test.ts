@@ -49,14 +49,17 @@ describe('the register of networks', () => {
 describe('what is answered to a customer', () => {
   /** For operators, across all customers. */
   const OF_OPERATORS = [
+    'batchesOfAnyTransfers',
     'findEntry',
     'findForReview',
+    'listApprovals',
     'listContradictions',
     'listEntries',
     'listForReview',
     'listOpen',
     'listSuspense',
     'listViews',
+    'readLog',
   ];
 
   it('is read as that customer, so that a row of another one is refused', () => {

@@ -379,7 +379,7 @@ describe('removing members', () => {
     const again = { identity_id: identity, roles: ['BENEFICIAL_OWNER' as const] };
     const path = createTestWritePath(service.database);
     await Promise.all([
-      path.submit(removeMemberCommand(found, tables)),
+      path.submit(removeMemberCommand(caller, found, tables)),
       path.submit(addMembersCommand(caller, { account_id: account, members: [again] }, tables)),
     ]);
     expect(path.batches).toEqual([2]);

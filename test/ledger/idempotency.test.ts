@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workerActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import type { Command, Outcome } from '../../src/ledger/command.ts';
@@ -129,6 +130,7 @@ describe('an idempotency key', () => {
     const { path } = nodes[0];
     const key = { customerId, refId: 'broken' };
     const broken: Command<string> = {
+      actor: workerActor('test'),
       balances: [],
       decide() {
         throw new Error('a fault in a rule');

@@ -1,3 +1,4 @@
+import { workerActor } from '../../src/kernel/actor.ts';
 import { UNITS_MAX } from '../../src/kernel/amount.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
@@ -192,6 +193,7 @@ export function submissionOf(world: World, operation: Operation): Submission {
           [from, to].flatMap((ref) => ('profileId' in ref ? [{ profileId: ref.profileId, asset }] : [])),
         );
   const command: Command<Answer> = {
+    actor: workerActor('test'),
     ...(key === undefined
       ? {}
       : {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workerActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { auditEverything } from '../../src/ledger/audit.ts';
@@ -38,7 +39,12 @@ describe('the write path', () => {
       },
     };
     const refused = new Problem('invalid-state', 'only looked');
-    const look = path.submit({ balances: [], reads: [read(table, 'x')], decide: () => refuse(refused) });
+    const look = path.submit({
+      actor: workerActor('test'),
+      balances: [],
+      reads: [read(table, 'x')],
+      decide: () => refuse(refused),
+    });
     expect(await problemOf(look)).toBe(refused);
     expect(looked).toEqual([{ writes: true }]);
   });
@@ -83,6 +89,7 @@ describe('the write path', () => {
     const path = createTestWritePath(test.database);
     const [alice, bob] = [newId(), newId()];
     const broken = {
+      actor: workerActor('test'),
       balances: [],
       decide: (): never => {
         throw new Error('a fault in a rule');

@@ -3,6 +3,7 @@ import { creditSuspense } from '../../src/deposits/by-operator.ts';
 import { depositAddressCommand, depositInstructionsCommand } from '../../src/deposits/commands.ts';
 import { newAddresses, newInstructions } from '../../src/deposits/store.ts';
 import type { SuspenseDeposit } from '../../src/deposits/suspense-deposit.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
 import { type Command, read, refuse } from '../../src/ledger/command.ts';
@@ -77,6 +78,7 @@ export function creditSuspenseCommand(
 ): Command<Transfer> {
   const transferId = newId();
   return {
+    actor: workerActor('test'),
     balances: [{ profileId, asset: seen.asset }],
     reads: [read(tables.profiles, profileId), read(tables.suspenseDeposits, seen.id)],
     decide(view) {

@@ -2,6 +2,7 @@ import type { Queryable } from '../../src/database/database.ts';
 import { named } from '../../src/events/group-store.ts';
 import { event as eventRow } from '../../src/events/outbox.ts';
 import { unpackEvents } from '../../src/events/pack.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import type { EventType } from '../../src/kernel/event-types.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Command } from '../../src/ledger/command.ts';
@@ -15,6 +16,7 @@ export function emit(
   items: readonly { resourceId?: string; type?: string; data?: object }[],
 ): Command<void> {
   return {
+    actor: workerActor('test'),
     balances: [],
     decide: (view) => ({
       accepted: true,

@@ -1,5 +1,6 @@
 import { arrivalRecords } from '../../src/deposits/arrival-store.ts';
 import { journalEntries } from '../../src/journal/store.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type Command, type Posting, write } from '../../src/ledger/command.ts';
 
@@ -11,6 +12,7 @@ export function openingBalance(profileId: string, asset: string, units: bigint):
   ];
   const value = { rail: 'test', account: 'test', asset, amountUnits: units };
   return {
+    actor: workerActor('test'),
     balances: [{ profileId, asset }],
     decide: (view) => ({
       accepted: true,

@@ -103,8 +103,8 @@ export function historyEventId(position: number, line: number): string {
 
 /** Ten events in each group, with one rare type. They are not compressed, which does not matter for plans. */
 const events = (count: number): string[] => [
-  `insert into event_groups (batch_id, customer_id, at_ns, position, lines, last_line, types, events)
-   select ${batch('n')}, ${customer}, ${START_NS} + n * 10 * ${STEP_NS}, n, 10, 10, written.types, written.events
+  `insert into event_groups (batch_id, customer_id, at_ns, position, lines, last_line, types, events, records, actors)
+   select ${batch('n')}, ${customer}, ${START_NS} + n * 10 * ${STEP_NS}, n, 10, 10, written.types, written.events, '', '{}'
    from ${rows(Math.floor(count / 10))} cross join lateral (
      select array_agg(distinct type) as types,
        convert_to(string_agg(format(E'%s %s %s %s {}\\n', line, type, ${id('transfer', 'n * 10 + line')},

@@ -1,5 +1,6 @@
 import { plainArray, textArray } from '../../src/database/array.ts';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import { createAssets } from '../../src/kernel/asset.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { Problem } from '../../src/kernel/problem.ts';
@@ -55,6 +56,7 @@ export function move(postings: readonly Posting[], key?: Partial<IdempotencyKey>
     [from, to].flatMap((ref) => ('profileId' in ref ? [{ profileId: ref.profileId, asset }] : [])),
   );
   return {
+    actor: workerActor('test'),
     ...(key === undefined
       ? {}
       : {

@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
+import { approvalMakers } from './approvals.ts';
 import { openItems } from './books.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
@@ -321,6 +322,7 @@ export async function createBelongings(
       return (await post('/v2/settlement/transactions', body)).id;
     },
   };
+  Object.assign(make, approvalMakers(service.database, customer.id, profile));
   const owner = await identity();
   const owned = await account(owner);
   return {

@@ -7,6 +7,7 @@ import {
   updateFiatAccountCommand,
 } from '../../src/fiat-accounts/commands.ts';
 import type { FiatAccount } from '../../src/fiat-accounts/fiat-account.ts';
+import { workerActor } from '../../src/kernel/actor.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { storedDestination } from '../../src/sandbox/journal-store.ts';
 import { hold, patient, stopAtCommit, untilBlockedBy } from '../support/barriers.ts';
@@ -26,7 +27,13 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 const review = (id: string, status: 'APPROVED' | 'REJECTED') =>
-  reviewFiatAccountCommand(id, { status, reason: 'Looked at.' }, { customerId: undefined }, tables);
+  reviewFiatAccountCommand(
+    workerActor('test'),
+    id,
+    { status, reason: 'Looked at.' },
+    { customerId: undefined },
+    tables,
+  );
 
 async function waiting(kind: 'wire' | 'cubix' = 'wire') {
   const profile = await world.createProfile({ USD: '120' });

@@ -147,6 +147,7 @@ function rowOf(rows: Rows, table: Table<unknown>, key: string): unknown {
 function decideAll(
   commands: readonly Command<unknown>[],
   opened: Opened,
+  assets: Assets,
   digests: RequestDigests,
   after: Instant,
 ): { verdicts: Verdict[]; decided: Decided } {
@@ -154,6 +155,7 @@ function decideAll(
   const decider = createDecider(
     {
       book,
+      assets,
       nowNs,
       row: (table, key) => rowOf(rows, table, key),
       usedKey: (text) => usedKeys.get(text),
@@ -179,7 +181,7 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
   }
   // Async, so that a store that throws does not leave the promises of earlier statements unhandled.
   const writeRows = async (table: Table<unknown>): Promise<unknown> =>
-    table.write!(connection, decided.writes.rowsOf(table), decided.batchId);
+    table.write!(connection, decided.writes.rowsOf(table), decided.batchId, decided.writes.actorsOf(table));
   for (const table of decided.writes.tables) statements.push(writeRows(table));
   await Promise.all(statements);
 }
@@ -216,7 +218,13 @@ export async function runBatch(
   let inDoubt: Doubt | undefined;
   try {
     const opened = await open(connection, needs, assets, isPatient);
-    const { verdicts, decided } = decideAll(commands, opened, requestDigests(connection.vault()), after);
+    const { verdicts, decided } = decideAll(
+      commands,
+      opened,
+      assets,
+      requestDigests(connection.vault()),
+      after,
+    );
     requireLocked(opened);
     if (!verdicts.some(({ kind }) => kind === 'done' || kind === 'replay')) {
       await connection.query('rollback');

@@ -87,7 +87,7 @@ function sendAll(
   for (const table of writes.tables) {
     if (table.sendsAtOnce !== true)
       throw new Error(`rows of ${table.name} cannot be written by the optimistic lane`);
-    sent.push(table.write!(connection, writes.rowsOf(table), batchId));
+    sent.push(table.write!(connection, writes.rowsOf(table), batchId, writes.actorsOf(table)));
   }
   const commit = connection.query('commit');
   sent.push(commit);
@@ -138,7 +138,7 @@ export function sendFlight(
   const book = createBook(cache.balance, assets);
   const nowNs = cache.now();
   const digests = requestDigests(session.connection.vault());
-  const ground = { book, nowNs: nowNs ?? after, row: cache.row, usedKey: () => undefined, digests };
+  const ground = { book, assets, nowNs: nowNs ?? after, row: cache.row, usedKey: () => undefined, digests };
   const decider = createDecider(ground, after);
   const taken: Command<unknown>[] = [];
   const verdicts = commands.map((command): Verdict | undefined => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import { refuse } from '../command.ts';
@@ -11,6 +12,7 @@ const BUSY = 1;
 function command(customerId: string | undefined, balances = 2): Waiting {
   return {
     command: {
+      actor: workerActor('test'),
       ...(customerId !== undefined && { customerId }),
       balances: Array.from({ length: balances }, (_, index) => ({ profileId: `${index}`, asset: 'USD' })),
       decide: () => refuse(new Problem('forbidden', 'never decided')),

@@ -1,3 +1,4 @@
+import { workerActor } from '../../kernel/actor.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import type { ProfileFacts } from '../../kernel/profile-facts.ts';
 import { balanceKeyText } from '../../ledger/book.ts';
@@ -17,6 +18,9 @@ import { legPosting } from '../postings.ts';
 import { moved, moveFault } from '../rules.ts';
 import { partiesOf, type SecondaryStatus, type Settlement } from '../transaction.ts';
 import { choose } from './netting.ts';
+
+/** Settles, waits and expires by itself. */
+const ENGINE = workerActor('settlement');
 
 export type EngineTables = {
   readonly assets: Assets;
@@ -89,6 +93,7 @@ function mayMove(view: View, settlement: Settlement, profiles: Table<ProfileFact
 export function settleCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { assets, profiles, settlements } = tables;
   return {
+    actor: ENGINE,
     balances: balancesOfLegs(many),
     reads: [...many.map(({ id }) => read(settlements, id)), ...partyReads(many, profiles)],
     decide(view) {
@@ -128,6 +133,7 @@ function waiting(row: Settlement, secondaryStatus: SecondaryStatus, view: View):
 export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { heldProfiles, settlements } = tables;
   return {
+    actor: ENGINE,
     balances: [],
     reads: [...many.map(({ id }) => read(settlements, id)), ...partyReads(many, heldProfiles)],
     decide(view) {
@@ -160,6 +166,7 @@ export function awaitFundsCommand(
 ): Command<Settlement[]> {
   const { assets, settlements, waits } = tables;
   return {
+    actor: ENGINE,
     balances: [],
     reads: many.map(({ id }) => read(settlements, id)),
     decide(view) {
@@ -189,6 +196,7 @@ export function awaitFundsCommand(
 export function expireCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
   const { assets, settlements } = tables;
   return {
+    actor: ENGINE,
     balances: [],
     reads: many.map(({ id }) => read(settlements, id)),
     decide(view) {

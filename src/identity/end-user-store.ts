@@ -1,6 +1,6 @@
 import { columns } from '../database/columns.ts';
 import type { Table } from '../ledger/command.ts';
-import type { ActorFacts } from './rules.ts';
+import type { EndUserFacts } from './rules.ts';
 
 type Row = {
   key: string;
@@ -11,9 +11,9 @@ type Row = {
   linked: boolean;
 };
 
-/** Facts about pairs of identity and account, by `actorKey`. */
-export const actorTable: Table<ActorFacts> = {
-  name: 'actors',
+/** Facts about pairs of identity and account, by `endUserKey`. */
+export const endUserTable: Table<EndUserFacts> = {
+  name: 'end users',
   async load(tx, keys) {
     const wanted = keys.map((key) => {
       const [identityId, accountId] = key.split('/');
@@ -34,7 +34,7 @@ export const actorTable: Table<ActorFacts> = {
   },
 };
 
-function factsOf(row: Row): ActorFacts {
+function factsOf(row: Row): EndUserFacts {
   return {
     identity:
       row.identity_customer_id === null

@@ -1,0 +1,21 @@
+/** Bounds on approvals and on the audit log. Part of `LIMITS`. */
+export const CONTROL_LIMITS = {
+  /** A request that nobody has approved by then expires: long enough for a holiday, short enough that its facts still hold. */
+  approvalExpiryMs: 7 * 24 * 60 * 60_000,
+  /** Requests of one customer that wait: more than people can look at, fewer than fill a disk. */
+  approvalsPendingMax: 1_000,
+  /** Votes that one action can require. */
+  approvalQuorumMax: 10,
+  /** Why somebody approved or rejected a request. */
+  approvalReasonMax: 500,
+  /** Groups that a page of the audit log reads, however few of them match: about 50 ms. */
+  auditLogGroupsMax: 2_000,
+  /** Groups that are read at once. */
+  auditLogPortion: 200,
+  /** Refused attempts of one actor at one action are written at most this often, with their number. */
+  refusedIntervalMs: 60_000,
+  /** The first of them is in the log after this time. */
+  refusedDelayMs: 250,
+  /** Actors and actions of which a node counts refused attempts at a time; further ones count as one. */
+  refusedActorsMax: 1_000,
+} as const;
