@@ -24,7 +24,7 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
   let proxy: RpcProxy;
   const nodes: FerryProcess[] = [];
   let kills = 0;
-  let isOver = false;
+  const over = new AbortController();
 
   beforeAll(async () => {
     production = await createProduction({
@@ -45,14 +45,14 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
   });
 
   async function mine(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await production.anvil.mine();
       await sleep(BLOCK_MS);
     }
   }
 
   async function kill(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await sleep(randomInt(KILL_MS_MIN, KILL_MS_MAX));
       const index = randomInt(nodes.length);
       await nodes[index]!.end('SIGKILL');
@@ -87,21 +87,17 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
     const made: { id: string; to: string }[] = [];
     const refIds = Array.from({ length: WITHDRAWALS }, newId);
     await inParallel(refIds, CLIENTS, async (refId) => void made.push(await request(refId)));
-    let last = -1;
+    let done = 0;
+    const more = async (): Promise<boolean> => {
+      const before = done;
+      done = (await states()).COMPLETED ?? 0;
+      return done > before || done === WITHDRAWALS;
+    };
     // As long as there is progress.
-    for (let done = 0; done < WITHDRAWALS; ) {
-      await until(
-        'more withdrawals are completed',
-        async () => {
-          done = (await states()).COMPLETED ?? 0;
-          return done > last;
-        },
-        500,
-      );
-      last = done;
-    }
+    do await until('more withdrawals are completed', more, 500);
+    while (done < WITHDRAWALS);
     const elapsedMs = performance.now() - startMs;
-    isOver = true;
+    over.abort();
     await Promise.all(background);
     const calls = proxy.calls.length - before;
 
