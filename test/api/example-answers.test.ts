@@ -57,7 +57,7 @@ function comparable(value: any, key = ''): any {
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
-      .replaceAll(/^person-\d+@/g, 'ada@')
+      .replaceAll(/^[0-9a-f-]{36}@/g, 'ada@')
       .replaceAll(/^trade-7781-\d+$/g, 'trade-7781')
       .replaceAll(/^goodwill-\d+$/g, 'goodwill-0001')
       // Keeps the fiat account of a test PENDING.

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import { addPerson, type NewPerson } from '../../src/people/administration.ts';
-import { SESSION } from '../../src/people/examples.ts';
+import { NEW_PERSON, SESSION } from '../../src/people/examples.ts';
 import { signIn } from '../../src/people/sign-in.ts';
-import type { Answer, TestService } from '../support/service.ts';
+import type { Answer, TestCustomer, TestService } from '../support/service.ts';
 import { type Authenticator, createAuthenticator } from './authenticator.ts';
 
 /** A browser on a page of the service: it keeps cookies, and says where its requests come from. */
@@ -118,4 +118,12 @@ export async function withSession(
   const source = { address: '192.0.2.7', userAgent: SESSION.user_agent };
   await signIn(database, { personId, method: 'PASSKEY', source });
   return personId;
+}
+
+/** The id of another person of the customer, who is like the one of the documentation. */
+export async function newPersonOf({ call }: TestCustomer): Promise<string> {
+  const person = { ...NEW_PERSON, email: `${crypto.randomUUID()}@example.com` };
+  const { status, body } = await call('POST', '/v2/people', person);
+  expect({ status, detail: body.detail }).toEqual({ status: 200, detail: undefined });
+  return body.id;
 }

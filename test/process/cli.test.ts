@@ -186,6 +186,7 @@ describe('with a running service', () => {
       name: 'payouts',
       scopes: client.scopes,
       allowed_addresses: null,
+      owner_person_id: null,
       created_at: expect.stringMatching(/Z$/),
       disabled_at: null,
     });

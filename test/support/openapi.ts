@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
+import { newPersonOf } from '../people/visitor.ts';
 import { approvalMakers } from './approvals.ts';
 import { openItems } from './books.ts';
 import type { TestCustomer, TestService } from './service.ts';
@@ -235,7 +236,6 @@ export async function createBelongings(
   const account = async (owner: string): Promise<string> =>
     (await post('/v2/identity/accounts', { account: { identity_id: owner } })).id;
   const webhooks: string[] = [];
-  let people = 0;
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
     identities: identity,
@@ -272,11 +272,7 @@ export async function createBelongings(
       const body = { profile_id: profile, fiat_network: 'WIRE' };
       return (await post('/v2/transfer/fiat-deposit-instructions', body)).id;
     },
-    people: async () => {
-      people += 1;
-      const person = { ...exampleOf('createPerson'), email: `person-${people}@example.com` };
-      return (await post('/v2/people', person)).id;
-    },
+    people: () => newPersonOf(customer),
     withdrawals: () => make.transfers!(),
     resolveWithdrawal: async () => {
       const id = await make.transfers!();
