@@ -143,10 +143,6 @@ export function createCapabilities(
     transfers,
     fiatAccounts,
   });
-  const auditLog = createAuditLog({
-    ...shared,
-    batchesOf: transfers.batchesOfAny,
-  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -160,7 +156,7 @@ export function createCapabilities(
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
     approvals,
-    auditLog,
+    createAuditLog({ ...shared, batchesOf: transfers.batchesOfAny }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)
