@@ -154,10 +154,6 @@ export function createCapabilities(
     transfers,
     fiatAccounts,
   });
-  const auditLog = createAuditLog({
-    ...shared,
-    batchesOf: transfers.batchesOfAny,
-  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -171,7 +167,7 @@ export function createCapabilities(
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     approvals,
-    auditLog,
+    createAuditLog({ ...shared, batchesOf: transfers.batchesOfAny }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

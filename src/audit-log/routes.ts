@@ -36,7 +36,15 @@ async function pageOfLog(
 ): Promise<string> {
   const { actor_ids: actorIds, actions, resource_ids: resourceIds } = query;
   const { after, descending, limit, ranges } = page;
-  const filter = { ids: query.ids, customerId: customer.filter, actorIds, types: actions, resourceIds, batchesOf, ranges };
+  const filter = {
+    ids: query.ids,
+    customerId: customer.filter,
+    actorIds,
+    types: actions,
+    resourceIds,
+    batchesOf,
+    ranges,
+  };
   const start = after && { position: after.ns, line: Number(after.id) };
   const { entries, brokenOffAt } = await readLog(database, filter, start, { descending, limit });
   const before = await resourcesBefore(database, entries.slice(0, limit));
