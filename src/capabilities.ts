@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
+import { stagedUnderWay } from './banks/under-way-store.ts';
 import { createBooks } from './books/capability.ts';
+import { signedUnderWay } from './chains/under-way-store.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import { createDeposits } from './deposits/capability.ts';
@@ -7,6 +9,7 @@ import { createEvents } from './events/capability.ts';
 import { createFees } from './fees/capability.ts';
 import { createFiatAccounts } from './fiat-accounts/capability.ts';
 import type { Metrics } from './http/metrics.ts';
+import { createFreezes } from './freezes/capability.ts';
 import { createIdentities } from './identity/capability.ts';
 import { createJournal } from './journal/capability.ts';
 import type { Capability } from './kernel/capability.ts';
@@ -27,6 +30,7 @@ import { createTransfers } from './transfers/capability.ts';
 import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
 import { createWebhooks } from './webhooks/capability.ts';
 import { createWithdrawals } from './withdrawals/capability.ts';
+import { resumeFrozen, submissionsUnderWay } from './withdrawals/freeze-store.ts';
 
 /** What nearly every part of a running node depends on. */
 export type Node = {
@@ -103,6 +107,12 @@ export function createCapabilities(
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
   const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
+  const freezes = createFreezes({
+    ...shared,
+    underWay: [submissionsUnderWay, signedUnderWay, stagedUnderWay],
+    resumes: [resumeFrozen, settlement.resumeFrozen],
+    works: config.workers,
+  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -113,6 +123,7 @@ export function createCapabilities(
     createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
     settlement,
     journal,
+    freezes,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),

@@ -89,6 +89,14 @@ export const LIMITS = {
   serverClockReadMs: 1_000,
   /** Disabling waits for batches in flight. Longer than any batch may take: what still runs then is not a batch. */
   statusWaitMs: 15_000,
+  /** A freeze waits for calls of rails that began before it: longer than a call and the commit of its answer. */
+  freezeWaitMs: 15_000,
+  /** Withdrawals, and settlement transactions, that are resumed in one statement after a freeze was lifted. */
+  freezeResumedMax: 1_000,
+  /** How often a node looks for freezes that were lifted. One small query. */
+  freezeResumePollMs: 500,
+  /** Text of the reasons that operators give. */
+  reasonLengthMax: 500,
   /** Closing the pool waits this long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
   /** For audits and migrations, which may take hours. */

@@ -1,5 +1,6 @@
 import { guaranteedFeeTable } from './fees/store.ts';
 import { fiatAccountTable, heldFiatAccounts } from './fiat-accounts/store.ts';
+import { frozenTransfers, heldFreezes } from './freezes/store.ts';
 import { actorTable } from './identity/actor-store.ts';
 import { heldProfiles, profileTable } from './profiles/store.ts';
 import { changedTransfers, newTransfers } from './transfers/store.ts';
@@ -16,6 +17,8 @@ export const SHARED_TABLES = {
   fiatAccounts: fiatAccountTable,
   heldFiatAccounts,
   guaranteedFees: guaranteedFeeTable,
+  frozenTransfers,
+  heldFreezes,
   newTransfers,
   changedTransfers,
   withdrawalWakes,

@@ -24,6 +24,8 @@ export const SCOPES = {
   'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
   'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',
   'operator:read': 'Read the journal and the withdrawals that have not ended, of all customers',
+  'operator:approve': 'Release and refuse withdrawals that a policy holds, of all customers',
+  'operator:admin': 'Freeze parties and the platform, and change policies, of all customers',
   'operator:journal': 'Book journal entries, resolve and cancel withdrawals, of all customers',
   'operator:review': 'Review fiat accounts, suspense deposits and contradictions of rails, of all customers',
 } as const satisfies Record<string, string>;

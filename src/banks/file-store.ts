@@ -13,7 +13,16 @@ import type { RailName } from '../rails/rail.ts';
  *                                                                    │   no answer, or one that is about another copy
  *                                                                    └─────> ASKED: an operator asks the bank ─────^
  */
-export type FileState = 'MADE' | 'STAGED' | 'UPLOADED' | 'ACKNOWLEDGED' | 'PART' | 'REJECTED' | 'ASKED';
+export type FileState =
+  | 'MADE'
+  | 'STAGED'
+  | 'UPLOADED'
+  | 'ACKNOWLEDGED'
+  | 'PART'
+  | 'REJECTED'
+  | 'ASKED'
+  /** Never staged: a party to one of its payments was frozen. The payments wait for another file. */
+  | 'DISSOLVED';
 
 export type NewFile = {
   readonly id: string;
@@ -94,7 +103,7 @@ export async function moveFile(
   const { from, to, stagedAs, detail } = change;
   const rows = await tx.query(
     `update bank_files set state = $2, staged_as = coalesce($3, staged_as), detail = coalesce($4, detail),
-       uploaded_at_ns = case when $2 = 'MADE' or $2 = 'STAGED' then null else coalesce(uploaded_at_ns, $5) end, updated_at_ns = $5
+       uploaded_at_ns = case when $2 in ('MADE', 'STAGED', 'DISSOLVED') then null else coalesce(uploaded_at_ns, $5) end, updated_at_ns = $5
      where id = $1 and state = any (string_to_array($6, ',')) returning id`,
     [id, to, stagedAs ?? null, detail ?? null, now, from.join(',')],
   );
@@ -131,6 +140,11 @@ export async function clockOf(tx: Queryable): Promise<Instant> {
 export async function keysOfFile(tx: Queryable, id: string): Promise<string[]> {
   const rows = await tx.query<{ key: string }>('select key from bank_file_payments where file_id = $1', [id]);
   return rows.map(({ key }) => key);
+}
+
+/** Its payments are in no file any more, and can be put into another one. */
+export async function emptyFile(tx: Queryable, id: string): Promise<void> {
+  await tx.query('delete from bank_file_payments where file_id = $1', [id]);
 }
 
 /** The first outcome that the bank reported stays. */

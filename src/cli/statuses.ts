@@ -4,7 +4,7 @@ import { isId } from '../kernel/id.ts';
 import { setProfileStatus } from '../profiles/store.ts';
 import { retryWaitingForParty } from '../settlement/engine-store.ts';
 import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
-import { untilRunningEnded } from './running-store.ts';
+import { untilRunningEnded } from '../database/running.ts';
 
 /** Commands that disable a profile or an identity, and enable it again. */
 type Subject = {

@@ -72,10 +72,14 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   settlement_transactions: { insert: true, update: ['status', 'secondary_status', 'updated_at_ns'] },
   settlement_waits: { insert: true, update: ['seen_units', 'until_ns', 'version'], delete: true },
 
+  // Control.
+  freezes: { insert: true, update: ['lifted_by', 'lifted_because', 'lifted_at_ns'] },
+  freeze_wakes: { insert: true, delete: true },
+
   // Withdrawals and deposits.
   withdrawal_work: {
     insert: true,
-    update: ['state', 'due_at_ns', 'version', 'attempts', 'failures', 'intent_at_ns', 'payment'],
+    update: ['state', 'due_at_ns', 'version', 'attempts', 'failures', 'intent_at_ns', 'payment', 'frozen'],
     delete: true,
   },
   withdrawal_wakes: { insert: true, update: ['fiat_account_id'], delete: true },
@@ -99,7 +103,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   chain_versions: { insert: true, update: ['broadcast_at_ns'] },
   bank_leases: { insert: true, update: ['holder', 'leased_until_ns'] },
   bank_files: { insert: true, update: ['state', 'staged_as', 'detail', 'uploaded_at_ns', 'updated_at_ns'] },
-  bank_file_payments: { insert: true, update: ['outcome'] },
+  bank_file_payments: { insert: true, update: ['outcome'], delete: true },
   bank_received: INSERT,
   bank_entries: { insert: true, update: ['statement_id'] },
   bank_statements: { insert: true, update: ['reconciled', 'compared'] },
@@ -191,6 +195,11 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // Views.
   expected_holds: {},
   expected_postings: {},
+  freezable: {},
+  freezes_in_force: {},
+  frozen_identities: {},
+  frozen_profiles: {},
+  frozen_transfers: {},
   record_faults: {},
   settlement_grown: {},
   signer_assignments: {},

@@ -3,11 +3,13 @@ import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 /** The end user that a request is made for: an identity, an account, or both. */
 export type Actor = { readonly identityId: string | undefined; readonly accountId: string | undefined };
 
+export type ActorStatus = 'APPROVED' | 'DISABLED' | 'FROZEN';
+
 export type ActorFacts = {
   /** Undefined if there is no such identity. */
-  readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
+  readonly identity: { readonly customerId: string; readonly status: ActorStatus } | undefined;
   readonly account:
-    | { readonly customerId: string; readonly ownerStatus: 'APPROVED' | 'DISABLED' }
+    | { readonly customerId: string; readonly ownerStatus: ActorStatus }
     | undefined;
   /** The identity owns the account or is its member. */
   readonly linked: boolean;
@@ -15,6 +17,13 @@ export type ActorFacts = {
 
 export function actorKey(actor: Actor): string {
   return `${actor.identityId ?? ''}/${actor.accountId ?? ''}`;
+}
+
+const WORDS = { DISABLED: 'disabled', FROZEN: 'frozen' } as const;
+
+function stoppedProblem(id: string, status: ActorStatus): Problem | undefined {
+  if (status === 'APPROVED') return undefined;
+  return new Problem('forbidden', `Identity ${id} is ${WORDS[status]}.`, { identity_id: id });
 }
 
 /** Identity and account must exist, belong to the customer, and be linked. `pointers` name the fields of the request. */
@@ -31,12 +40,14 @@ export function actorFault(
   if (accountId !== undefined && facts?.account?.customerId !== customerId) {
     return notFound('account', accountId);
   }
-  if (facts?.identity?.status === 'DISABLED') {
-    return new Problem('forbidden', `Identity ${identityId} is disabled.`, { identity_id: identityId });
+  if (identityId !== undefined && facts?.identity !== undefined) {
+    const stopped = stoppedProblem(identityId, facts.identity.status);
+    if (stopped !== undefined) return stopped;
   }
   // Otherwise a request could bypass a disabled identity by naming only the account. The owner's id is not disclosed.
-  if (facts?.account?.ownerStatus === 'DISABLED') {
-    return new Problem('forbidden', `The identity that owns account ${accountId} is disabled.`);
+  const ownerStatus = facts?.account?.ownerStatus ?? 'APPROVED';
+  if (ownerStatus !== 'APPROVED') {
+    return new Problem('forbidden', `The identity that owns account ${accountId} is ${WORDS[ownerStatus]}.`);
   }
   if (identityId !== undefined && accountId !== undefined && facts?.linked !== true) {
     return invalidField(
@@ -54,8 +65,5 @@ export function identityFault(
   customerId: string,
 ): Problem | undefined {
   if (identity?.customerId !== customerId) return notFound('identity', id);
-  if (identity.status === 'DISABLED') {
-    return new Problem('forbidden', `Identity ${id} is disabled.`, { identity_id: id });
-  }
-  return undefined;
+  return stoppedProblem(id, identity.status);
 }

@@ -130,7 +130,11 @@ export function createQueue(parts: {
   };
 }
 
-/** Payments that the rail has accepted and nothing has taken yet, oldest first. */
+/** Looked up only if there is a freeze at all. */
+const NOT_FROZEN = `(not exists (select from freezes_in_force)
+  or (select f.id from frozen_transfers f where f.id = rail_payments.key) is null)`;
+
+/** Payments that the rail has accepted and nothing has taken yet, oldest first, without those of frozen parties. */
 export async function waitingPayments(
   database: Queryable,
   rail: RailName,
@@ -138,10 +142,19 @@ export async function waitingPayments(
 ): Promise<readonly Payment[]> {
   const rows = await database.query<{ key: string; payment: string }>(
     `select key, payment from rail_payments
-     where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2`,
+     where rail = $1 and state = 'ACCEPTED' and not taken and ${NOT_FROZEN} order by accepted_at_ns, key limit $2`,
     [rail, max],
   );
   return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
+}
+
+/** Whether one of these payments belongs to a frozen party. */
+export async function anyFrozen(tx: Queryable, keys: readonly string[]): Promise<boolean> {
+  const rows = await tx.query(
+    `select id from frozen_transfers where exists (select from freezes_in_force) and id = any ($1::uuid[]) limit 1`,
+    [plainArray(keys)],
+  );
+  return rows.length > 0;
 }
 
 export type WaitingPayment = { readonly key: string; readonly asset: string; readonly units: bigint };
@@ -262,7 +275,7 @@ export async function waitingSince(
   const [row] = await database.query<{ count: bigint; sinceNs: Instant | null }>(
     `select count(*) as count, min(accepted_at_ns) as "sinceNs" from (
        select accepted_at_ns from rail_payments
-       where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2) as waiting`,
+       where rail = $1 and state = 'ACCEPTED' and not taken and ${NOT_FROZEN} order by accepted_at_ns, key limit $2) as waiting`,
     [rail, countMax],
   );
   return { count: Number(row!.count), sinceNs: row!.sinceNs };

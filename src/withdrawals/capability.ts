@@ -26,6 +26,7 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly transfers: TransferAccess;
   readonly changedTransfers: Table<Transfer>;
   readonly heldFiatAccounts: ProgressTables['heldFiatAccounts'];
+  readonly frozenTransfers: ProgressTables['frozenTransfers'];
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
   readonly rentLamportsPerDayMax: bigint;

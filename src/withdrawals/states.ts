@@ -29,7 +29,7 @@ export type WorkState = (typeof WORK_STATES)[number];
 
 /** The transitions that do not end the withdrawal. It can end in any state. */
 const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
-  // To itself: it waits for the review of the fiat account, or until the rail answers what the payment costs.
+  // To itself: it waits for the review of the fiat account, for a freeze, or until the rail answers what the payment costs.
   QUEUED: ['QUEUED', 'SUBMITTING'],
   SUBMITTING: ['SUBMITTED', 'QUEUED', 'UNKNOWN'],
   UNKNOWN: ['UNKNOWN', 'SUBMITTED', 'SUBMITTING'],
@@ -85,6 +85,8 @@ export type Work = {
   readonly intentAtNs: Instant | null;
   readonly payment: Payment | null;
   readonly fiatAccountId: string | null;
+  /** Waits until a freeze is lifted. */
+  readonly frozen: boolean;
 };
 
 /** A row of work as it is written; `done` deletes it. */
@@ -107,5 +109,6 @@ export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): W
     intentAtNs: null,
     payment: null,
     fiatAccountId: transfer.fiatAccountId ?? null,
+    frozen: false,
   };
 }

@@ -36,7 +36,7 @@ export const olderPayments = (database: Database): OlderRows =>
   });
 
 const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as "dueAtNs", w.version, w.attempts,
-  w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId"`;
+  w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId", w.frozen`;
 
 /** Work of new withdrawals, written in the transaction that creates them. */
 export const newWork: Table<Work> = {
@@ -78,9 +78,10 @@ export const works: Table<WorkWrite> = {
           `update withdrawal_work w
            set state = changed.state, due_at_ns = changed.due_at_ns, version = w.version + 1,
                attempts = changed.attempts, failures = changed.failures, intent_at_ns = changed.intent_at_ns,
-               payment = changed.payment::jsonb
-           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[])
-                as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment)
+               payment = changed.payment::jsonb, frozen = changed.frozen
+           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[],
+                       $8::boolean[])
+                as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment, frozen)
            where w.transfer_id = changed.transfer_id`,
           columns(going, {
             transferId: 'uuid',
@@ -90,6 +91,7 @@ export const works: Table<WorkWrite> = {
             failures: 'integer',
             intentAtNs: 'bigint',
             payment: (row) => sealPayment(tx.vault(), row),
+            frozen: 'boolean',
           }),
         ),
     ]);

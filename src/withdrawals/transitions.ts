@@ -10,11 +10,12 @@ import {
   type Write,
   write,
 } from '../ledger/command.ts';
+import { LIMITS } from '../limits.ts';
 import type { OnChain, Payment, Requested } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import type { Ending, OutcomeTables } from './outcome.ts';
 import { type Claimed, moveTo, type Work, type WorkState, type WorkWrite } from './states.ts';
-import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words } from './words.ts';
+import { accountEnded, awaitingApproval, FROZEN, RENT_EXCEEDED, submitting, type Words } from './words.ts';
 
 /** Rent paid for one destination on one day. */
 export type RentPaid = { readonly key: string; readonly lamports: bigint };
@@ -22,12 +23,16 @@ export type RentPaid = { readonly key: string; readonly lamports: bigint };
 export type ProgressTables = OutcomeTables & {
   readonly heldFiatAccounts: Table<FiatAccount>;
   readonly rents: Table<RentPaid>;
+  /** The transfers of frozen parties. */
+  readonly frozenTransfers: Table<true>;
   /** Rent for new token accounts that one destination may cost in a day. */
   readonly rentLamportsPerDayMax: bigint;
 };
 
 /** The withdrawal as its worker has claimed it. The worker's clock is ahead of the database's only in tests. */
 export type Seen = Claimed & { readonly offsetNs: bigint };
+
+const ASK_FROZEN_NS = BigInt(LIMITS.railBackoffMaxMs) * NS_PER_MS;
 
 function rentKey(destination: string, now: Instant): string {
   return `${now / (86_400n * NS_PER_SECOND)}/${destination}`;
@@ -149,6 +154,7 @@ export function intendCommand(
     reads: [
       read(tables.transfers, known.id),
       read(tables.works, known.id),
+      read(tables.frozenTransfers, known.id),
       ...(fiatAccountId ? [read(tables.heldFiatAccounts, fiatAccountId)] : []),
       ...(rents ? [read(tables.rents, rent)] : []),
     ],
@@ -157,6 +163,12 @@ export function intendCommand(
       if (found === undefined) return accept(seen, [], { kind: 'stale' });
       const { transfer, work } = found;
       const now = view.now + offsetNs;
+      if (view.row(tables.frozenTransfers, known.id) === true) {
+        // Lifting the freeze makes it due. A rail that may have received the payment is asked in the meantime.
+        const dueAtNs = work.state === 'UNKNOWN' ? now + ASK_FROZEN_NS : INSTANT_MAX;
+        const writes = moved(found, { dueAtNs, frozen: true }, FROZEN, view.recordedAt, tables);
+        return accept(seen, writes, { kind: 'waits' });
+      }
       const account = fiatAccountId ? view.row(tables.heldFiatAccounts, fiatAccountId) : undefined;
       // If there is a payment, the rail may have received it: then only the same payment can be submitted again.
       if (work.payment === null && fiatAccountId) {
@@ -181,6 +193,7 @@ export function intendCommand(
         intentAtNs: now,
         payment,
         dueAtNs: now + BigInt(given.leaseMs) * NS_PER_MS,
+        frozen: false,
       };
       const writes = [
         ...moved(found, next, submitting(work.rail), view.recordedAt, tables),

@@ -17,6 +17,11 @@ export function awaitingApproval(account: Pick<FiatAccount, 'id'>): Words {
   };
 }
 
+export const FROZEN: Words = {
+  name: 'FROZEN',
+  detail: 'On hold, because a party to it is frozen. It is submitted when the freeze is lifted.',
+};
+
 export function submitting(rail: string): Words {
   return { name: 'SUBMITTING', detail: `Being submitted to the ${rail} rail.` };
 }

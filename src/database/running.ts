@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Queryable } from '../database/database.ts';
+import type { Queryable } from './database.ts';
 import { LIMITS } from '../limits.ts';
 
 const POLL_MS = 5;

@@ -1,0 +1,3 @@
+-- online
+-- The number of a migration that is built on another branch.
+select 1;
