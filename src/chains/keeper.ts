@@ -71,7 +71,14 @@ export function outgoingOf({ key, asset, amountUnits: units, destination }: Paym
 }
 
 async function requireNotFrozen(tx: Queryable, { payments }: Assignment): Promise<void> {
-  if (payments.length === 0 || !(await anyFrozen(tx, payments.map(({ key }) => key)))) return;
+  if (
+    payments.length === 0 ||
+    !(await anyFrozen(
+      tx,
+      payments.map(({ key }) => key),
+    ))
+  )
+    return;
   throw new ChainWait('frozen', 'a party to a payment that is assigned and not signed is frozen');
 }
 

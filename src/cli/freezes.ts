@@ -1,5 +1,5 @@
-import { signedUnderWay } from '../chains/under-way-store.ts';
 import { stagedUnderWay } from '../banks/under-way-store.ts';
+import { signedUnderWay } from '../chains/under-way-store.ts';
 import type { Database } from '../database/database.ts';
 import { freeze, lift } from '../freezes/act.ts';
 import { type Freeze, type FreezeScope, presentFreeze, presentFrozen } from '../freezes/freeze.ts';

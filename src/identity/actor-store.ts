@@ -12,7 +12,9 @@ type Row = {
 };
 
 /** Frozen identities are looked up only if there is a freeze at all. */
-const statusOf = (alias: string): string => `case when ${alias}.status = 'APPROVED' and exists (select from freezes_in_force)
+const statusOf = (
+  alias: string,
+): string => `case when ${alias}.status = 'APPROVED' and exists (select from freezes_in_force)
   and (select f.id from frozen_identities f where f.id = ${alias}.id) is not null then 'FROZEN' else ${alias}.status end`;
 
 /** Facts about pairs of identity and account, by `actorKey`. */

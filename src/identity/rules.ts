@@ -8,9 +8,7 @@ export type ActorStatus = 'APPROVED' | 'DISABLED' | 'FROZEN';
 export type ActorFacts = {
   /** Undefined if there is no such identity. */
   readonly identity: { readonly customerId: string; readonly status: ActorStatus } | undefined;
-  readonly account:
-    | { readonly customerId: string; readonly ownerStatus: ActorStatus }
-    | undefined;
+  readonly account: { readonly customerId: string; readonly ownerStatus: ActorStatus } | undefined;
   /** The identity owns the account or is its member. */
   readonly linked: boolean;
 };

@@ -25,9 +25,10 @@ const FACTS = `p.id, p.customer_id as "customerId", ${STATUS} as status,
 export const profileTable: Table<ProfileFacts> = {
   name: 'profiles',
   async load(tx, ids) {
-    const rows = await tx.query<ProfileFacts>(`select ${FACTS} from profiles p where p.id = any ($1::uuid[])`, [
-      binaryArray('uuid', ids),
-    ]);
+    const rows = await tx.query<ProfileFacts>(
+      `select ${FACTS} from profiles p where p.id = any ($1::uuid[])`,
+      [binaryArray('uuid', ids)],
+    );
     return new Map(rows.map((row) => [row.id, row]));
   },
   // Only these two and freezes can change, and profiles are never deleted. Hardly any profile lists whom it accepts.

@@ -16,7 +16,16 @@ beforeAll(async () => {
 afterAll(() => world.drop());
 
 const WITHDRAWALS = process.env.FERRY_TEST_LONG === undefined ? 200 : 1_000;
-const MEMOS = ['', '', '', 'sandbox:lost', 'sandbox:timeout', 'sandbox:down', 'sandbox:fail', 'sandbox:twice'];
+const MEMOS = [
+  '',
+  '',
+  '',
+  'sandbox:lost',
+  'sandbox:timeout',
+  'sandbox:down',
+  'sandbox:fail',
+  'sandbox:twice',
+];
 
 const log = { after: false, late: [] as string[], submitted: 0 };
 

@@ -51,9 +51,11 @@ describe('what is answered to a customer', () => {
   const OF_OPERATORS = [
     'findEntry',
     'findForReview',
+    'findFreeze',
     'listContradictions',
     'listEntries',
     'listForReview',
+    'listFreezes',
     'listOpen',
     'listSuspense',
     'listViews',

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { untilRunningEnded } from '../../src/database/running.ts';
 import { setProfile } from '../../src/cli/statuses.ts';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { CLOCK_NS } from '../../src/database/clock.ts';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
+import { untilRunningEnded } from '../../src/database/running.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';

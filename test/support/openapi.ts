@@ -290,6 +290,11 @@ export async function createBelongings(
       const id = webhooks.at(-1) ?? (await make.webhooks!());
       return (await post(`/v2/events/webhooks/${id}/test`, {})).id;
     },
+    freezes: async () => {
+      const subject = await service.createProfile(customer);
+      const body = { ...exampleOf('createFreeze'), subject_id: subject };
+      return (await post('/v2/operator/freezes', body)).id;
+    },
     transactions: async () => {
       const body = {
         source_profile_id: profile,
@@ -317,6 +322,8 @@ export async function createBelongings(
       account_id: owned,
       from_account_id: owned,
       to_account_id: owned,
+      // Of its own, because nothing moves once it is frozen.
+      subject_id: await service.createProfile(customer),
       fiat_account_id: await make['fiat-accounts']!(),
       fee_id: (await post('/v2/transfer/fees/crypto-withdrawal', exampleOf('createCryptoWithdrawalFee'))).id,
     },
@@ -379,6 +386,7 @@ const VALUES: Readonly<Record<string, string>> = {
   asset: 'USD',
   account: 'clearing:wire',
   from: '2020-01-01T00:00:00Z',
+  reason: 'New credentials were issued: CASE-2207.',
 };
 
 /** The path of the operation with ids of new records, and with the query parameters that it needs. */
