@@ -19,6 +19,7 @@ import type { SourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createPolicies } from './policies/capability.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
 import type { RailAdapter } from './rails/kind.ts';
 import { createRails, type Rails } from './rails/rail.ts';
@@ -94,8 +95,11 @@ export function createCapabilities(
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
+  const policies = createPolicies({ ...shared, hooks: config.screening, works: config.workers });
   const withdrawals = createWithdrawals({
     ...shared,
+    policiesOf: policies.policiesOf,
+    screen: policies.screen,
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
@@ -124,6 +128,7 @@ export function createCapabilities(
     settlement,
     journal,
     freezes,
+    policies,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     createReconciliation({ ...shared, transfers, deposits, journal }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),

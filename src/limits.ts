@@ -3,6 +3,7 @@ import { BOOK_LIMITS } from './limits-books.ts';
 import { CHAIN_LIMITS } from './limits-chains.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
+import { POLICY_LIMITS } from './limits-policies.ts';
 import { SIGNER_LIMITS } from './limits-signer.ts';
 import { SOLANA_LIMITS } from './limits-solana.ts';
 
@@ -15,6 +16,7 @@ export const LIMITS = {
   ...CHAIN_LIMITS,
   ...SOLANA_LIMITS,
   ...SIGNER_LIMITS,
+  ...POLICY_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */

@@ -19,6 +19,8 @@ export type ConfigFile = {
   readonly rentLamportsPerDayMax?: bigint;
   /** Read in `rails.ts`, with the assets. */
   readonly rails?: Readonly<Record<string, unknown>>;
+  /** Read in `screening.ts`, with the environment. */
+  readonly screening?: NonNullable<ConfigFileContent['screening']>;
 };
 
 type Content = Required<ConfigFileContent>;
@@ -58,6 +60,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     external_issuer: issuer,
     rent_lamports_per_day_max: rent,
     rails,
+    screening,
   } = content as ConfigFileContent;
   return {
     ...(assets && { assets: readAssets(assets) }),
@@ -66,5 +69,6 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(issuer && { externalIssuer: readExternalIssuer(issuer) }),
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
     ...(rails && { rails }),
+    ...(screening && { screening }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox';
 import { DECIMALS_MAX } from '../kernel/amount.ts';
 import { Type } from '../kernel/type.ts';
+import { LIMITS } from '../limits.ts';
 import type { Networks } from '../networks/register.ts';
 
 /**
@@ -83,6 +84,25 @@ export const configFileSchema = (networks: Networks) =>
       external_issuer: Type.Optional(Issuer),
       /** Each entry is validated by the schema of its kind, see `rails.ts`. */
       rails: Type.Optional(MapOf(Type.Object({ kind: Name }))),
+      /** Hooks that policies can name. The secret is checked when it is read: a message about a wrong one must not contain it. */
+      screening: Type.Optional(
+        MapOf(
+          Type.Object(
+            {
+              url: Name,
+              secret: Type.Unsafe<unknown>({ expected: '{"env": "NAME"} or {"file": "/path"}' }),
+              timeout_ms: Type.Optional(
+                Type.Integer({
+                  minimum: 100,
+                  maximum: LIMITS.screeningTimeoutMsMax,
+                  expected: `an integer from 100 to ${LIMITS.screeningTimeoutMsMax}`,
+                }),
+              ),
+            },
+            closed,
+          ),
+        ),
+      ),
       /** A string, because a JSON number of that size may be rounded. */
       rent_lamports_per_day_max: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),

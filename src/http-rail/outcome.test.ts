@@ -20,6 +20,8 @@ const answered = (status: number, body?: unknown, isSecond = false): Reply => ({
   kind: 'answered',
   status,
   body,
+  text: '',
+  header: () => undefined,
   isSecond,
 });
 

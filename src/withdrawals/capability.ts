@@ -5,18 +5,24 @@ import type { FeeSchedule } from '../fees/schedule.ts';
 import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Table } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { LIMITS } from '../limits.ts';
 import { noticeBacklog } from '../rails/backlog-store.ts';
+import type { Screen } from '../policies/screening.ts';
 import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import type { Transfer } from '../transfers/transfer.ts';
+import type { HeldDecision } from './held.ts';
 import { withdrawalBacklogs } from './backlog-store.ts';
 import { createNoticeWorker, type NoticeWorker, type ReturnNotice } from './notices.ts';
+import { type HeldParts, heldRoutes, refuseHeld, releaseHeld } from './held-routes.ts';
+import { noteTable } from './note-store.ts';
 import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
 import { type CreationTables, operatorRoutes, withdrawalRoutes } from './routes.ts';
+import type { ScreeningParts } from './screen.ts';
 import type { Checkpoint, PayoutTiming } from './steps.ts';
 import { newWork, olderPayments, railOf, works } from './store.ts';
-import type { ProgressTables } from './transitions.ts';
+import { originatorKey, type ProgressTables, paymentOf } from './transitions.ts';
 import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from './worker.ts';
 
 export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'> & {
@@ -27,6 +33,9 @@ export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'>
   readonly changedTransfers: Table<Transfer>;
   readonly heldFiatAccounts: ProgressTables['heldFiatAccounts'];
   readonly frozenTransfers: ProgressTables['frozenTransfers'];
+  readonly originators: ProgressTables['originators'];
+  readonly releasedUses: ProgressTables['releasedUses'];
+  readonly screen: Screen;
   readonly schedule: FeeSchedule;
   readonly prices: PriceSource;
   readonly rentLamportsPerDayMax: bigint;
@@ -52,9 +61,33 @@ export type Withdrawals = Capability & {
   /** For commands that create a withdrawal, and for those that move or end one. */
   readonly creation: CreationTables;
   readonly progress: ProgressTables;
+  /** Give, or refuse, the approval that a policy of that owner requires. */
+  releaseHeld(id: string, decision: HeldDecision): Promise<Transfer>;
+  refuseHeld(id: string, decision: HeldDecision): Promise<Transfer>;
   /** The rail of a withdrawal that has not ended. */
   railOf(transferId: string): Promise<string | undefined>;
 };
+
+/** Screening sees the withdrawal as its rail will. The fiat account may change until then, and is screened as it is now. */
+function screeningParts({
+  database,
+  screen,
+  originators,
+  fiatAccounts,
+}: Pick<WithdrawalDependencies, 'database' | 'screen' | 'originators' | 'fiatAccounts'>): ScreeningParts {
+  return {
+    screen,
+    timeoutMs: LIMITS.screeningTimeoutMsMax,
+    paymentFor: (transfer, assets) =>
+      database.transaction(async (tx) => {
+        const key = originatorKey(transfer);
+        const names = (await originators.load!(tx, [key])).get(key);
+        const { fiatAccountId } = transfer;
+        const account = fiatAccountId ? (await fiatAccounts.load!(tx, [fiatAccountId])).get(fiatAccountId) : undefined;
+        return paymentOf(transfer, account, assets, names);
+      }),
+  };
+}
 
 /** Withdrawals: customers request them, rails pay them, and the reports of rails end them. */
 export function createWithdrawals(dependencies: WithdrawalDependencies): Withdrawals {
@@ -66,7 +99,9 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     works,
     contradictions,
     rents,
+    notes: noteTable,
   };
+  const held: HeldParts = { database, writePath, transfers, networks: dependencies.networks, tables: progress };
   const common = {
     writePath,
     rails,
@@ -78,6 +113,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     database,
     transfersById: transfers.byIds,
     timing: { ...PAYOUT_TIMING, ...dependencies.timing },
+    screening: screeningParts(dependencies),
     failed: (error) => log.warn({ err: error }, 'could not process a withdrawal'),
     ...(checkpoint && { checkpoint }),
     ...(called && { called }),
@@ -93,7 +129,11 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
   const railNames = rails.list.map(({ name }) => name);
   return {
     name: 'withdrawals',
-    routes: [...withdrawalRoutes(transfers, creation), ...operatorRoutes(database, transfers, creation)],
+    routes: [
+      ...withdrawalRoutes(transfers, creation),
+      ...operatorRoutes(database, transfers, creation),
+      ...heldRoutes(held),
+    ],
     tags: OPERATOR_TAG,
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],
@@ -106,6 +146,8 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     notices,
     creation,
     progress,
+    releaseHeld: (id, decision) => releaseHeld(held, id, decision),
+    refuseHeld: (id, decision) => refuseHeld(held, id, decision),
     railOf: (transferId) => railOf(database, transferId),
   };
 }

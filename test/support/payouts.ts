@@ -15,6 +15,7 @@ import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
+import { policySetOf } from '../../src/policies/store.ts';
 import { createRails, type NoticeSource, type Rail, type Rails } from '../../src/rails/rail.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
@@ -91,6 +92,8 @@ export async function createWorld() {
     assets,
     networks: NETWORKS,
     prices: createPriceTable(SANDBOX_PRICES),
+    policiesOf: (customerId: string) => policySetOf(database, customerId),
+    screen: async () => ({ kind: 'held', reason: 'no hook' }) as const,
     schedule: createFeeSchedule(NETWORKS, assets),
     rentLamportsPerDayMax: 20_392_800n,
   };
@@ -200,7 +203,7 @@ export async function createWorld() {
       profile_id: profileId,
       fiat_account_id: accountId,
     };
-    const outcome = await through.submit(fiatWithdrawalCommand(caller, request, creation));
+    const outcome = await through.submit(fiatWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation));
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }
@@ -224,7 +227,7 @@ export async function createWorld() {
       ...fields,
       profile_id: profileId,
     };
-    const outcome = await through.submit(cryptoWithdrawalCommand(caller, request, creation));
+    const outcome = await through.submit(cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation));
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }
