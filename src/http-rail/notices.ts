@@ -87,10 +87,10 @@ function noticeOf(
   context: NoticeContext,
 ): Report['notice'] {
   const { rail, networks } = context;
-  const { type, key, status, reason } = notice;
+  const { type, key, status } = notice;
   if (type === 'payment') {
     const facts = { name: rail, isChain: networks.isCryptoNetwork(rail) };
-    const state = status === 'failed' ? failedState(reason!) : completedState(facts, notice);
+    const state = status === 'failed' ? failedState(notice) : completedState(facts, notice);
     return { about: 'payment', rail, key: key!, state };
   }
   const arrived = arrivedOf(notice, units!, context);

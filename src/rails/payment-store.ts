@@ -19,6 +19,8 @@ type State = 'ACCEPTED' | 'COMPLETED' | 'FAILED';
 export type PaymentProgress = OnChain & {
   readonly state: State;
   readonly detail: string | null;
+  /** Why it failed, for operators, if that is more than `detail`. */
+  readonly privateDetail: string | null;
   readonly confirmations: number | null;
   readonly required: number | null;
 };
@@ -60,7 +62,7 @@ export async function findProgress(
   const [row] = await database.query<
     Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>
   >(
-    `select state, detail, tx_hash as "txHash", tx_index as "txIndex", confirmations, required
+    `select state, detail, private_detail as "privateDetail", tx_hash as "txHash", tx_index as "txIndex", confirmations, required
      from rail_payments where key = $1 and rail = $2`,
     [key, rail],
   );
@@ -72,9 +74,10 @@ export async function findProgress(
 /** The state that `ask` returns. */
 export function stateOf(progress: PaymentProgress | undefined, nextAskMs: number): PaymentState {
   if (progress === undefined) return { kind: 'not-found' };
-  const { state, detail, confirmations: have, required: need, ...onChain } = progress;
+  const { state, detail, privateDetail, confirmations: have, required: need, ...onChain } = progress;
   if (state === 'COMPLETED') return { kind: 'completed', detail: detail!, ...onChain };
-  if (state === 'FAILED') return { kind: 'failed', reason: detail! };
+  if (state === 'FAILED')
+    return { kind: 'failed', reason: detail!, ...(privateDetail !== null && { privateReason: privateDetail }) };
   return {
     kind: 'pending',
     nextAskMs,
@@ -250,6 +253,8 @@ export type PaymentEnd = {
   readonly key: string;
   readonly state: 'COMPLETED' | 'FAILED';
   readonly detail: string;
+  /** For operators only. */
+  readonly privateDetail?: string;
 };
 
 /** Ends those that have not ended. Each key at most once. */
@@ -259,10 +264,10 @@ export async function endOpenPayments(
   now: Instant,
 ): Promise<void> {
   await tx.query(
-    `update rail_payments p set state = e.state, detail = e.detail, updated_at_ns = $4
-     from unnest($1::uuid[], $2::text[], $3::text[]) as e (key, state, detail)
+    `update rail_payments p set state = e.state, detail = e.detail, private_detail = e.private_detail, updated_at_ns = $5
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as e (key, state, detail, private_detail)
      where p.key = e.key and p.state = 'ACCEPTED'`,
-    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text' }), now],
+    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text', privateDetail: 'text' }), now],
   );
 }
 
