@@ -89,7 +89,17 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // Withdrawals and deposits.
   withdrawal_work: {
     insert: true,
-    update: ['state', 'due_at_ns', 'version', 'attempts', 'failures', 'intent_at_ns', 'payment', 'frozen', 'holds'],
+    update: [
+      'state',
+      'due_at_ns',
+      'version',
+      'attempts',
+      'failures',
+      'intent_at_ns',
+      'payment',
+      'frozen',
+      'holds',
+    ],
     delete: true,
   },
   withdrawal_wakes: { insert: true, update: ['fiat_account_id'], delete: true },
@@ -105,7 +115,17 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // Rails.
   rail_payments: {
     insert: true,
-    update: ['state', 'detail', 'private_detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
+    update: [
+      'state',
+      'detail',
+      'private_detail',
+      'tx_hash',
+      'tx_index',
+      'confirmations',
+      'required',
+      'taken',
+      'updated_at_ns',
+    ],
   },
   rail_notices: { insert: true, delete: true },
   chain_assignments: { insert: true, update: ['state', 'tx_hash', 'fee_units', 'updated_at_ns'] },

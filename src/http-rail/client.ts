@@ -157,7 +157,14 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
       readAnswer(response).then((text) => {
         finish();
         const header = (name: string): string | undefined => response.headers[name]?.toString();
-        resolve({ kind: 'answered', status: response.statusCode!, body: parsed(text), text, header, isSecond });
+        resolve({
+          kind: 'answered',
+          status: response.statusCode!,
+          body: parsed(text),
+          text,
+          header,
+          isSecond,
+        });
       }, fail);
     });
     request.end(body);

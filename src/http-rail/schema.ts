@@ -104,7 +104,9 @@ export const PaymentShape = Type.Object(
       referenceMax,
     ),
     detail: Type.Optional(text('How it was paid. Shown to the customer once it is completed.')),
-    reason: Type.Optional(text('Why it failed, for the operator. Never shown to the customer. Required if failed.')),
+    reason: Type.Optional(
+      text('Why it failed, for the operator. Never shown to the customer. Required if failed.'),
+    ),
     public_reason: Type.Optional(
       text('Why it failed, as the customer is shown it. Absent: only that the payment was not made.'),
     ),

@@ -72,7 +72,7 @@ export async function destinationsAmong(
 }
 
 /** Lists it; one that is listed already stays as it is, one that was only used is listed from now on. */
-export async function listDestination(
+export async function addDestination(
   database: Queryable,
   { id, customerId, destination, label, addedBy }: Omit<Destination, 'listed' | 'createdAtNs'>,
 ): Promise<Destination> {

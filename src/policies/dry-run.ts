@@ -77,7 +77,7 @@ export function dryRun(
     const facts = {
       now: use.atNs,
       used: (meter: Meter) => windows.used(meter, use.atNs),
-      destination: { listed: known?.listed ?? false, createdAtNs: since < use.atNs ? since : use.atNs },
+      destination: { listed: known?.listed ?? false, createdAtNs: since },
     };
     const found = evaluate([policy], use, facts, assets);
     const shown = { transfer_id: use.transferId, created_at: formatInstant(use.atNs) };

@@ -90,7 +90,11 @@ const units = (assets: Assets, asset: string, text: string): bigint => {
   return parsed.units;
 };
 
-function limitFault(named: Named & { rule: RuleOf<'amount_limit'> }, { asset, units: requested }: Subject, assets: Assets) {
+function limitFault(
+  named: Named & { rule: RuleOf<'amount_limit'> },
+  { asset, units: requested }: Subject,
+  assets: Assets,
+) {
   const max = units(assets, asset, named.rule.max);
   if (requested <= max) return undefined;
   const [maxText, text] = [max, requested].map((one) => assets.format(asset, one));
@@ -114,11 +118,15 @@ function velocityFault(
   const wait = 'withdraw less, or retry when earlier withdrawals have left the window';
   // What all customers together have used is nobody's to know.
   if (rule.per === 'ALL')
-    return refused(named, `All withdrawals of ${asset} of the last ${window} have reached their limit: ${wait}`, {
-      asset,
-      window: rule.window,
-      requested: format(requested),
-    });
+    return refused(
+      named,
+      `All withdrawals of ${asset} of the last ${window} have reached their limit: ${wait}`,
+      {
+        asset,
+        window: rule.window,
+        requested: format(requested),
+      },
+    );
   const left = max > used ? max - used : 0n;
   const sentence = `${format(left)} ${asset} of ${format(max)} ${asset} in the last ${window} are left, ${format(requested)} ${asset} were requested: ${wait}`;
   return refused(named, sentence, {
@@ -130,7 +138,12 @@ function velocityFault(
   });
 }
 
-function holdOf({ policy, rule }: Named, subject: Subject, facts: PolicyFacts, assets: Assets): Hold | undefined {
+function holdOf(
+  { policy, rule }: Named,
+  subject: Subject,
+  facts: PolicyFacts,
+  assets: Assets,
+): Hold | undefined {
   const common = { policyId: policy.id, rule: rule.name, owner: ownerOf(policy) };
   switch (rule.type) {
     case 'approval':

@@ -38,7 +38,12 @@ export const noPolicies = (customerId: string): PolicySet => ({
 /** The policies have changed since they were read: the command is made again with the present ones. */
 export class StalePolicies extends Problem {
   constructor() {
-    super('unavailable', 'The policies are being changed. Nothing was executed; retry with the same ref_id.', {}, 1);
+    super(
+      'unavailable',
+      'The policies are being changed. Nothing was executed; retry with the same ref_id.',
+      {},
+      1,
+    );
   }
 }
 
@@ -106,7 +111,14 @@ export function guard(
   const found = evaluate(set.policies, subject, facts, assets);
   if (found.refusal !== undefined) return found.refusal;
   const use: Use = { ...subject, transferId, atNs: view.now };
-  const first = { id: newId(), customerId, destination, listed: false, addedBy: 'first use', createdAtNs: view.now };
+  const first = {
+    id: newId(),
+    customerId,
+    destination,
+    listed: false,
+    addedBy: 'first use',
+    createdAtNs: view.now,
+  };
   const wait = firstWait(found.holds, view.now);
   return {
     holds: found.holds.length === 0 ? null : found.holds,

@@ -72,7 +72,6 @@ export function nextOpening(hours: Hours, now: Instant): Instant {
     return BigInt(open) * NS_PER_MS;
   }
   // Hours shorter than a quarter of an hour can lie between two steps.
-  for (let at = first; at <= last; at += MINUTE_MS)
-    if (isOpenMs(hours, at)) return BigInt(at) * NS_PER_MS;
+  for (let at = first; at <= last; at += MINUTE_MS) if (isOpenMs(hours, at)) return BigInt(at) * NS_PER_MS;
   throw new Error(`the hours from ${hours.from} to ${hours.to} have no minute`);
 }

@@ -6,7 +6,12 @@ import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { Networks } from '../networks/register.ts';
-import { type Destination, listDestination, listDestinations, removeDestination } from './destination-store.ts';
+import {
+  addDestination,
+  type Destination,
+  listDestinations,
+  removeDestination,
+} from './destination-store.ts';
 import { velocityRules } from './evaluate.ts';
 import { DESTINATION, DESTINATION_REQUEST, UTILIZATION } from './examples.ts';
 import { destinationOf } from './policy.ts';
@@ -33,7 +38,10 @@ const presentDestination = ({ id, destination, label, addedBy, createdAtNs }: De
 
 type Asked = { crypto_network?: string; address?: string; fiat_account_id?: string };
 
-function readDestination({ crypto_network: network, address, fiat_account_id: account }: Asked, networks: Networks): string {
+function readDestination(
+  { crypto_network: network, address, fiat_account_id: account }: Asked,
+  networks: Networks,
+): string {
   if (account !== undefined) {
     if (network !== undefined || address !== undefined)
       throw invalidField('/fiat_account_id', 'must stand without crypto_network and address');
@@ -66,8 +74,14 @@ function destinationRoutes({ database, networks }: PolicyParts): Route[] {
       async handle({ caller, body }) {
         const destination = readDestination(body, networks);
         const { customerId } = caller;
-        const added = { id: newId(), customerId, destination, label: body.label ?? null, addedBy: byOf(caller) };
-        return { body: presentDestination(await listDestination(database, added)) };
+        const added = {
+          id: newId(),
+          customerId,
+          destination,
+          label: body.label ?? null,
+          addedBy: byOf(caller),
+        };
+        return { body: presentDestination(await addDestination(database, added)) };
       },
     }),
     route({
@@ -116,7 +130,8 @@ function utilizationRoute({ database, assets }: PolicyParts): Route {
     operationId: 'listLimitUtilizations',
     tag: TAG,
     summary: 'Show what is used of the limits',
-    description: 'The velocity limits for withdrawals of an asset from a profile, of the operator and your own.',
+    description:
+      'The velocity limits for withdrawals of an asset from a profile, of the operator and your own.',
     scope: 'policy:read_policy',
     query: UtilizationQuery,
     response: UtilizationList,
@@ -155,4 +170,7 @@ function utilizationRoute({ database, assets }: PolicyParts): Route {
   });
 }
 
-export const ownRoutes = (parts: PolicyParts): Route[] => [...destinationRoutes(parts), utilizationRoute(parts)];
+export const ownRoutes = (parts: PolicyParts): Route[] => [
+  ...destinationRoutes(parts),
+  utilizationRoute(parts),
+];

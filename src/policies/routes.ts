@@ -12,7 +12,15 @@ import { destinationsAmong } from './destination-store.ts';
 import { draftOf, dryRun } from './dry-run.ts';
 import { DRY_RUN, OWN_POLICY, POLICY, POLICY_REQUEST } from './examples.ts';
 import { type Policy, presentPolicy } from './policy.ts';
-import { DryRunRequest, DryRunShape, PolicyList, PolicyQuery, PolicyRequest, PolicyShape, VersionList } from './schema.ts';
+import {
+  DryRunRequest,
+  DryRunShape,
+  PolicyList,
+  PolicyQuery,
+  PolicyRequest,
+  PolicyShape,
+  VersionList,
+} from './schema.ts';
 import {
   changePolicy,
   countPolicies,
@@ -40,9 +48,13 @@ async function change(parts: PolicyParts, caller: Caller, body: Static<typeof Po
   const document = readDocument(body, whose === 'operator', parts);
   const customerId = whose === 'operator' ? null : caller.customerId;
   if ((await countPolicies(parts.database, customerId, name)) >= LIMITS.policiesMax)
-    throw new Problem('invalid-state', `There are ${LIMITS.policiesMax} policies already: change one of them.`, {
-      status: 'FULL',
-    });
+    throw new Problem(
+      'invalid-state',
+      `There are ${LIMITS.policiesMax} policies already: change one of them.`,
+      {
+        status: 'FULL',
+      },
+    );
   const changed = { customerId, name, enabled, document, reason, changedBy: byOf(caller) };
   const policy = await changePolicy(parts.database, changed);
   // Withdrawals that were decided on the version before have been committed.
@@ -57,7 +69,12 @@ async function runDry(parts: PolicyParts, body: Static<typeof DryRunRequest>, cu
   const found = await recentUses(database, customerId ?? undefined, sinceNs, LIMITS.policyDryRunMax);
   const places = await destinationsAmong(database, found);
   const policy = draftOf(document, customerId);
-  const result = dryRun(policy, found.toReversed(), (use) => places.get(`${use.customerId}/${use.destination}`), assets);
+  const result = dryRun(
+    policy,
+    found.toReversed(),
+    (use) => places.get(`${use.customerId}/${use.destination}`),
+    assets,
+  );
   const complete = found.length < LIMITS.policyDryRunMax;
   const from = complete ? sinceNs : found.at(-1)!.atNs;
   return { from: formatInstant(from), complete, ...result };
@@ -177,4 +194,7 @@ function readRoutes(parts: PolicyParts, whose: Whose): Route[] {
 }
 
 export const policyRoutes = (parts: PolicyParts): Route[] =>
-  (['operator', 'own'] as const).flatMap((whose) => [...writeRoutes(parts, whose), ...readRoutes(parts, whose)]);
+  (['operator', 'own'] as const).flatMap((whose) => [
+    ...writeRoutes(parts, whose),
+    ...readRoutes(parts, whose),
+  ]);

@@ -1,13 +1,5 @@
 import { listQuery, listShape } from '../kernel/paging.ts';
-import {
-  Amount,
-  AmountOut,
-  AssetCode,
-  closed,
-  DateTime,
-  Id,
-  LABEL_PATTERN,
-} from '../kernel/shapes.ts';
+import { Amount, AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 
@@ -40,9 +32,13 @@ export const PolicyRule = Type.Object(
     name: Label('Its name, unique within the policy: refusals and holds show it'),
     asset: Type.Optional(AssetCode('Asset of the limit or threshold')),
     max: Type.Optional(
-      Amount('The largest amount of a withdrawal, or of all withdrawals of the window, without fees. More is refused.'),
+      Amount(
+        'The largest amount of a withdrawal, or of all withdrawals of the window, without fees. More is refused.',
+      ),
     ),
-    window: Type.Optional(Type.Enum([...WINDOWS], { description: 'The last 60 minutes, 24 hours or 7 days' })),
+    window: Type.Optional(
+      Type.Enum([...WINDOWS], { description: 'The last 60 minutes, 24 hours or 7 days' }),
+    ),
     per: Type.Optional(
       Type.Enum(['PROFILE', 'CUSTOMER', 'ALL'], {
         description:
@@ -66,7 +62,9 @@ export const PolicyRule = Type.Object(
     ),
     from: Type.Optional(Time('First minute, by that time zone')),
     to: Type.Optional(Time('The minute at which it ends; 24:00 for midnight')),
-    above: Type.Optional(Amount('A withdrawal of a larger amount is held until it is approved; 0 for every one')),
+    above: Type.Optional(
+      Amount('A withdrawal of a larger amount is held until it is approved; 0 for every one'),
+    ),
     hook: Type.Optional(Label('The screening hook, as the configuration file names it')),
   },
   { ...closed, title: 'PolicyRule' },
@@ -128,7 +126,9 @@ export const DryRunShape = Type.Object(
   {
     from: DateTime('The first withdrawal that was examined was not requested before'),
     examined: Type.Integer({ description: 'Withdrawals of the last 30 days that the policy applies to' }),
-    complete: Type.Boolean({ description: 'False: there were more withdrawals, and only the latest were examined' }),
+    complete: Type.Boolean({
+      description: 'False: there were more withdrawals, and only the latest were examined',
+    }),
     passed: Type.Integer(),
     held: Type.Integer(),
     refused: Type.Integer(),
@@ -143,7 +143,9 @@ export const DryRunShape = Type.Object(
         },
         { ...closed, title: 'PolicyDryRunItem' },
       ),
-      { description: `Those that would not have passed, newest first, at most ${LIMITS.policyDryRunItemsMax}` },
+      {
+        description: `Those that would not have passed, newest first, at most ${LIMITS.policyDryRunItemsMax}`,
+      },
     ),
   },
   { ...closed, title: 'PolicyDryRun' },
@@ -151,7 +153,9 @@ export const DryRunShape = Type.Object(
 
 export const DestinationRequest = Type.Object(
   {
-    crypto_network: Type.Optional(Type.String({ minLength: 1, maxLength: 40, description: 'With `address`' })),
+    crypto_network: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 40, description: 'With `address`' }),
+    ),
     address: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Destination address' })),
     fiat_account_id: Type.Optional(Id('Or a fiat account')),
     label: Type.Optional(Label('For people', LIMITS.policyNameMax)),

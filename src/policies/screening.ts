@@ -91,5 +91,10 @@ export function createScreen(hooks: ReadonlyMap<string, ScreeningHook>, nowMs: (
       return held((error as Error).message);
     }
   };
-  return { screen, close: () => [...clients.values()].forEach(({ client }) => client.close()) };
+  return {
+    screen,
+    close(): void {
+      for (const { client } of clients.values()) client.close();
+    },
+  };
 }

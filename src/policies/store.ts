@@ -28,7 +28,11 @@ export const policyEpochs: Table<bigint> = {
 
 /** What is in force for the customer. One statement, so that epochs and policies belong together. */
 export async function policySetOf(database: Queryable, customerId: string): Promise<PolicySet> {
-  const [row] = await database.query<{ operator: bigint; customer: bigint; policies: readonly StoredPolicy[] | null }>(
+  const [row] = await database.query<{
+    operator: bigint;
+    customer: bigint;
+    policies: readonly StoredPolicy[] | null;
+  }>(
     `select coalesce((select epoch from policy_epochs where owner = '${OPERATOR}'), 0) as operator,
        coalesce((select epoch from policy_epochs where owner = $1::text), 0) as customer,
        (select json_agg(to_json(one) order by one.id) from (

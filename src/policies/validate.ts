@@ -13,7 +13,13 @@ export type PolicyContext = {
   readonly hooks: readonly string[];
 };
 
-function ruleFaults(fields: Fields, rule: Rule, at: string, isOperators: boolean, context: PolicyContext): void {
+function ruleFaults(
+  fields: Fields,
+  rule: Rule,
+  at: string,
+  isOperators: boolean,
+  context: PolicyContext,
+): void {
   if ('asset' in rule) {
     const asset = fields.asset(`${at}/asset`, rule.asset);
     const [name, text] = rule.type === 'approval' ? ['above', rule.above] : ['max', rule.max];
@@ -57,7 +63,11 @@ function isWhole(fields: Fields, rule: Asked['rules'][number], at: string): rule
 }
 
 /** Checks what the shape does not, and throws a problem with all errors. */
-export function readDocument({ applies_to: scope = {}, rules }: Asked, isOperators: boolean, context: PolicyContext): Document {
+export function readDocument(
+  { applies_to: scope = {}, rules }: Asked,
+  isOperators: boolean,
+  context: PolicyContext,
+): Document {
   const { assets, networks } = context;
   const fields = createFields(assets);
   if (scope.customer_ids !== undefined && !isOperators)
@@ -66,7 +76,8 @@ export function readDocument({ applies_to: scope = {}, rules }: Asked, isOperato
     fields.asset(`/applies_to/assets/${index}`, code);
   const rails: readonly string[] = [...networks.fiatKinds, ...networks.cryptoNetworks];
   for (const [index, rail] of (scope.rails ?? []).entries())
-    if (!rails.includes(rail)) fields.fault(`/applies_to/rails/${index}`, `must be one of ${rails.join(', ')}`);
+    if (!rails.includes(rail))
+      fields.fault(`/applies_to/rails/${index}`, `must be one of ${rails.join(', ')}`);
   const names = new Set<string>();
   for (const [index, rule] of rules.entries()) {
     const at = `/rules/${index}`;
@@ -75,5 +86,8 @@ export function readDocument({ applies_to: scope = {}, rules }: Asked, isOperato
     if (isWhole(fields, rule, at)) ruleFaults(fields, rule, at, isOperators, context);
   }
   fields.check();
-  return { ...(Object.keys(scope).length > 0 && { applies_to: scope }), rules: rules as unknown as readonly Rule[] };
+  return {
+    ...(Object.keys(scope).length > 0 && { applies_to: scope }),
+    rules: rules as unknown as readonly Rule[],
+  };
 }

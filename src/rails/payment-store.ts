@@ -77,7 +77,11 @@ export function stateOf(progress: PaymentProgress | undefined, nextAskMs: number
   const { state, detail, privateDetail, confirmations: have, required: need, ...onChain } = progress;
   if (state === 'COMPLETED') return { kind: 'completed', detail: detail!, ...onChain };
   if (state === 'FAILED')
-    return { kind: 'failed', reason: detail!, ...(privateDetail !== null && { privateReason: privateDetail }) };
+    return {
+      kind: 'failed',
+      reason: detail!,
+      ...(privateDetail !== null && { privateReason: privateDetail }),
+    };
   return {
     kind: 'pending',
     nextAskMs,

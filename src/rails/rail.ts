@@ -39,7 +39,14 @@ export type Originator = {
 };
 
 /** As it is written to others: the same fields always, without those that are not known. */
-export const detailsOf = ({ customerId, customerName, profileId, identityId, accountId, identity }: Originator) => ({
+export const detailsOf = ({
+  customerId,
+  customerName,
+  profileId,
+  identityId,
+  accountId,
+  identity,
+}: Originator) => ({
   customer_id: customerId,
   ...(customerName !== undefined && { customer_name: customerName }),
   profile_id: profileId,

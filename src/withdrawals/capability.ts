@@ -6,16 +6,16 @@ import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Table } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
-import { noticeBacklog } from '../rails/backlog-store.ts';
 import type { Screen } from '../policies/screening.ts';
+import { noticeBacklog } from '../rails/backlog-store.ts';
 import type { ArrivedDeposit, Rails } from '../rails/rail.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { HeldDecision } from './held.ts';
 import { withdrawalBacklogs } from './backlog-store.ts';
-import { createNoticeWorker, type NoticeWorker, type ReturnNotice } from './notices.ts';
+import type { HeldDecision } from './held.ts';
 import { type HeldParts, heldRoutes, refuseHeld, releaseHeld } from './held-routes.ts';
 import { noteTable } from './note-store.ts';
+import { createNoticeWorker, type NoticeWorker, type ReturnNotice } from './notices.ts';
 import { contradictions, rents } from './payout-store.ts';
 import { WITHDRAWAL_PROBLEMS } from './problem-examples.ts';
 import { type CreationTables, operatorRoutes, withdrawalRoutes } from './routes.ts';
@@ -83,7 +83,9 @@ function screeningParts({
         const key = originatorKey(transfer);
         const names = (await originators.load!(tx, [key])).get(key);
         const { fiatAccountId } = transfer;
-        const account = fiatAccountId ? (await fiatAccounts.load!(tx, [fiatAccountId])).get(fiatAccountId) : undefined;
+        const account = fiatAccountId
+          ? (await fiatAccounts.load!(tx, [fiatAccountId])).get(fiatAccountId)
+          : undefined;
         return paymentOf(transfer, account, assets, names);
       }),
   };
@@ -101,7 +103,13 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     rents,
     notes: noteTable,
   };
-  const held: HeldParts = { database, writePath, transfers, networks: dependencies.networks, tables: progress };
+  const held: HeldParts = {
+    database,
+    writePath,
+    transfers,
+    networks: dependencies.networks,
+    tables: progress,
+  };
   const common = {
     writePath,
     rails,

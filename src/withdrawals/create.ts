@@ -20,11 +20,12 @@ import { actorProblem, actorReads, ownProfileProblem, type TransferTables } from
 import type { Transfer } from '../transfers/transfer.ts';
 import { firstWork, type Work } from './states.ts';
 
-export type WithdrawalTables = TransferTables & PolicyTables & {
-  readonly newWork: Table<Work>;
-  /** Whether the service has that rail. */
-  hasRail(rail: RailName): boolean;
-};
+export type WithdrawalTables = TransferTables &
+  PolicyTables & {
+    readonly newWork: Table<Work>;
+    /** Whether the service has that rail. */
+    hasRail(rail: RailName): boolean;
+  };
 
 /** The fields that fiat and crypto withdrawals share. */
 export type WithdrawalRequest = {

@@ -54,7 +54,13 @@ export function releaseCommand(
         secondaryStatus: wait?.words ?? queued(work!.rail),
         updatedAtNs: view.recordedAt > transfer!.updatedAtNs ? view.recordedAt : transfer!.updatedAtNs + 1n,
       };
-      const note = { transferId: id, kind: 'RELEASED', detail: reason, notedBy: by, atNs: view.recordedAt } as const;
+      const note = {
+        transferId: id,
+        kind: 'RELEASED',
+        detail: reason,
+        notedBy: by,
+        atNs: view.recordedAt,
+      } as const;
       return {
         accepted: true,
         causeId: id,

@@ -4,8 +4,8 @@ import type { Screen, ScreeningRequest } from '../policies/screening.ts';
 import type { Payment } from '../rails/rail.ts';
 import { detailsOf } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { Ending } from './outcome.ts';
 import type { Note } from './notes.ts';
+import type { Ending } from './outcome.ts';
 import type { Seen, Step } from './transitions.ts';
 import { refusedByScreening, screeningWait } from './words.ts';
 
@@ -72,7 +72,10 @@ export async function screenNow(
   const words = screeningWait(hold.rule);
   if (screened.kind === 'refused') {
     const note = noteOf(seen, 'SCREENING_REFUSED', screened.reason, hold.hook);
-    return { kind: 'end', ending: { kind: 'failed', words: refusedByScreening(screened.publicReason), note } };
+    return {
+      kind: 'end',
+      ending: { kind: 'failed', words: refusedByScreening(screened.publicReason), note },
+    };
   }
   if (screened.kind === 'held')
     return {

@@ -161,25 +161,28 @@ describe('a screening hook', () => {
       answer(response, { transfer_id: body.transfer_id, decision: 'PASS', force: true }),
     'passes with the status of an error': ({ body }, response) =>
       answer(response, { transfer_id: body.transfer_id, decision: 'PASS' }, SECRET, 500),
-    'redirects': (_asked, response) => void response.writeHead(302, { location: url }).end(),
+    redirects: (_asked, response) => void response.writeHead(302, { location: url }).end(),
     'is not sure': ({ body }, response) =>
       answer(response, { transfer_id: body.transfer_id, decision: 'PENDING' }),
     'closes the connection': (_asked, response) => void response.destroy(),
   };
-  it.each(Object.entries(LIES))('that %s passes nothing: the withdrawal is held and asked about again', async (_, lie) => {
-    behave = lie;
-    const id = await withdraw();
-    await look();
-    expect(asked.length).toBeGreaterThan(1);
-    expect(submitted).toEqual([]);
-    expect(await world.transferOf(id)).toMatchObject({
-      status: 'PENDING',
-      secondaryStatus: { name: 'AWAITING_SCREENING' },
-    });
-    behave = pass;
-    await world.settle(node);
-    expect((await world.transferOf(id)).status).toBe('COMPLETED');
-  });
+  it.each(Object.entries(LIES))(
+    'that %s passes nothing: the withdrawal is held and asked about again',
+    async (_, lie) => {
+      behave = lie;
+      const id = await withdraw();
+      await look();
+      expect(asked.length).toBeGreaterThan(1);
+      expect(submitted).toEqual([]);
+      expect(await world.transferOf(id)).toMatchObject({
+        status: 'PENDING',
+        secondaryStatus: { name: 'AWAITING_SCREENING' },
+      });
+      behave = pass;
+      await world.settle(node);
+      expect((await world.transferOf(id)).status).toBe('COMPLETED');
+    },
+  );
 
   it('that hangs, or answers after the time limit, passes nothing', async () => {
     const late: Promise<unknown>[] = [];
@@ -200,7 +203,8 @@ describe('a screening hook', () => {
 
   it('that is down, or not in the configuration, passes nothing', async () => {
     const id = await withdraw();
-    for (const other of [nodeWith({ url: 'http://127.0.0.1:9/screen' }), world.createNode()]) await look(2, other);
+    for (const other of [nodeWith({ url: 'http://127.0.0.1:9/screen' }), world.createNode()])
+      await look(2, other);
     expect(submitted).toEqual([]);
     expect((await world.transferOf(id)).status).toBe('PENDING');
     await world.settle(node);

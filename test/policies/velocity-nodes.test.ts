@@ -79,7 +79,8 @@ it.each([
     await expect(withdrawOn(nodes[0]!, profiles[0]!, account, '0.01')).rejects.toMatchObject({
       slug: 'policy-refused',
     });
-    if (isOperators) await set([{ type: 'approval', name: 'none', asset: 'USD', above: '99999999' }], {}, true);
+    if (isOperators)
+      await set([{ type: 'approval', name: 'none', asset: 'USD', above: '99999999' }], {}, true);
   },
 );
 
@@ -118,7 +119,9 @@ it('a withdrawal that fails gives back what it used, and one that leaves the win
     profile_ids: [profile],
   });
   const { id } = await world.withdrawFiat(profile, account, { amount: '100', memo: 'sandbox:refuse' });
-  await expect(withdrawOn(nodes[1]!, profile, account, '1')).rejects.toMatchObject({ slug: 'policy-refused' });
+  await expect(withdrawOn(nodes[1]!, profile, account, '1')).rejects.toMatchObject({
+    slug: 'policy-refused',
+  });
   await world.settle(world.createNode());
   expect((await world.transferOf(id)).status).toBe('FAILED');
   await withdrawOn(nodes[1]!, profile, account, '100');
@@ -127,7 +130,9 @@ it('a withdrawal that fails gives back what it used, and one that leaves the win
     [profile],
   );
   await withdrawOn(nodes[2]!, profile, account, '100');
-  await expect(withdrawOn(nodes[0]!, profile, account, '0.01')).rejects.toMatchObject({ slug: 'policy-refused' });
+  await expect(withdrawOn(nodes[0]!, profile, account, '0.01')).rejects.toMatchObject({
+    slug: 'policy-refused',
+  });
   await world.settle(world.createNode());
 });
 
@@ -136,10 +141,18 @@ it('a command that was made with policies of the past is refused as stale, and w
   const profile = await world.createProfile({ USD: '1000' });
   const past = await policySetOf(world.database, world.caller.customerId);
   await set([{ type: 'amount_limit', name: 'one', asset: 'USD', max: '1' }], { profile_ids: [profile] });
-  const request = { asset: 'USD', amount: '10', profile_id: profile, fiat_account_id: account, ref_id: newId() };
+  const request = {
+    asset: 'USD',
+    amount: '10',
+    profile_id: profile,
+    fiat_account_id: account,
+    ref_id: newId(),
+  };
   await expect(
     nodes[0]!.writePath.submit(fiatWithdrawalCommand(world.caller, request, past, world.creation)),
   ).rejects.toBeInstanceOf(StalePolicies);
-  await expect(withdrawOn(nodes[0]!, profile, account, '10')).rejects.toMatchObject({ slug: 'policy-refused' });
+  await expect(withdrawOn(nodes[0]!, profile, account, '10')).rejects.toMatchObject({
+    slug: 'policy-refused',
+  });
   expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '1000', held: '0' });
 });

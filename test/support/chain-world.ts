@@ -160,7 +160,9 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
       crypto_network: network,
       destination_address: to,
     } as const;
-    const outcome = await first.writePath.submit(cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation));
+    const outcome = await first.writePath.submit(
+      cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }

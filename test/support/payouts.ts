@@ -217,7 +217,9 @@ export async function createWorld() {
       profile_id: profileId,
       fiat_account_id: accountId,
     };
-    const outcome = await through.submit(fiatWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation));
+    const outcome = await through.submit(
+      fiatWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }
@@ -232,6 +234,7 @@ export async function createWorld() {
       balance_asset?: string;
       destination_address?: string;
       fee_id?: string;
+      beneficiary?: { person_details: { first_name: string; last_name: string } };
     },
     through: WritePath = creator,
   ): Promise<Transfer> {
@@ -241,7 +244,9 @@ export async function createWorld() {
       ...fields,
       profile_id: profileId,
     };
-    const outcome = await through.submit(cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation));
+    const outcome = await through.submit(
+      cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }
