@@ -98,8 +98,7 @@ export function createCapabilities(
   const policies = createPolicies({ ...shared, hooks: config.screening, works: config.workers });
   const withdrawals = createWithdrawals({
     ...shared,
-    policiesOf: policies.policiesOf,
-    screen: policies.screen,
+    ...policies.guards,
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
@@ -137,18 +136,28 @@ export function createCapabilities(
     capabilities.push(
       createSandbox({ ...shared, simulated, transfers, withdrawals, arrivals: deposits.arrivals }),
     );
+  const all = [...capabilities, ...feedOf({ ...node, writePath }, capabilities, transfers.batchesOf)];
+  return isSandbox ? all : all.map(withoutSimulation);
+}
+
+/** The feed of events of all these capabilities, and its delivery. */
+function feedOf(
+  shared: Node & { readonly writePath: WritePath },
+  capabilities: readonly Capability[],
+  batchesOf: ReturnType<typeof createTransfers>['batchesOf'],
+): Capability[] {
   const eventTypes = capabilities.flatMap((one) => one.eventTypes ?? []);
   const webhooks = createWebhooks({
     ...shared,
-    reach: isSandbox ? 'anywhere' : 'public',
+    reach: shared.config.mode === 'sandbox' ? 'anywhere' : 'public',
     eventTypes,
-    attempted: metrics.webhookAttempted,
+    attempted: shared.metrics.webhookAttempted,
   });
   const events = createEvents({
     ...shared,
     eventTypes: [...eventTypes, ...(webhooks.eventTypes ?? [])],
-    batchesOf: transfers.batchesOf,
+    batchesOf,
     example: TRANSFER_EVENT_EXAMPLE,
   });
-  return [...capabilities, events, webhooks].map((one) => (isSandbox ? one : withoutSimulation(one)));
+  return [events, webhooks];
 }

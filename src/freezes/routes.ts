@@ -17,7 +17,12 @@ const FREEZE_DESCRIPTION = `Stops everything at once that moves value of a profi
 
 The answer comes when transactions and calls of rails that began before the freeze have ended: nothing is submitted to a rail after it, unless \`in_force\` is false or \`submissions_under_way\` is not 0. What is frozen already keeps its freeze.`;
 
-export function freezeRoutes(database: Database, underWay: readonly UnderWay[]): Route[] {
+export const freezeRoutes = (database: Database, underWay: readonly UnderWay[]): Route[] => [
+  ...writeRoutes(database, underWay),
+  ...readRoutes(database),
+];
+
+function writeRoutes(database: Database, underWay: readonly UnderWay[]): Route[] {
   return [
     route({
       method: 'POST',
@@ -61,6 +66,11 @@ export function freezeRoutes(database: Database, underWay: readonly UnderWay[]):
         body: presentFreeze(await lift(database, params.id, byOf(caller), query.reason)),
       }),
     }),
+  ];
+}
+
+function readRoutes(database: Database): Route[] {
+  return [
     route({
       method: 'GET',
       path: '/v2/operator/freezes',

@@ -11,9 +11,12 @@ import { createScreen, type Screen, type ScreeningHook } from './screening.ts';
 import { forgetUses, policySetOf } from './store.ts';
 
 export type Policies = Capability & {
-  /** The policies in force for a customer. */
-  policiesOf(customerId: string): Promise<PolicySet>;
-  readonly screen: Screen;
+  /** For withdrawals. */
+  readonly guards: {
+    /** The policies in force for a customer. */
+    policiesOf(customerId: string): Promise<PolicySet>;
+    readonly screen: Screen;
+  };
 };
 
 type Dependencies = Omit<PolicyParts, 'hooks'> & {
@@ -59,7 +62,6 @@ export function createPolicies(dependencies: Dependencies): Policies {
     tags: { Policies: 'Limits, approvals and destinations for your own withdrawals.' },
     problemExamples: POLICY_PROBLEMS,
     workers: works ? [forgetter(dependencies), connections] : [connections],
-    policiesOf: (customerId) => policySetOf(database, customerId),
-    screen,
+    guards: { policiesOf: (customerId) => policySetOf(database, customerId), screen },
   };
 }

@@ -42,8 +42,7 @@ export const DRY_RUN = {
 };
 
 export const DESTINATION_REQUEST = {
-  crypto_network: 'BITCOIN',
-  address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+  destination: 'BITCOIN/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
   label: 'Cold wallet',
 };
 

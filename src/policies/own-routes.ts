@@ -1,4 +1,4 @@
-import { newId } from '../kernel/id.ts';
+import { isId, newId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
@@ -36,22 +36,19 @@ const presentDestination = ({ id, destination, label, addedBy, createdAtNs }: De
   created_at: formatInstant(createdAtNs),
 });
 
-type Asked = { crypto_network?: string; address?: string; fiat_account_id?: string };
-
-function readDestination(
-  { crypto_network: network, address, fiat_account_id: account }: Asked,
-  networks: Networks,
-): string {
-  if (account !== undefined) {
-    if (network !== undefined || address !== undefined)
-      throw invalidField('/fiat_account_id', 'must stand without crypto_network and address');
-    return destinationOf({ fiatAccountId: account });
-  }
-  if (network === undefined || !networks.isCryptoNetwork(network))
-    throw invalidField('/crypto_network', `must be one of ${networks.cryptoNetworks.join(', ')}`);
-  if (address === undefined) throw invalidField('/address', 'is required');
+/** The canonical form: an address has one, however it is written. */
+function readDestination(text: string, networks: Networks): string {
+  const slash = text.indexOf('/');
+  const [network, address] = [text.slice(0, slash), text.slice(slash + 1)];
+  if (network === 'fiat_account' && isId(address)) return destinationOf({ fiatAccountId: address });
+  const pointer = '/destination';
+  if (!networks.isCryptoNetwork(network))
+    throw invalidField(
+      pointer,
+      `must be fiat_account/ and the id of a fiat account, or one of ${networks.cryptoNetworks.join(', ')}, a slash and an address`,
+    );
   const fault = networks.addressFault(network as CryptoNetwork, address);
-  if (fault !== undefined) throw invalidField('/address', fault);
+  if (fault !== undefined) throw invalidField(pointer, `has an address that ${fault}`);
   return destinationOf({ network, address: networks.canonicalAddress(network as CryptoNetwork, address) });
 }
 
@@ -72,7 +69,7 @@ function destinationRoutes({ database, networks }: PolicyParts): Route[] {
       problems: [],
       answer: DESTINATION,
       async handle({ caller, body }) {
-        const destination = readDestination(body, networks);
+        const destination = readDestination(body.destination, networks);
         const { customerId } = caller;
         const added = {
           id: newId(),

@@ -1,11 +1,13 @@
-import { Problem } from '../kernel/problem.ts';
-import { answeredNotFound, type ProblemExamples, tooManyDecimals } from '../kernel/problem-examples.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import { answeredNotFound, type ProblemExamples } from '../kernel/problem-examples.ts';
 import { LIMITS } from '../limits.ts';
+import { POLICY } from './examples.ts';
 
 export const POLICY_PROBLEMS: ProblemExamples = {
-  'exceeds-precision': () => tooManyDecimals('/rules/0/max', 'USD', 2),
   'not-found': (route) =>
-    answeredNotFound(route, route.operationId === 'removeDestination' ? 'destination' : 'policy'),
+    route.operationId === 'removeDestination'
+      ? answeredNotFound(route, 'destination')
+      : notFound('policy', POLICY.id),
   'invalid-state': () =>
     new Problem('invalid-state', `There are ${LIMITS.policiesMax} policies already: change one of them.`, {
       status: 'FULL',

@@ -106,7 +106,7 @@ function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
       body: PolicyRequest,
       example: POLICY_REQUEST,
       response: PolicyShape,
-      problems: ['exceeds-precision', 'invalid-state'],
+      problems: ['invalid-state'],
       answer: isOperator ? POLICY : OWN_POLICY,
       async handle({ caller, body, rest }) {
         return { body: presentPolicy(await rest(change(parts, caller, body, whose))) };
@@ -123,7 +123,7 @@ function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
       body: DryRunRequest,
       example: { applies_to: POLICY_REQUEST.applies_to, rules: POLICY_REQUEST.rules },
       response: DryRunShape,
-      problems: ['exceeds-precision'],
+      problems: [],
       answer: DRY_RUN,
       handle: async ({ caller, body }) => ({
         body: await runDry(parts, body, isOperator ? null : caller.customerId),

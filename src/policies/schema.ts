@@ -153,11 +153,11 @@ export const DryRunShape = Type.Object(
 
 export const DestinationRequest = Type.Object(
   {
-    crypto_network: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 40, description: 'With `address`' }),
-    ),
-    address: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Destination address' })),
-    fiat_account_id: Type.Optional(Id('Or a fiat account')),
+    destination: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Network and address (`BITCOIN/bc1q…`), or `fiat_account/` and its id',
+    }),
     label: Type.Optional(Label('For people', LIMITS.policyNameMax)),
   },
   { ...closed, title: 'ListedDestinationRequest' },

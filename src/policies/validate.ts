@@ -23,7 +23,9 @@ function ruleFaults(
   if ('asset' in rule) {
     const asset = fields.asset(`${at}/asset`, rule.asset);
     const [name, text] = rule.type === 'approval' ? ['above', rule.above] : ['max', rule.max];
-    if (!(rule.type === 'approval' && /^0*\.?0*$/.test(text))) fields.amount(`${at}/${name}`, text, asset);
+    const isZero = rule.type === 'approval' && /^0*\.?0*$/.test(text);
+    const parsed = asset === undefined || isZero ? undefined : context.assets.parse(asset, text);
+    if (parsed?.ok === false) fields.fault(`${at}/${name}`, parsed.message);
   }
   if (rule.type === 'velocity' && rule.per === 'ALL' && !isOperators)
     fields.fault(`${at}/per`, 'must be PROFILE or CUSTOMER: ALL is for the operator');

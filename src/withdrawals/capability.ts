@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import type { PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
-import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
+import { type Backlog, type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Table } from '../ledger/command.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
@@ -68,6 +68,11 @@ export type Withdrawals = Capability & {
   railOf(transferId: string): Promise<string | undefined>;
 };
 
+function backlogsOf({ database, rails, transfers }: WithdrawalDependencies): Backlog[] {
+  const names = rails.list.map(({ name }) => name);
+  return [...withdrawalBacklogs(database, names, transfers.byId), noticeBacklog(database, names)];
+}
+
 /** Screening sees the withdrawal as its rail will. The fiat account may change until then, and is screened as it is now. */
 function screeningParts({
   database,
@@ -103,13 +108,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     rents,
     notes: noteTable,
   };
-  const held: HeldParts = {
-    database,
-    writePath,
-    transfers,
-    networks: dependencies.networks,
-    tables: progress,
-  };
+  const held: HeldParts = { ...dependencies, tables: progress };
   const common = {
     writePath,
     rails,
@@ -134,7 +133,6 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     failed: (error) => log.warn({ err: error }, 'could not collect or process notices of a rail'),
     ...(nowMs && { now: nowMs }),
   });
-  const railNames = rails.list.map(({ name }) => name);
   return {
     name: 'withdrawals',
     routes: [
@@ -145,10 +143,7 @@ export function createWithdrawals(dependencies: WithdrawalDependencies): Withdra
     tags: OPERATOR_TAG,
     problemExamples: WITHDRAWAL_PROBLEMS,
     workers: dependencies.callsRails ? [worker, notices] : [],
-    backlogs: [
-      ...withdrawalBacklogs(database, railNames, transfers.byId),
-      noticeBacklog(database, railNames),
-    ],
+    backlogs: backlogsOf(dependencies),
     olderRows: [olderPayments(database)],
     worker,
     notices,

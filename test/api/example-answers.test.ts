@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { asExamples } from '../support/belongings.ts';
 import { openItems, profileWithDeposit, untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
@@ -40,7 +41,9 @@ const exampleOf = (operation: Operation): any => {
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
-   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by`.split(/\s+/),
+   crypto_tx_hash crypto_tx_index access_token x kid actor digest client_id removed_by version used available from`.split(
+    /\s+/,
+  ),
 );
 
 function comparable(value: any, key = ''): any {
@@ -52,6 +55,7 @@ function comparable(value: any, key = ''): any {
   return (
     value
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, '<id>')
+      .replaceAll(/ferry_[0-9a-f]{24}/g, '<id>')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
@@ -101,6 +105,7 @@ async function createOwn(): Promise<Belongings> {
       await customer.call('PUT', `/v2/events/webhooks/${webhook}`, { enabled: false });
       return tested.body.id;
     },
+    ...asExamples(service, customer),
     listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
       const id = await profileWithDeposit(service, customer);
@@ -120,6 +125,7 @@ async function ask(operation: Operation): Promise<Asked> {
     operation.id === 'getProfile'
       ? `/v2/profiles/${real.get('createProfile')!.body.id}`
       : await pathFor(operation, own);
+  if (operation.id === 'listDestinations') await own.make.destinations!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

@@ -185,8 +185,7 @@ describe('destinations', () => {
     expectProblem(refused, 403, 'policy-refused');
     expect(refused.body.detail).toContain('list it with POST /v2/policies/destinations');
     const listed = await alice.call('POST', '/v2/policies/destinations', {
-      crypto_network: 'BITCOIN',
-      address: BITCOIN.toUpperCase(),
+      destination: `BITCOIN/${BITCOIN.toUpperCase()}`,
       label: 'Cold',
     });
     expect(listed.body.destination).toBe(`BITCOIN/${BITCOIN}`);

@@ -44,6 +44,7 @@ export async function createBelongings(
     return id;
   }
   const webhooks: string[] = [];
+  let names = 0;
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
     identities: identity,
@@ -116,11 +117,14 @@ export async function createBelongings(
       return (await post(`/v2/events/webhooks/${id}/test`, {})).id;
     },
     // Of the customer, and for the operator.
-    policies: async () => (await post('/v2/policies', exampleOf('changeOwnPolicy'))).id,
+    policies: async () =>
+      (await post('/v2/policies', { ...exampleOf('changeOwnPolicy'), name: `wires ${++names}` })).id,
     getPolicy: async () => (await post('/v2/operator/policies', exampleOf('changePolicy'))).id,
     listPolicyVersions: () => make.getPolicy!(),
-    destinations: async () =>
-      (await post('/v2/policies/destinations', exampleOf('listDestinationForWithdrawals'))).id,
+    destinations: async () => {
+      const body = { destination: `fiat_account/${await make['fiat-accounts']!()}`, label: 'Cold wallet' };
+      return (await post('/v2/policies/destinations', body)).id;
+    },
     // Held as a policy would: no policy of these tests concerns other withdrawals.
     'held-withdrawals': () => held(customer.id),
     releaseHeldWithdrawal: () => held('operator'),
@@ -170,3 +174,16 @@ export async function createBelongings(
     },
   };
 }
+
+/** Policies and destinations exactly as the examples have them; `make` varies their names. */
+export const asExamples = (
+  { description }: Pick<TestService, 'description'>,
+  customer: TestCustomer,
+): Belongings['make'] => {
+  const created = async (path: string, operation: string): Promise<string> =>
+    (await customer.call('POST', path, description.operation(operation).body!.example)).body.id;
+  return {
+    policies: () => created('/v2/policies', 'changeOwnPolicy'),
+    destinations: () => created('/v2/policies/destinations', 'listDestinationForWithdrawals'),
+  };
+};
