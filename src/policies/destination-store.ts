@@ -107,16 +107,19 @@ export async function removeDestination(
 export function listDestinations(
   database: Queryable,
   customerId: string,
+  ids: readonly string[] | undefined,
   page: Page,
 ): Promise<Found<Destination>> {
   const parameters = createParameters();
+  const own = `d.customer_id = ${parameters.add(customerId)} and d.listed`;
+  const where = ids === undefined ? own : `${own} and ${parameters.anyOf('d.id', 'uuid', ids)}`;
   return selectPage(database, page, {
     table: 'policy_destinations',
     alias: 'd',
     columns: COLUMNS,
     owner: 'd.customer_id as "customerId"',
     parameters,
-    branches: [{ where: `d.customer_id = ${parameters.add(customerId)} and d.listed` }],
+    branches: [{ where }],
     filters: [],
   });
 }

@@ -95,5 +95,5 @@ export function dryRun(
       items.push({ ...shown, outcome: 'HELD', rule, detail: wait.words.detail });
     }
   }
-  return { ...counts, items: items.reverse().slice(0, LIMITS.policyDryRunItemsMax) };
+  return { ...counts, withdrawals: items.reverse().slice(0, LIMITS.policyDryRunItemsMax) };
 }

@@ -38,7 +38,7 @@ export const DRY_RUN = {
   passed: 0,
   held: 0,
   refused: 0,
-  items: [],
+  withdrawals: [],
 };
 
 export const DESTINATION_REQUEST = {

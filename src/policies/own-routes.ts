@@ -94,7 +94,12 @@ function destinationRoutes({ database, networks }: PolicyParts): Route[] {
       answer: { items: [DESTINATION] },
       async handle({ caller, query }) {
         const page = readPage(query, 'destinations');
-        const rows = await listDestinations(database.of(caller.customerId), caller.customerId, page);
+        const rows = await listDestinations(
+          database.of(caller.customerId),
+          caller.customerId,
+          query.ids,
+          page,
+        );
         return { body: await pageOf(rows, page, presentDestination) };
       },
     }),

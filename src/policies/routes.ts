@@ -121,7 +121,7 @@ function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
       description: `Evaluates the rules on ${about} of the last ${LIMITS.policyDryRunDays} days, at most the latest ${LIMITS.policyDryRunMax}, each at its own time. Nothing is stored. Rules that ask for a screening count as held.`,
       scope: isOperator ? 'operator:admin' : 'policy:write_policy',
       body: DryRunRequest,
-      example: { applies_to: POLICY_REQUEST.applies_to, rules: POLICY_REQUEST.rules },
+      example: { applies_to: { rails: ['cubix'] }, rules: POLICY_REQUEST.rules },
       response: DryRunShape,
       problems: [],
       answer: DRY_RUN,
@@ -157,8 +157,8 @@ function readRoutes(parts: PolicyParts, whose: Whose): Route[] {
       async handle({ caller, query }) {
         const page = readPage(query, `${whose}-policies`);
         const rows = isOperator
-          ? await listPolicies(database, undefined, page)
-          : await listPolicies(database.of(caller.customerId), caller.customerId, page);
+          ? await listPolicies(database, undefined, query.ids, page)
+          : await listPolicies(database.of(caller.customerId), caller.customerId, query.ids, page);
         return { body: await pageOf(rows, page, presentPolicy) };
       },
     }),

@@ -1,4 +1,4 @@
-import { listQuery, listShape } from '../kernel/paging.ts';
+import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
@@ -8,7 +8,7 @@ export const WINDOWS = ['HOUR', 'DAY', 'WEEK'] as const;
 
 const Label = (description: string, maxLength: number = LIMITS.policyNameMax) =>
   Type.String({ minLength: 1, maxLength, pattern: LABEL_PATTERN, description });
-const Several = (items: ReturnType<typeof Type.String>, description: string) =>
+const UpTo = (items: ReturnType<typeof Type.String>, description: string) =>
   Type.Optional(Type.Array(items, { minItems: 1, maxItems: LIMITS.policyListMax, description }));
 const Time = (description: string) =>
   Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$', description, examples: ['09:00'] });
@@ -72,13 +72,13 @@ export const PolicyRule = Type.Object(
 
 const AppliesTo = Type.Object(
   {
-    customer_ids: Several(Id('A customer') as never, 'Only these customers; in policies of the operator'),
-    profile_ids: Several(Id('A profile') as never, 'Only these profiles'),
-    rails: Several(
+    customer_ids: UpTo(Id('A customer') as never, 'Only these customers; in policies of the operator'),
+    profile_ids: UpTo(Id('A profile') as never, 'Only these profiles'),
+    rails: UpTo(
       Type.String({ minLength: 1, maxLength: 40, examples: ['wire', 'BITCOIN'] }),
       'Only these rails: kinds of fiat accounts and crypto networks',
     ),
-    assets: Several(AssetCode('An asset'), 'Only these assets'),
+    assets: UpTo(AssetCode('An asset'), 'Only these assets'),
   },
   { ...closed, title: 'PolicyScope', description: 'Which withdrawals it is about; absent: all' },
 );
@@ -115,7 +115,7 @@ const shape = {
 };
 export const PolicyShape = Type.Object(shape, { ...closed, title: 'Policy' });
 export const PolicyList = listShape(PolicyShape, 'PolicyList');
-export const PolicyQuery = listQuery({}, ['created_at']);
+export const PolicyQuery = listQuery({ ids: Several(Id('A policy'), 'With these ids') }, ['created_at']);
 export const VersionList = Type.Object(
   { items: Type.Array(PolicyShape, { description: 'All versions, newest first' }) },
   { ...closed, title: 'PolicyVersionList' },
@@ -132,7 +132,7 @@ export const DryRunShape = Type.Object(
     passed: Type.Integer(),
     held: Type.Integer(),
     refused: Type.Integer(),
-    items: Type.Array(
+    withdrawals: Type.Array(
       Type.Object(
         {
           transfer_id: Id('The withdrawal'),
@@ -173,7 +173,9 @@ export const DestinationShape = Type.Object(
   { ...closed, title: 'ListedDestination' },
 );
 export const DestinationList = listShape(DestinationShape, 'ListedDestinationList');
-export const DestinationQuery = listQuery({}, ['created_at']);
+export const DestinationQuery = listQuery({ ids: Several(Id('A destination'), 'With these ids') }, [
+  'created_at',
+]);
 
 export const UtilizationQuery = Type.Object(
   { profile_id: Id('The profile to withdraw from'), asset: AssetCode('Asset') },

@@ -139,10 +139,12 @@ export function versionsOf(database: Queryable, id: string): Promise<Policy[]> {
 export function listPolicies(
   database: Queryable,
   customerId: string | undefined,
+  ids: readonly string[] | undefined,
   page: Page,
 ): Promise<Found<Policy>> {
   const parameters = createParameters();
-  const where = customerId === undefined ? 'true' : `p.customer_id = ${parameters.add(customerId)}`;
+  const own = customerId === undefined ? 'true' : `p.customer_id = ${parameters.add(customerId)}`;
+  const where = ids === undefined ? own : `${own} and ${parameters.anyOf('p.id', 'uuid', ids)}`;
   return selectPage(database, page, {
     table: 'policies',
     alias: 'p',

@@ -15,7 +15,6 @@ import {
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer } from '../support/service.ts';
 
-// Before the tests are collected: one test for each operation of the document.
 const service = await startTestService();
 const { operations } = service.description;
 const secured = operations.filter((operation) => operation.scopes.length > 0);
@@ -116,7 +115,7 @@ async function createOwn(): Promise<Belongings> {
   return { ...base, make };
 }
 
-/** First the operations that create something, then those that show it. The order matters only for lists. */
+/** What creates something comes first. The order matters only for lists. */
 const ORDER = ['POST', 'PUT', 'DELETE', 'GET'];
 
 async function ask(operation: Operation): Promise<Asked> {

@@ -243,7 +243,7 @@ describe('a policy', () => {
     ];
     const tried = await alice.call('POST', '/v2/policies/dry-run', { rules });
     expect(tried.body).toMatchObject({ examined: 3, passed: 0, held: 1, refused: 2, complete: true });
-    expect(tried.body.items.map((one: any) => [one.outcome, one.rule])).toEqual([
+    expect(tried.body.withdrawals.map((one: any) => [one.outcome, one.rule])).toEqual([
       ['REFUSED', 'one'],
       ['REFUSED', 'day'],
       ['HELD', 'large'],
