@@ -6,6 +6,7 @@ import { type Freeze, type FreezeScope, presentFreeze, presentFrozen } from '../
 import { findInForce, inForce } from '../freezes/store.ts';
 import { isId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
+import { Problem } from '../kernel/problem.ts';
 import { submissionsUnderWay } from '../withdrawals/freeze-store.ts';
 import {
   CommandError,
@@ -53,7 +54,10 @@ const nameOf = ({ scope, subjectId }: Subject): string =>
 async function runFreeze(invocation: Invocation, database: Database): Promise<void> {
   const subject = subjectOf(invocation);
   const order = { ...subject, reason: text(invocation, 'reason'), frozenBy: 'cli' };
-  const frozen = await freeze(database, order, UNDER_WAY);
+  const frozen = await freeze(database, order, UNDER_WAY).catch((error: unknown) => {
+    if (!(error instanceof Problem)) throw error;
+    throw new CommandError(`There is no ${subject.scope.toLowerCase()} with the id "${subject.subjectId}".`);
+  });
   const { isInForce, submissionsUnderWay: out } = frozen;
   const lines = [
     `Froze ${nameOf(subject)}: freeze ${frozen.freeze.id}.`,
