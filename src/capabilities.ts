@@ -2,13 +2,16 @@ import type { Logger } from 'pino';
 import { createApprovals } from './approvals/capability.ts';
 import { createAuditLog } from './audit-log/capability.ts';
 import type { Refusal } from './audit-log/refusals.ts';
+import { stagedUnderWay } from './banks/under-way-store.ts';
 import { createBooks } from './books/capability.ts';
+import { signedUnderWay } from './chains/under-way-store.ts';
 import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import { createDeposits } from './deposits/capability.ts';
 import { createEvents } from './events/capability.ts';
 import { createFees } from './fees/capability.ts';
 import { createFiatAccounts } from './fiat-accounts/capability.ts';
+import { createFreezes } from './freezes/capability.ts';
 import type { Metrics } from './http/metrics.ts';
 import { createIdentities } from './identity/capability.ts';
 import { createJournal } from './journal/capability.ts';
@@ -19,6 +22,7 @@ import type { SourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createPolicies } from './policies/capability.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
 import type { RailAdapter } from './rails/kind.ts';
 import { createRails, type Rails } from './rails/rail.ts';
@@ -32,6 +36,7 @@ import { TRANSFER_EVENT_EXAMPLE } from './transfers/examples.ts';
 import { createTreasury } from './treasury/capability.ts';
 import { createWebhooks } from './webhooks/capability.ts';
 import { createWithdrawals } from './withdrawals/capability.ts';
+import { resumeFrozen, submissionsUnderWay } from './withdrawals/freeze-store.ts';
 
 /** What nearly every part of a running node depends on. */
 export type Node = {
@@ -133,8 +138,10 @@ export function createCapabilities(
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
+  const policies = createPolicies({ ...shared, hooks: config.screening, works: config.workers });
   const withdrawals = createWithdrawals({
     ...shared,
+    ...policies.guards,
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
@@ -154,6 +161,12 @@ export function createCapabilities(
     transfers,
     fiatAccounts,
   });
+  const freezes = createFreezes({
+    ...shared,
+    underWay: [submissionsUnderWay, signedUnderWay, stagedUnderWay],
+    resumes: [resumeFrozen, settlement.resumeFrozen],
+    works: config.workers,
+  });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -164,6 +177,8 @@ export function createCapabilities(
     createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
     settlement,
     journal,
+    freezes,
+    policies,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     approvals,

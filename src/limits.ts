@@ -5,6 +5,7 @@ import { CONTROL_LIMITS } from './limits-control.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
 import { PEOPLE_LIMITS } from './limits-people.ts';
+import { POLICY_LIMITS } from './limits-policies.ts';
 import { SIGNER_LIMITS } from './limits-signer.ts';
 import { SOLANA_LIMITS } from './limits-solana.ts';
 
@@ -19,6 +20,7 @@ export const LIMITS = {
   ...SOLANA_LIMITS,
   ...SIGNER_LIMITS,
   ...PEOPLE_LIMITS,
+  ...POLICY_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */
@@ -93,6 +95,14 @@ export const LIMITS = {
   serverClockReadMs: 1_000,
   /** Disabling waits for batches in flight. Longer than any batch may take: what still runs then is not a batch. */
   statusWaitMs: 15_000,
+  /** A freeze waits for calls of rails that began before it: longer than a call and the commit of its answer. */
+  freezeWaitMs: 15_000,
+  /** Withdrawals, and settlement transactions, that are resumed in one statement after a freeze was lifted. */
+  freezeResumedMax: 1_000,
+  /** How often a node looks for freezes that were lifted. One small query. */
+  freezeResumePollMs: 500,
+  /** Text of the reasons that operators give. */
+  reasonLengthMax: 500,
   /** Closing the pool waits this long for connections in use, then cuts them. */
   databaseCloseMs: 3_000,
   /** For audits and migrations, which may take hours. */

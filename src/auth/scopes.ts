@@ -20,6 +20,9 @@ export const SCOPES = {
   'identity:read_account': 'Read accounts and their members',
   'funding:write_profile': 'Create profiles',
   'funding:read_profile': 'Read profiles and balances',
+  'policy:read_policy': 'Read your withdrawal policies, destinations and what is used of limits',
+  'policy:write_policy': 'Change your withdrawal policies and destinations',
+  'policy:approve_withdrawal': 'Release and refuse withdrawals that your policies hold',
   'events:read_event': 'Read events',
   'events:write_webhook': 'Manage webhook endpoints, read and replay deliveries',
   'people:read_person': 'Read the people of the customer, and their sessions',
@@ -31,8 +34,8 @@ export const SCOPES = {
   'operator:read': 'Read the journal and the withdrawals that have not ended, of all customers',
   'operator:journal': 'Book journal entries, resolve and cancel withdrawals, of all customers',
   'operator:review': 'Review fiat accounts, suspense deposits and contradictions of rails, of all customers',
-  'operator:approve': 'Approve and reject requests of operators',
-  'operator:admin': 'Change policies, clients and people, of all customers',
+  'operator:approve': 'Approve and reject requests of operators, release and refuse withdrawals that a policy holds, of all customers',
+  'operator:admin': 'Freeze parties and the platform, change policies, clients and people, of all customers',
 } as const satisfies Record<string, string>;
 
 export type Scope = keyof typeof SCOPES;

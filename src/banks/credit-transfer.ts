@@ -1,7 +1,7 @@
 import type { FiatAccountOwner } from '../fiat-accounts/beneficiary.ts';
 import type { FiatNetworkInstructions } from '../networks/fiat.ts';
 import { networkText } from '../networks/text.ts';
-import type { Payment } from '../rails/rail.ts';
+import type { Originator, Payment } from '../rails/rail.ts';
 import { type Agent, addressOf, agentOf, nameOf, type Party, Unpayable } from './party.ts';
 
 /** A payment as a message carries it. */
@@ -13,6 +13,8 @@ export type CreditTransfer = {
   readonly creditorAgent: Agent;
   readonly intermediary: Agent | undefined;
   readonly remittance: string;
+  /** The name of the party that the operator pays for. */
+  readonly ultimateDebtor: string | undefined;
 };
 
 /** Unstructured remittance information: one line. */
@@ -22,6 +24,19 @@ const UNITS_MAX = 10n ** 14n;
 
 function ownerName({ person_details: person, institution_details: institution }: FiatAccountOwner): string {
   return person === undefined ? institution!.name : `${person.first_name} ${person.last_name}`;
+}
+
+/** A name that the networks cannot write is left out: the bank has it in the operator's records. */
+function originatorName(originator: Originator | undefined): string | undefined {
+  const { identity, customerName } = originator ?? {};
+  const name = identity === undefined ? customerName : ownerName(identity as FiatAccountOwner);
+  if (name === undefined) return undefined;
+  try {
+    return nameOf(name, 'The name of the originator');
+  } catch (error) {
+    if (error instanceof Unpayable) return undefined;
+    throw error;
+  }
 }
 
 /** Throws Unpayable, whose sentence customers are shown, if the networks would refuse the message. */
@@ -50,5 +65,6 @@ export function creditTransferOf(payment: Payment, currency: string): CreditTran
     creditorAgent: agentOf(bank, 'the bank'),
     intermediary: between === undefined ? undefined : agentOf(between, 'the intermediary bank'),
     remittance,
+    ultimateDebtor: originatorName(payment.originator),
   };
 }

@@ -21,13 +21,16 @@ export async function applyEnds(
   await endOpenPayments(tx, ends, now);
   await noteOutcomes(tx, ends);
   const reports = ends.map(
-    ({ key, state, detail }): Report => ({
+    ({ key, state, detail, privateDetail: privateReason }): Report => ({
       sourceKey: `payment ${key} ${state}`,
       notice: {
         about: 'payment',
         rail,
         key,
-        state: state === 'COMPLETED' ? { kind: 'completed', detail } : { kind: 'failed', reason: detail },
+        state:
+          state === 'COMPLETED'
+            ? { kind: 'completed', detail }
+            : { kind: 'failed', reason: detail, ...(privateReason !== undefined && { privateReason }) },
       },
     }),
   );

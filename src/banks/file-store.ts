@@ -23,7 +23,9 @@ export type FileState =
   | 'REJECTED'
   | 'ASKED'
   /** The bank has refused all of it, and an operator decides whether its payments are sent again in another file. */
-  | 'HELD';
+  | 'HELD'
+  /** Never staged: a party to one of its payments was frozen. The payments wait for another file. */
+  | 'DISSOLVED';
 
 export type NewFile = {
   readonly id: string;
@@ -107,7 +109,7 @@ export async function moveFile(
   const { from, to, stagedAs, detail } = change;
   const rows = await tx.query(
     `update bank_files set state = $2, staged_as = coalesce($3, staged_as), detail = coalesce($4, detail),
-       uploaded_at_ns = case when $2 = 'MADE' or $2 = 'STAGED' then null else coalesce(uploaded_at_ns, $5) end, updated_at_ns = $5
+       uploaded_at_ns = case when $2 in ('MADE', 'STAGED', 'DISSOLVED') then null else coalesce(uploaded_at_ns, $5) end, updated_at_ns = $5
      where id = $1 and state = any (string_to_array($6, ',')) returning id`,
     [id, to, stagedAs ?? null, detail ?? null, now, from.join(',')],
   );

@@ -31,6 +31,7 @@ export type PaymentFile = {
 
 function transferElement(transfer: CreditTransfer, currency: Asset): XmlElement {
   const { key, units, creditor, creditorAccount, creditorAgent, intermediary, remittance } = transfer;
+  const { ultimateDebtor } = transfer;
   return [
     'CdtTrfTxInf',
     [
@@ -43,6 +44,7 @@ function transferElement(transfer: CreditTransfer, currency: Asset): XmlElement 
         ],
       ],
       ['Amt', [['InstdAmt', decimalOf(units, currency), { Ccy: currency.code }]]],
+      ultimateDebtor === undefined ? undefined : ['UltmtDbtr', [['Nm', ultimateDebtor]]],
       intermediary === undefined ? undefined : agentElement('IntrmyAgt1', intermediary),
       agentElement('CdtrAgt', creditorAgent),
       partyElement('Cdtr', creditor),

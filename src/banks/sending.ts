@@ -3,12 +3,27 @@ import type { Transaction } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
-import { type PaymentEnd, takePayments, waitingPayments, waitingSince } from '../rails/payment-store.ts';
+import {
+  anyFrozen,
+  type PaymentEnd,
+  releasePayments,
+  takePayments,
+  waitingPayments,
+  waitingSince,
+} from '../rails/payment-store.ts';
 import type { Payment } from '../rails/rail.ts';
 import { executionDate, isBeforeCutOff } from './calendar.ts';
 import type { CreditTransfer } from './credit-transfer.ts';
 import { applyEnds } from './ends.ts';
-import { type FileToSend, insertFile, moveFile, nextNumber, nextToSend } from './file-store.ts';
+import {
+  emptyFile,
+  type FileToSend,
+  insertFile,
+  keysOfFile,
+  moveFile,
+  nextNumber,
+  nextToSend,
+} from './file-store.ts';
 import { plainId } from './ids.ts';
 import { fenced } from './lease-store.ts';
 import {
@@ -112,6 +127,8 @@ export async function makeFile(parts: BankParts): Promise<boolean> {
   return true;
 }
 
+const DISSOLVED = 'Not sent: a party to one of its payments was frozen. The others wait for the next file.';
+
 /** Puts the bytes at the bank under a name that it ignores, and commits that: until then nothing can have been read. */
 async function stage(parts: BankParts, session: Session, file: FileToSend): Promise<string | undefined> {
   const { database, settings, clock, lease, checkpoint } = parts;
@@ -123,9 +140,17 @@ async function stage(parts: BankParts, session: Session, file: FileToSend): Prom
   const stagedAs = `${name}.${plainId(newId())}.tmp`;
   await session.write(joined(settings.outgoing, stagedAs), bytes);
   await checkpoint?.('its bytes are at the bank');
-  const isMoved = await fenced(database, lease, (tx) =>
-    moveFile(tx, id, { from: ['MADE'], to: 'STAGED', stagedAs }, clock.now()),
-  );
+  const isMoved = await fenced(database, lease, async (tx) => {
+    // The transaction that lets the file go out finds no freeze. Whoever freezes waits for it, and then for the upload.
+    const keys = await keysOfFile(tx, id);
+    if (!(await anyFrozen(tx, keys)))
+      return moveFile(tx, id, { from: ['MADE'], to: 'STAGED', stagedAs }, clock.now());
+    if (await moveFile(tx, id, { from: ['MADE'], to: 'DISSOLVED', detail: DISSOLVED }, clock.now())) {
+      await releasePayments(tx, keys, clock.now());
+      await emptyFile(tx, id);
+    }
+    return false;
+  });
   await checkpoint?.('its staging is committed');
   return isMoved ? stagedAs : undefined;
 }
@@ -138,7 +163,7 @@ async function upload(parts: BankParts, session: Session, file: FileToSend): Pro
   const { database, settings, clock, lease, checkpoint, log } = parts;
   const { outgoing, rail } = settings;
   const stagedAs = file.state === 'STAGED' ? file.stagedAs! : await stage(parts, session, file);
-  // An answer of the bank has moved the file on: it has the file.
+  // An answer of the bank has moved the file on, or it was dissolved.
   if (stagedAs === undefined) return;
   if (await session.exists(joined(outgoing, stagedAs)))
     await session.rename(joined(outgoing, stagedAs), joined(outgoing, file.name));

@@ -26,9 +26,13 @@ const REASONS: Readonly<Record<string, string>> = {
   RR03: 'the name or address of the payee is missing',
 };
 
+/** Regulatory reasons other than missing data, fraud, and those that the bank does not give. */
+const CONFIDENTIAL = /^(RR(?!03)|FRAD|FR01|MS02|MS03|LEGL|CUST|FOCR|NARR)/;
+
 export function refusedBecause({ reason }: Pick<Status, 'reason'>): string {
   const [code] = /^[A-Z0-9]{4}(?= |;|$)/.exec(reason ?? '') ?? [];
-  if (code === undefined) return 'The bank refused the payment.';
+  // What the bank suspects, or which list it found somebody on, is not for the customer.
+  if (code === undefined || CONFIDENTIAL.test(code)) return 'The bank refused the payment.';
   const words = REASONS[code];
   return words === undefined
     ? `The bank refused the payment (${code}).`
@@ -46,7 +50,10 @@ const ENDED = { settled: 'COMPLETED', refused: 'FAILED' } as const;
 
 function endOf(key: string, { meaning, code, reason }: Status): PaymentEnd | undefined {
   if (meaning === 'settled') return { key, state: 'COMPLETED', detail: `Paid: the bank reports ${code}.` };
-  if (meaning === 'refused') return { key, state: 'FAILED', detail: refusedBecause({ reason }) };
+  if (meaning === 'refused') {
+    const privateDetail = `The bank refused the payment: ${[code, reason].filter(Boolean).join(' ')}.`;
+    return { key, state: 'FAILED', detail: refusedBecause({ reason }), privateDetail };
+  }
   return undefined;
 }
 

@@ -118,6 +118,8 @@ export type WaitCode =
   | 'node-behind'
   | 'nodes-disagree'
   | 'foreign-slot'
+  /** A party to one of its payments is frozen. */
+  | 'frozen'
   /** No node answers. */
   | 'unreachable';
 

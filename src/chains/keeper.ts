@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import type { Database } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/id.ts';
 import { inParallel } from '../kernel/parallel.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
-import { notePayments, PaymentsTaken, waitingPayments } from '../rails/payment-store.ts';
+import { anyFrozen, notePayments, PaymentsTaken, waitingPayments } from '../rails/payment-store.ts';
 import type { Payment } from '../rails/rail.ts';
 import * as store from './assignment-store.ts';
 import {
@@ -84,6 +84,18 @@ const isWhole = ({ bytes }: Version): boolean => bytes !== '';
 export function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
   if (!('address' in destination)) throw new Error(`payment ${key} has no address`);
   return { key, asset, units, address: destination.address };
+}
+
+async function requireNotFrozen(tx: Queryable, { payments }: Assignment): Promise<void> {
+  if (
+    payments.length === 0 ||
+    !(await anyFrozen(
+      tx,
+      payments.map(({ key }) => key),
+    ))
+  )
+    return;
+  throw new ChainWait('frozen', 'a party to a payment that is assigned and not signed is frozen');
 }
 
 /** Whether another assignment spends the change of one of the versions: a new version would make that one impossible. */
@@ -183,11 +195,12 @@ export function createKeeper(parts: KeeperParts): Keeper {
     versions: readonly Version[],
     signal: AbortSignal,
   ): Promise<boolean> {
+    const number = versions.length + 1;
     if (isRefused) return false;
+    if (number === 1) await requireNotFrozen(database, assignment);
     const unsigned = await reached(driver.build(assignment, versions.filter(isWhole), signal), signal);
     if (unsigned === undefined) return false;
     if (overVelocity !== undefined && overVelocity.untilMs > performance.now()) throw overVelocity.refusal;
-    const number = versions.length + 1;
     const request = {
       requestId: newId(),
       network,
@@ -201,9 +214,12 @@ export function createKeeper(parts: KeeperParts): Keeper {
     await checkpoint?.('after it is signed, before the signature is committed', assignment.id);
     const { feeUnitsMax, feeRate } = unsigned;
     const version = { ...signed, feeUnitsMax, feeRate };
-    await fenced(database, task, (tx) =>
-      store.insertVersion(tx, assignment.id, number, version, clock.now()),
-    );
+    await fenced(database, task, async (tx) => {
+      // Nothing that is frozen is sent: the first signature is committed only if the same transaction finds no freeze. Whoever
+      // freezes waits for this transaction, and then for the broadcast.
+      if (number === 1) await requireNotFrozen(tx, assignment);
+      await store.insertVersion(tx, assignment.id, number, version, clock.now());
+    });
     await checkpoint?.('after the signature is committed, before the broadcast', assignment.id);
     await send(assignment, { ...version, number, signedAtMs: clock.nowMs() }, signal);
     return true;

@@ -20,6 +20,7 @@ import {
   UsageError,
 } from './command-line.ts';
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
+import { FREEZE_COMMANDS } from './freezes.ts';
 import { JOURNAL_COMMANDS } from './journal.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { PEOPLE_COMMANDS } from './people.ts';
@@ -166,6 +167,7 @@ export const COMMANDS: readonly CommandLine[] = [
   ...CREDENTIAL_COMMANDS,
   ...PEOPLE_COMMANDS,
   ...STATUS_COMMANDS,
+  ...FREEZE_COMMANDS,
   ...JOURNAL_COMMANDS,
   ...BOOK_COMMANDS,
 ];

@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.ts';
+import { untilRunningEnded } from '../database/running.ts';
 import { setIdentityStatus } from '../identity/store.ts';
 import { isId } from '../kernel/id.ts';
 import { setProfileStatus } from '../profiles/store.ts';
 import { retryWaitingForParty } from '../settlement/engine-store.ts';
 import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
-import { untilRunningEnded } from './running-store.ts';
 
 /** Commands that disable a profile or an identity, and enable it again. */
 type Subject = {

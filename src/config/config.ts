@@ -12,11 +12,13 @@ import { LIMITS } from '../limits.ts';
 import { defaultAssets } from '../networks/default-assets.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import type { OpenIdProvider } from '../people/openid.ts';
+import type { ScreeningHook } from '../policies/screening.ts';
 import { RAIL_KINDS } from '../rail-kinds.ts';
 import type { ConfiguredRail, RailKind } from '../rails/kind.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { INSECURE, type Insecure, insecureFault } from './hardening.ts';
 import { readRails, readSecret } from './rails.ts';
+import { readScreening } from './screening.ts';
 
 /** Read from the environment, here and nowhere else. An invalid value is refused with a sentence that names the variable. */
 export type Config = {
@@ -60,6 +62,8 @@ export type Config = {
   readonly rails: readonly ConfiguredRail[];
   /** How many must approve a privileged action. */
   readonly fourEyes: FourEyes;
+  /** Hooks that policies can name. */
+  readonly screening: ReadonlyMap<string, ScreeningHook>;
   /** With which the command line calls the service. */
   readonly clientId: string | undefined;
   readonly clientSecret: string | undefined;
@@ -84,7 +88,7 @@ export const VARIABLES = {
   FERRY_MIGRATE_DATABASE_URL: 'the same as the role that owns the tables, to migrate; default DATABASE_URL',
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
-  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails, an OpenID provider, an external token issuer',
+  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails, screening hooks, an OpenID provider, an external token issuer',
   FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
   FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
   FERRY_FOUR_EYES:
@@ -358,6 +362,7 @@ export function readConfig(
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
     ...providers,
     rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
+    screening: fromFile(() => readScreening(file.screening ?? {}, { kinds, env, assets, networks, mode })),
     ...readForCommands(env),
     startedByNpm: isStartedByNpm(env),
   };

@@ -26,6 +26,8 @@ export type ConfigFile = {
   readonly fourEyes?: Readonly<Partial<Record<PrivilegedName, Quorum>>>;
   /** Read in `rails.ts`, with the assets. */
   readonly rails?: Readonly<Record<string, unknown>>;
+  /** Read in `screening.ts`, with the environment. */
+  readonly screening?: NonNullable<ConfigFileContent['screening']>;
 };
 
 type Content = Required<ConfigFileContent>;
@@ -76,6 +78,7 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     rent_lamports_per_day_max: rent,
     rails,
     four_eyes: fourEyes,
+    screening,
   } = content as ConfigFileContent;
   return {
     ...(assets && { assets: readAssets(assets) }),
@@ -86,5 +89,6 @@ export function readConfigFile(content: unknown, networks: Networks): ConfigFile
     ...(rent && { rentLamportsPerDayMax: BigInt(rent) }),
     ...(rails && { rails }),
     ...(fourEyes && { fourEyes }),
+    ...(screening && { screening }),
   };
 }

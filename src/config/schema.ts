@@ -122,6 +122,25 @@ export const configFileSchema = (networks: Networks) =>
       rails: Type.Optional(MapOf(Type.Object({ kind: Name }))),
       /** How many approve which privileged action, and who may; for others, one approval. */
       four_eyes: Type.Optional(FourEyesShape),
+      /** Hooks that policies can name. The secret is checked when it is read: a message about a wrong one must not contain it. */
+      screening: Type.Optional(
+        MapOf(
+          Type.Object(
+            {
+              url: Name,
+              secret: Type.Unsafe<unknown>({ expected: '{"env": "NAME"} or {"file": "/path"}' }),
+              timeout_ms: Type.Optional(
+                Type.Integer({
+                  minimum: 100,
+                  maximum: LIMITS.screeningTimeoutMsMax,
+                  expected: `an integer from 100 to ${LIMITS.screeningTimeoutMsMax}`,
+                }),
+              ),
+            },
+            closed,
+          ),
+        ),
+      ),
       /** A string, because a JSON number of that size may be rounded. */
       rent_lamports_per_day_max: Type.Optional(
         Type.String({ pattern: '^[0-9]{1,18}$', expected: 'a string of 1 to 18 digits' }),

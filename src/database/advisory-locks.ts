@@ -18,6 +18,8 @@ export const ADVISORY_LOCKS = {
   dataKeys: 7_177_008,
   /** Batches with journal entries commit one after another, so that each sees what earlier ones corrected. */
   journal: 7_177_009,
+  /** With a hash: withdrawals that could together exceed a limit commit one after another. */
+  policyMeters: 7_177_010,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */

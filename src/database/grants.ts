@@ -83,10 +83,34 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   settlement_transactions: { insert: true, update: ['status', 'secondary_status', 'updated_at_ns'] },
   settlement_waits: { insert: true, update: ['seen_units', 'until_ns', 'version'], delete: true },
 
+  // Control.
+  freezes: { insert: true, update: ['lifted_by', 'lifted_because', 'lifted_at_ns'] },
+  freeze_wakes: { insert: true, delete: true },
+  policies: { insert: true, update: ['version', 'enabled', 'updated_at_ns'] },
+  policy_versions: INSERT,
+  policy_epochs: { insert: true, update: ['epoch'] },
+  policy_destinations: {
+    insert: true,
+    update: ['listed', 'label', 'added_by', 'created_at_ns'],
+    delete: true,
+  },
+  withdrawal_uses: { insert: true, update: ['released'], delete: true },
+  withdrawal_notes: INSERT,
+
   // Withdrawals and deposits.
   withdrawal_work: {
     insert: true,
-    update: ['state', 'due_at_ns', 'version', 'attempts', 'failures', 'intent_at_ns', 'payment'],
+    update: [
+      'state',
+      'due_at_ns',
+      'version',
+      'attempts',
+      'failures',
+      'intent_at_ns',
+      'payment',
+      'frozen',
+      'holds',
+    ],
     delete: true,
   },
   withdrawal_wakes: { insert: true, update: ['fiat_account_id'], delete: true },
@@ -102,7 +126,17 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   // Rails.
   rail_payments: {
     insert: true,
-    update: ['state', 'detail', 'tx_hash', 'tx_index', 'confirmations', 'required', 'taken', 'updated_at_ns'],
+    update: [
+      'state',
+      'detail',
+      'private_detail',
+      'tx_hash',
+      'tx_index',
+      'confirmations',
+      'required',
+      'taken',
+      'updated_at_ns',
+    ],
   },
   rail_notices: { insert: true, delete: true },
   chain_assignments: {
@@ -227,8 +261,14 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   sandbox_notices: { insert: true, delete: true },
 
   // Views.
+  customer_names: {},
   expected_holds: {},
   expected_postings: {},
+  freezable: {},
+  freezes_in_force: {},
+  frozen_identities: {},
+  frozen_profiles: {},
+  frozen_transfers: {},
   record_faults: {},
   settlement_grown: {},
   signer_assignments: {},

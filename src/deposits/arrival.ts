@@ -224,7 +224,8 @@ export function arrivalCommand(
       if (obstacle !== undefined) return keep(obstacle, false);
       if (feeUnits === undefined) return keep(`${asset} is not configured for the ${rail} rail.`);
       if (owner === undefined) return keep('No profile has this address or memo.');
-      if (view.row(profiles, owner.profileId)?.status !== 'ACTIVE') return keep('The profile is disabled.');
+      // A frozen profile is credited: what arrives cannot be refused, and the profile cannot use it.
+      if (view.row(profiles, owner.profileId)?.status === 'DISABLED') return keep('The profile is disabled.');
       if (amountUnits <= feeUnits) {
         return keep(`The fee of ${assets.format(asset, feeUnits)} ${asset} leaves nothing to credit.`);
       }

@@ -10,6 +10,9 @@ export type Reply =
       readonly status: number;
       /** Parsed JSON; undefined if the body is not JSON. */
       readonly body: unknown;
+      /** As it was received, for signatures. */
+      readonly text: string;
+      header(name: string): string | undefined;
       /** The request was sent twice: an idle connection closed at the moment at which it was used. */
       readonly isSecond: boolean;
     }
@@ -153,7 +156,15 @@ function send(sending: Sending, signal: AbortSignal, isSecond = false): Promise<
       hasAnswered = true;
       readAnswer(response).then((text) => {
         finish();
-        resolve({ kind: 'answered', status: response.statusCode!, body: parsed(text), isSecond });
+        const header = (name: string): string | undefined => response.headers[name]?.toString();
+        resolve({
+          kind: 'answered',
+          status: response.statusCode!,
+          body: parsed(text),
+          text,
+          header,
+          isSecond,
+        });
       }, fail);
     });
     request.end(body);

@@ -24,7 +24,7 @@ const ON_CHAIN: readonly Field[] = ['tx_hash', 'address', 'asset', 'amount'];
 /** The fields of each type of notice, on banks and on chains. */
 function fieldsOf({ type, status }: AdapterNotice, isChain: boolean): FieldsOf {
   if (type === 'payment') {
-    if (status === 'failed') return { required: ['key', 'status', 'reason'] };
+    if (status === 'failed') return { required: ['key', 'status', 'reason'], optional: ['public_reason'] };
     const required: Field[] = ['key', 'status', ...(isChain ? (['tx_hash'] as const) : [])];
     return { required, optional: ['detail', ...(isChain ? (['tx_index'] as const) : [])] };
   }
@@ -87,10 +87,10 @@ function noticeOf(
   context: NoticeContext,
 ): Report['notice'] {
   const { rail, networks } = context;
-  const { type, key, status, reason } = notice;
+  const { type, key, status } = notice;
   if (type === 'payment') {
     const facts = { name: rail, isChain: networks.isCryptoNetwork(rail) };
-    const state = status === 'failed' ? failedState(reason!) : completedState(facts, notice);
+    const state = status === 'failed' ? failedState(notice) : completedState(facts, notice);
     return { about: 'payment', rail, key: key!, state };
   }
   const arrived = arrivedOf(notice, units!, context);

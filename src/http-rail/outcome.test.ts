@@ -20,12 +20,20 @@ const answered = (status: number, body?: unknown, isSecond = false): Reply => ({
   kind: 'answered',
   status,
   body,
+  text: '',
+  header: () => undefined,
   isSecond,
 });
 
 describe('the answer to a request to pay', () => {
   const ACCEPTED = { kind: 'accepted', nextAskMs: 10_000 };
-  const final = (reason: string) => ({ kind: 'failed', meaning: 'final', reason });
+  /** The words of the adapter are for operators, unless it says what the customer may know. */
+  const final = (privateReason: string, reason = 'The rail did not make the payment.') => ({
+    kind: 'failed',
+    meaning: 'final',
+    reason,
+    privateReason,
+  });
   const unknown = { kind: 'failed', meaning: 'unknown' };
   const retry = { kind: 'failed', meaning: 'retry' };
 
@@ -44,6 +52,11 @@ describe('the answer to a request to pay', () => {
       '200, failed',
       answered(200, { ...PENDING, status: 'failed', reason: 'No such account.' }),
       final('No such account.'),
+    ],
+    [
+      '200, failed with a reason for the customer',
+      answered(200, { ...PENDING, status: 'failed', reason: 'On a list.', public_reason: 'Not possible.' }),
+      final('On a list.', 'Not possible.'),
     ],
     ['200, failed without a reason', answered(200, { ...PENDING, status: 'failed' }), unknown],
     ['200 for another key', answered(200, { ...PENDING, key: 'k-2' }), unknown],
@@ -90,9 +103,9 @@ describe('the answer to a request to pay', () => {
   });
 
   it('shows customers one line of bounded length', () => {
-    const reason = `Closed\n\u0000${'x'.repeat(1_900)}`;
+    const text = `Closed\n\u0000${'x'.repeat(1_900)}`;
     const result = submitResultOf(
-      answered(200, { ...PENDING, status: 'failed', reason }),
+      answered(200, { ...PENDING, status: 'failed', reason: text, public_reason: text }),
       payment,
       wire,
       validation,
@@ -139,7 +152,7 @@ describe('the answer to a question', () => {
       'failed',
       wire,
       { ...PENDING, status: 'failed', reason: 'Closed.' },
-      { kind: 'failed', reason: 'Closed.' },
+      { kind: 'failed', reason: 'The rail did not make the payment.', privateReason: 'Closed.' },
     ],
   ] as const)('%s', (_, facts, body, expected) => {
     expect(stateOf(answered(200, body), 'k-1', facts, validation)).toEqual(expected);

@@ -39,8 +39,23 @@ export function completedState(
   return { kind: 'completed', detail, ...onChainOf(payment) };
 }
 
-export function failedState(reason: string): Extract<PaymentState, { kind: 'failed' }> {
-  return { kind: 'failed', reason: shownText(reason) || 'The rail could not make the payment.' };
+/**
+ * `reason` is for operators: an adapter passes on what its provider says, such as that an address is on a list. The customer is
+ * shown `public_reason`, or that the payment was not made.
+ */
+export function failedState({
+  reason = '',
+  public_reason: publicReason = '',
+}: {
+  readonly reason?: string;
+  readonly public_reason?: string;
+}): Extract<PaymentState, { kind: 'failed' }> {
+  const privateReason = shownText(reason);
+  return {
+    kind: 'failed',
+    reason: shownText(publicReason) || 'The rail did not make the payment.',
+    ...(privateReason !== '' && { privateReason }),
+  };
 }
 
 /** Why the body is not a payment that this request can be about, as a clause; undefined if it is. */
@@ -72,7 +87,7 @@ function pendingState(payment: AdapterPayment): PaymentState {
 
 function stateIn(payment: AdapterPayment, facts: RailFacts): PaymentState {
   if (payment.status === 'completed') return completedState(facts, payment);
-  if (payment.status === 'failed') return failedState(payment.reason!);
+  if (payment.status === 'failed') return failedState(payment);
   return pendingState(payment);
 }
 
@@ -102,7 +117,7 @@ function acceptedResult(
   const other = otherAmount(answer, payment);
   if (other !== undefined) return unknown(other);
   const state = stateIn(answer, facts);
-  if (state.kind === 'failed') return { kind: 'failed', meaning: 'final', reason: state.reason };
+  if (state.kind === 'failed') return { ...state, meaning: 'final' };
   return { kind: 'accepted', nextAskMs: state.kind === 'pending' ? state.nextAskMs : 0 };
 }
 
@@ -117,7 +132,7 @@ function firstResult(
   const refusal = status >= 400 ? refusalOf(reply, validation) : undefined;
   const detail = refusal?.detail ?? `status ${status}`;
   if (refusal?.outcome === 'rejected' && status < 500)
-    return { kind: 'failed', meaning: 'final', reason: failedState(detail).reason };
+    return { ...failedState({ ...refusal, reason: detail }), meaning: 'final' };
   if (refusal?.outcome === 'not_accepted') return { kind: 'failed', meaning: 'retry', reason: detail };
   return unknown(
     `the adapter answers ${status}${refusal === undefined ? ' without an outcome' : `: ${detail}`}`,

@@ -5,7 +5,7 @@ import { Type } from '../kernel/type.ts';
 import { HTTP_RAIL_LIMITS } from '../limits-http-rail.ts';
 import type { FiatKind } from '../networks/fiat.ts';
 import type { Networks, RailName } from '../networks/register.ts';
-import type { Originator, Payment, Rail } from '../rails/rail.ts';
+import { detailsOf, type Payment, type Rail } from '../rails/rail.ts';
 import type { AdapterClient, Call, Reply } from './client.ts';
 import {
   isConflict,
@@ -47,16 +47,9 @@ export async function loadValidation(): Promise<Validation> {
   };
 }
 
-const originatorOf = ({ customerId, profileId, identityId, accountId }: Originator) => ({
-  customer_id: customerId,
-  profile_id: profileId,
-  ...(identityId !== null && { identity_id: identityId }),
-  ...(accountId !== null && { account_id: accountId }),
-});
-
 /** The body of `PUT /payments/{key}`. The same payment always has the same body. */
 export function orderOf(rail: RailName, payment: Payment): PaymentOrder {
-  const { key, asset, amount, memo, destination, originator } = payment;
+  const { key, asset, amount, memo, destination, originator, beneficiary } = payment;
   return {
     key,
     rail,
@@ -64,7 +57,8 @@ export function orderOf(rail: RailName, payment: Payment): PaymentOrder {
     amount,
     ...(memo !== null && memo !== '' && { memo }),
     destination,
-    ...(originator && { originator: originatorOf(originator) }),
+    ...(originator && { originator: detailsOf(originator) }),
+    ...(beneficiary && { beneficiary }),
   };
 }
 

@@ -32,11 +32,22 @@ const open = { additionalProperties: true } as const;
 const Originator = Type.Object(
   {
     customer_id: Type.String(),
+    customer_name: Type.Optional(Type.String({ description: 'Name of the customer' })),
     profile_id: Type.String(),
     identity_id: Type.Optional(Type.String()),
     account_id: Type.Optional(Type.String()),
+    identity: Type.Optional(
+      Type.Object(
+        {},
+        {
+          ...open,
+          description:
+            'The identity that pays, or that owns the account: `person_details` or `institution_details`',
+        },
+      ),
+    ),
   },
-  { ...closed, description: 'Who pays' },
+  { ...closed, description: 'Who pays, for the checks that the law requires of you' },
 );
 
 const Destination = Type.Object(
@@ -64,6 +75,16 @@ export const PaymentOrderShape = Type.Object(
     memo: Type.Optional(text('Text for the recipient')),
     destination: Destination,
     originator: Type.Optional(Originator),
+    beneficiary: Type.Optional(
+      Type.Object(
+        {},
+        {
+          ...open,
+          description:
+            'On crypto networks: who is paid, as the customer says: `person_details` or `institution_details`',
+        },
+      ),
+    ),
   },
   { ...closed, title: 'PaymentOrder' },
 );
@@ -83,7 +104,12 @@ export const PaymentShape = Type.Object(
       referenceMax,
     ),
     detail: Type.Optional(text('How it was paid. Shown to the customer once it is completed.')),
-    reason: Type.Optional(text('Why it failed. Shown to the customer. Required if failed.')),
+    reason: Type.Optional(
+      text('Why it failed, for the operator. Never shown to the customer. Required if failed.'),
+    ),
+    public_reason: Type.Optional(
+      text('Why it failed, as the customer is shown it. Absent: only that the payment was not made.'),
+    ),
     next_ask_ms: Type.Optional(
       Type.Integer({
         minimum: nextAskMsMin,
@@ -112,7 +138,8 @@ export const RefusalShape = Type.Object(
       description:
         '`rejected`: never paid under this key. `not_accepted`: you did not take it, Ferry may repeat it. `not_found`: you do not know the key. `conflict`: the key has another payment. `unauthenticated`: the signature or its timestamp is not valid.',
     }),
-    detail: Type.Optional(text('What is wrong, as a sentence')),
+    detail: Type.Optional(text('What is wrong, as a sentence, for the operator')),
+    public_reason: Type.Optional(text('If rejected: why, as the customer is shown it')),
   },
   { title: 'Refusal', description: 'May have the fields of an RFC 9457 problem as well' },
 );
@@ -142,6 +169,7 @@ export const NoticeShape = Type.Object(
     status: Type.Optional(Type.Enum(['completed', 'failed'])),
     detail: Type.Optional(text('As in the payment')),
     reason: Type.Optional(text('As in the payment')),
+    public_reason: Type.Optional(text('As in the payment')),
     tx_hash: Type.Optional(txHash),
     tx_index: Type.Optional(txIndex),
     output: Type.Optional(

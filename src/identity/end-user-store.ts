@@ -1,15 +1,21 @@
 import { columns } from '../database/columns.ts';
 import type { Table } from '../ledger/command.ts';
-import type { EndUserFacts } from './rules.ts';
+import type { EndUserFacts, EndUserStatus } from './rules.ts';
 
 type Row = {
   key: string;
   identity_customer_id: string | null;
-  identity_status: 'APPROVED' | 'DISABLED' | null;
+  identity_status: EndUserStatus | null;
   account_customer_id: string | null;
-  owner_status: 'APPROVED' | 'DISABLED' | null;
+  owner_status: EndUserStatus | null;
   linked: boolean;
 };
+
+/** Frozen identities are looked up only if there is a freeze at all. */
+const statusOf = (
+  alias: string,
+): string => `case when ${alias}.status = 'APPROVED' and exists (select from freezes_in_force)
+  and (select f.id from frozen_identities f where f.id = ${alias}.id) is not null then 'FROZEN' else ${alias}.status end`;
 
 /** Facts about pairs of identity and account, by `endUserKey`. */
 export const endUserTable: Table<EndUserFacts> = {
@@ -20,8 +26,8 @@ export const endUserTable: Table<EndUserFacts> = {
       return { key, identityId: identityId || null, accountId: accountId || null };
     });
     const rows = await tx.query<Row>(
-      `select wanted.key, i.customer_id as identity_customer_id, i.status as identity_status,
-              a.customer_id as account_customer_id, owner.status as owner_status,
+      `select wanted.key, i.customer_id as identity_customer_id, ${statusOf('i')} as identity_status,
+              a.customer_id as account_customer_id, ${statusOf('owner')} as owner_status,
               coalesce(a.identity_id = i.id or exists (
                 select from account_members m where m.account_id = a.id and m.identity_id = i.id), false) as linked
        from unnest($1::text[], $2::uuid[], $3::uuid[]) as wanted (key, identity_id, account_id)

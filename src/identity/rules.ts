@@ -3,18 +3,25 @@ import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 /** The end user that a request is made for: an identity, an account, or both. */
 export type EndUser = { readonly identityId: string | undefined; readonly accountId: string | undefined };
 
+export type EndUserStatus = 'APPROVED' | 'DISABLED' | 'FROZEN';
+
 export type EndUserFacts = {
   /** Undefined if there is no such identity. */
-  readonly identity: { readonly customerId: string; readonly status: 'APPROVED' | 'DISABLED' } | undefined;
-  readonly account:
-    | { readonly customerId: string; readonly ownerStatus: 'APPROVED' | 'DISABLED' }
-    | undefined;
+  readonly identity: { readonly customerId: string; readonly status: EndUserStatus } | undefined;
+  readonly account: { readonly customerId: string; readonly ownerStatus: EndUserStatus } | undefined;
   /** The identity owns the account or is its member. */
   readonly linked: boolean;
 };
 
 export function endUserKey(endUser: EndUser): string {
   return `${endUser.identityId ?? ''}/${endUser.accountId ?? ''}`;
+}
+
+const WORDS = { DISABLED: 'disabled', FROZEN: 'frozen' } as const;
+
+function stoppedProblem(id: string, status: EndUserStatus): Problem | undefined {
+  if (status === 'APPROVED') return undefined;
+  return new Problem('forbidden', `Identity ${id} is ${WORDS[status]}.`, { identity_id: id });
 }
 
 /** Identity and account must exist, belong to the customer, and be linked. `pointers` name the fields of the request. */
@@ -31,12 +38,14 @@ export function endUserFault(
   if (accountId !== undefined && facts?.account?.customerId !== customerId) {
     return notFound('account', accountId);
   }
-  if (facts?.identity?.status === 'DISABLED') {
-    return new Problem('forbidden', `Identity ${identityId} is disabled.`, { identity_id: identityId });
+  if (identityId !== undefined && facts?.identity !== undefined) {
+    const stopped = stoppedProblem(identityId, facts.identity.status);
+    if (stopped !== undefined) return stopped;
   }
   // Otherwise a request could bypass a disabled identity by naming only the account. The owner's id is not disclosed.
-  if (facts?.account?.ownerStatus === 'DISABLED') {
-    return new Problem('forbidden', `The identity that owns account ${accountId} is disabled.`);
+  const ownerStatus = facts?.account?.ownerStatus ?? 'APPROVED';
+  if (ownerStatus !== 'APPROVED') {
+    return new Problem('forbidden', `The identity that owns account ${accountId} is ${WORDS[ownerStatus]}.`);
   }
   if (identityId !== undefined && accountId !== undefined && facts?.linked !== true) {
     return invalidField(
@@ -54,8 +63,5 @@ export function identityFault(
   customerId: string,
 ): Problem | undefined {
   if (identity?.customerId !== customerId) return notFound('identity', id);
-  if (identity.status === 'DISABLED') {
-    return new Problem('forbidden', `Identity ${id} is disabled.`, { identity_id: id });
-  }
-  return undefined;
+  return stoppedProblem(id, identity.status);
 }

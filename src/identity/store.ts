@@ -21,8 +21,8 @@ const IDENTITY_COLUMNS = `i.id, i.customer_id as "customerId", i.type, i.person_
 
 type Details = Pick<Identity, 'id' | 'personDetails' | 'institutionDetails'>;
 
-const personPlace = ({ id }: { id: string }): string => `identities.person_details:${id}`;
-const institutionPlace = ({ id }: { id: string }): string => `identities.institution_details:${id}`;
+export const personPlace = ({ id }: { id: string }): string => `identities.person_details:${id}`;
+export const institutionPlace = ({ id }: { id: string }): string => `identities.institution_details:${id}`;
 
 /** The columns with names, sealed. */
 const sealedDetails = (vault: Vault) => ({

@@ -175,7 +175,8 @@ function decideReturn(facts: Return, view: View, parts: Parts): Effect | Problem
   if (known !== undefined) return bookedProblem(arrived, known);
   const added = addReturn(facts, view, parts);
   if (added instanceof Problem) return added;
-  const isActive = view.row(tables.profiles, transfer.profileId)?.status === 'ACTIVE';
+  // A frozen profile is credited: it cannot use what arrives.
+  const isActive = ['ACTIVE', 'FROZEN'].includes(view.row(tables.profiles, transfer.profileId)?.status ?? '');
   const booked: Effect = isActive
     ? { postings, writes: recorded(arrived, { journalEntryId: id }, view, tables), entry: {} }
     : returnToSuspense(facts, view, parts);

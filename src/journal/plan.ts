@@ -7,7 +7,7 @@ import type { FiatKind } from '../networks/fiat.ts';
 import type { Settlement } from '../settlement/transaction.ts';
 import type { Movement } from '../transfers/movement.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import type { OutcomeTables } from '../withdrawals/outcome.ts';
+import type { EndingTables } from '../withdrawals/outcome.ts';
 import type { Corrects, JournalEntry } from './entry.ts';
 
 /** What came back of a withdrawal that was paid. */
@@ -21,7 +21,7 @@ export type JournalTables = ArrivalTables & {
   readonly journalEntries: Table<JournalEntry>;
   readonly withdrawalReturns: Table<WithdrawalReturn>;
   readonly systemAccounts: Table<SystemAccountRow>;
-  readonly withdrawals: Pick<OutcomeTables, 'assets' | 'transfers' | 'works'>;
+  readonly withdrawals: EndingTables;
 };
 
 /** Records that journal entries refer to. Only what never changes is used: the final state of a record, and its parties. */

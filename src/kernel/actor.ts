@@ -52,6 +52,11 @@ export function cliActor(user: string): Actor {
   return { kind: 'cli', id: `cli:${user}` };
 }
 
+/** As one text: `client:…`, `person:…`, `worker:withdrawals`, `cli:alice`. */
+export function actorText({ kind, id }: Actor): string {
+  return kind === 'client' || kind === 'person' ? `${kind}:${id}` : id;
+}
+
 /** The human being behind it, as far as the service knows. */
 export function personOf({ kind, id, ownerPersonId }: Actor): string | undefined {
   return kind === 'person' ? id : ownerPersonId;

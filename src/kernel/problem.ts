@@ -40,10 +40,15 @@ export const PROBLEMS = {
     title: 'Guaranteed fee expired',
     help: 'A guaranteed fee is valid until its `expires_at`. Request a new one and use its id.',
   },
+  'policy-refused': {
+    status: 403,
+    title: 'Refused by a policy',
+    help: 'A limit of a withdrawal policy, of the operator or your own, does not allow the withdrawal. `meta` names the policy and the rule, and has the limit, what is used of it and what was requested. The `ref_id` is not used up: the same request succeeds once the limit allows it.',
+  },
   forbidden: {
     status: 403,
     title: 'Not permitted',
-    help: 'The resource is visible to you, but only another party may do this, or the profile or identity is disabled.',
+    help: 'The resource is visible to you, but only another party may do this, or the profile or identity is disabled or frozen.',
   },
   'not-found': {
     status: 404,

@@ -4,18 +4,20 @@ import { notFound, Problem } from './problem.ts';
 export type ProfileFacts = {
   readonly id: string;
   readonly customerId: string;
-  readonly status: 'ACTIVE' | 'DISABLED';
+  /** FROZEN: active, but a freeze of the profile, its customer, the owner of its account or the platform stops everything. */
+  readonly status: 'ACTIVE' | 'DISABLED' | 'FROZEN';
   /** Profiles of other customers that may pay it and propose settlements to it; null: all of them. */
   readonly acceptedProfileIds: readonly string[] | null;
 };
 
 export function disabledProblem(profile: Pick<ProfileFacts, 'id' | 'status'>): Problem | undefined {
   if (profile.status === 'ACTIVE') return undefined;
-  return new Problem('forbidden', `Profile ${profile.id} is disabled.`, { profile_id: profile.id });
+  const what = profile.status === 'FROZEN' ? 'frozen' : 'disabled';
+  return new Problem('forbidden', `Profile ${profile.id} is ${what}.`, { profile_id: profile.id });
 }
 
 /**
- * Whether the sender may pay the profile or propose a settlement to it. For another customer, a profile that is disabled, or
+ * Whether the sender may pay the profile or propose a settlement to it. For another customer, a profile that is disabled or frozen, or
  * that does not accept the sender, does not exist: the answer is the one for an unknown id.
  */
 export function recipientProblem(

@@ -16,23 +16,30 @@ import { nicknameKey, type Profile, presentProfile } from './profile.ts';
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
   p.account_id as "accountId", p.status, p.accepted_profile_ids as "acceptedProfileIds",
   p.created_at_ns as "createdAtNs"`;
-const FACTS = 'id, customer_id as "customerId", status, accepted_profile_ids as "acceptedProfileIds"';
+/** Frozen profiles are looked up only if there is a freeze at all. */
+const STATUS = `case when p.status = 'ACTIVE' and exists (select from freezes_in_force)
+    and (select f.id from frozen_profiles f where f.id = p.id) is not null then 'FROZEN' else p.status end`;
+const FACTS = `p.id, p.customer_id as "customerId", ${STATUS} as status,
+  p.accepted_profile_ids as "acceptedProfileIds"`;
 
 /** Profiles by id, of all customers: rules decide who may use them. */
 export const profileTable: Table<ProfileFacts> = {
   name: 'profiles',
   async load(tx, ids) {
-    const rows = await tx.query<ProfileFacts>(`select ${FACTS} from profiles where id = any ($1::uuid[])`, [
-      binaryArray('uuid', ids),
-    ]);
+    const rows = await tx.query<ProfileFacts>(
+      `select ${FACTS} from profiles p where p.id = any ($1::uuid[])`,
+      [binaryArray('uuid', ids)],
+    );
     return new Map(rows.map((row) => [row.id, row]));
   },
-  // Only these two can change, and profiles are never deleted. Hardly any profile lists whom it accepts.
+  // Only these two and freezes can change, and profiles are never deleted. Hardly any profile lists whom it accepts.
   canCache: (profile) => profile.status === 'ACTIVE' && profile.acceptedProfileIds === null,
   confirm: (tx, ids) =>
     tx.query(
       `select confirm(not exists (select from profiles where id = any ($1::uuid[])
-         and (status <> 'ACTIVE' or accepted_profile_ids is not null)), 'a profile')`,
+         and (status <> 'ACTIVE' or accepted_profile_ids is not null))
+       and (not exists (select from freezes_in_force)
+            or not exists (select from frozen_profiles where id = any ($1::uuid[]))), 'a profile')`,
       [binaryArray('uuid', ids)],
     ),
 };
@@ -45,20 +52,21 @@ export const heldProfiles: Table<ProfileFacts> = {
   name: 'profiles (held)',
   async load(tx, ids) {
     const rows = await tx.query<ProfileFacts>(
-      `select ${FACTS} from profiles where id = any ($1::uuid[]) order by id for share`,
+      `select ${FACTS} from profiles p where p.id = any ($1::uuid[]) order by p.id for share of p`,
       [plainArray(ids)],
     );
     return new Map(rows.map((row) => [row.id, row]));
   },
 };
 
-/** The ids of those profiles that are disabled. */
+/** The ids of those profiles that are disabled or frozen. */
 export async function disabledProfiles(
   database: Queryable,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const rows = await database.query<{ id: string }>(
-    `select id from profiles where id = any ($1::uuid[]) and status = 'DISABLED'`,
+    `select id from profiles where id = any ($1::uuid[]) and status = 'DISABLED'
+     union select id from frozen_profiles where id = any ($1::uuid[])`,
     [plainArray(ids)],
   );
   return new Set(rows.map((row) => row.id));

@@ -19,6 +19,8 @@ type State = 'ACCEPTED' | 'COMPLETED' | 'FAILED';
 export type PaymentProgress = OnChain & {
   readonly state: State;
   readonly detail: string | null;
+  /** Why it failed, for operators, if that is more than `detail`. */
+  readonly privateDetail: string | null;
   readonly confirmations: number | null;
   readonly required: number | null;
 };
@@ -60,7 +62,7 @@ export async function findProgress(
   const [row] = await database.query<
     Omit<PaymentProgress, keyof OnChain> & Record<'txHash' | 'txIndex', string | null>
   >(
-    `select state, detail, tx_hash as "txHash", tx_index as "txIndex", confirmations, required
+    `select state, detail, private_detail as "privateDetail", tx_hash as "txHash", tx_index as "txIndex", confirmations, required
      from rail_payments where key = $1 and rail = $2`,
     [key, rail],
   );
@@ -72,9 +74,14 @@ export async function findProgress(
 /** The state that `ask` returns. */
 export function stateOf(progress: PaymentProgress | undefined, nextAskMs: number): PaymentState {
   if (progress === undefined) return { kind: 'not-found' };
-  const { state, detail, confirmations: have, required: need, ...onChain } = progress;
+  const { state, detail, privateDetail, confirmations: have, required: need, ...onChain } = progress;
   if (state === 'COMPLETED') return { kind: 'completed', detail: detail!, ...onChain };
-  if (state === 'FAILED') return { kind: 'failed', reason: detail! };
+  if (state === 'FAILED')
+    return {
+      kind: 'failed',
+      reason: detail!,
+      ...(privateDetail !== null && { privateReason: privateDetail }),
+    };
   return {
     kind: 'pending',
     nextAskMs,
@@ -133,7 +140,11 @@ export function createQueue(parts: {
   };
 }
 
-/** Payments that the rail has accepted and nothing has taken yet, oldest first. */
+/** Looked up only if there is a freeze at all. */
+const NOT_FROZEN = `(not exists (select from freezes_in_force)
+  or (select f.id from frozen_transfers f where f.id = rail_payments.key) is null)`;
+
+/** Payments that the rail has accepted and nothing has taken yet, oldest first, without those of frozen parties. */
 export async function waitingPayments(
   database: Queryable,
   rail: RailName,
@@ -141,10 +152,19 @@ export async function waitingPayments(
 ): Promise<readonly Payment[]> {
   const rows = await database.query<{ key: string; payment: string }>(
     `select key, payment from rail_payments
-     where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2`,
+     where rail = $1 and state = 'ACCEPTED' and not taken and ${NOT_FROZEN} order by accepted_at_ns, key limit $2`,
     [rail, max],
   );
   return rows.map(({ key, payment }) => openPayment(database.vault(), key, payment));
+}
+
+/** Whether one of these payments belongs to a frozen party. */
+export async function anyFrozen(tx: Queryable, keys: readonly string[]): Promise<boolean> {
+  const rows = await tx.query(
+    `select id from frozen_transfers where exists (select from freezes_in_force) and id = any ($1::uuid[]) limit 1`,
+    [plainArray(keys)],
+  );
+  return rows.length > 0;
 }
 
 export type WaitingPayment = { readonly key: string; readonly asset: string; readonly units: bigint };
@@ -249,6 +269,8 @@ export type PaymentEnd = {
   readonly key: string;
   readonly state: 'COMPLETED' | 'FAILED';
   readonly detail: string;
+  /** For operators only. */
+  readonly privateDetail?: string;
 };
 
 /** Ends those that have not ended. Each key at most once. */
@@ -258,10 +280,10 @@ export async function endOpenPayments(
   now: Instant,
 ): Promise<void> {
   await tx.query(
-    `update rail_payments p set state = e.state, detail = e.detail, updated_at_ns = $4
-     from unnest($1::uuid[], $2::text[], $3::text[]) as e (key, state, detail)
+    `update rail_payments p set state = e.state, detail = e.detail, private_detail = e.private_detail, updated_at_ns = $5
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as e (key, state, detail, private_detail)
      where p.key = e.key and p.state = 'ACCEPTED'`,
-    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text' }), now],
+    [...columns(ends, { key: 'uuid', state: 'text', detail: 'text', privateDetail: 'text' }), now],
   );
 }
 
@@ -274,7 +296,7 @@ export async function waitingSince(
   const [row] = await database.query<{ count: bigint; sinceNs: Instant | null }>(
     `select count(*) as count, min(accepted_at_ns) as "sinceNs" from (
        select accepted_at_ns from rail_payments
-       where rail = $1 and state = 'ACCEPTED' and not taken order by accepted_at_ns, key limit $2) as waiting`,
+       where rail = $1 and state = 'ACCEPTED' and not taken and ${NOT_FROZEN} order by accepted_at_ns, key limit $2) as waiting`,
     [rail, countMax],
   );
   return { count: Number(row!.count), sinceNs: row!.sinceNs };

@@ -21,6 +21,8 @@ export type Payment = {
   readonly destination: Destination;
   /** Who pays, for the checks that the law requires of the rail. Absent on payments of older releases. */
   readonly originator?: Originator;
+  /** Who is paid, as the customer says: `person_details` or `institution_details`. Of a fiat account, it is in the destination. */
+  readonly beneficiary?: object;
 };
 
 export type Requested = Pick<Payment, 'asset' | 'amount'>;
@@ -30,6 +32,35 @@ export type Originator = {
   readonly profileId: string;
   readonly identityId: string | null;
   readonly accountId: string | null;
+  /** The name of the customer. */
+  readonly customerName?: string;
+  /** The identity that pays, or that owns the account: `person_details` or `institution_details`. */
+  readonly identity?: object;
+};
+
+/** As it is written to others: the same fields always, without those that are not known. */
+export const detailsOf = ({
+  customerId,
+  customerName,
+  profileId,
+  identityId,
+  accountId,
+  identity,
+}: Originator) => ({
+  customer_id: customerId,
+  ...(customerName !== undefined && { customer_name: customerName }),
+  profile_id: profileId,
+  ...(identityId !== null && { identity_id: identityId }),
+  ...(accountId !== null && { account_id: accountId }),
+  ...(identity !== undefined && { identity }),
+});
+
+/** Why a payment failed. */
+export type FailureReason = {
+  /** Shown to the customer. It must not say what only the operator may know, such as that a party is on a list. */
+  readonly reason: string;
+  /** For operators only; absent if the reason is all there is to know. */
+  readonly privateReason?: string;
 };
 
 export type Destination =
@@ -48,7 +79,7 @@ export type FailureMeaning = 'final' | 'retry' | 'unknown';
 export type SubmitResult =
   /** The rail will pay. `ask` returns the state; before `nextAskMs` there is nothing new. */
   | { readonly kind: 'accepted'; readonly nextAskMs: number }
-  | { readonly kind: 'failed'; readonly meaning: FailureMeaning; readonly reason: string };
+  | ({ readonly kind: 'failed'; readonly meaning: FailureMeaning } & FailureReason);
 
 /** Where a payment is on its chain; absent for fiat. */
 export type OnChain = { readonly txHash?: string; readonly txIndex?: string };
@@ -61,7 +92,7 @@ export type PaymentState =
       readonly nextAskMs: number;
     } & OnChain)
   | ({ readonly kind: 'completed'; readonly detail: string } & OnChain)
-  | { readonly kind: 'failed'; readonly reason: string }
+  | ({ readonly kind: 'failed' } & FailureReason)
   /** The rail does not know the key. Only after `horizonMs` does that mean that a request was lost. */
   | { readonly kind: 'not-found' };
 

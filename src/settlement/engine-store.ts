@@ -136,6 +136,26 @@ export async function retryWaitingForParty(tx: Transaction, profileId: string): 
   );
 }
 
+/**
+ * A freeze was lifted: transactions that wait for a party become due, unless a party is still frozen. If one is disabled, the
+ * engine makes the transaction wait again. Returns how many.
+ */
+export async function resumeFrozen(database: Queryable, max: number): Promise<number> {
+  const isFrozen = (profile: string): string =>
+    `(select f.id from frozen_profiles f where f.id = ${profile}) is not null`;
+  const rows = await database.query(
+    `update settlement_transactions set secondary_status = null
+     where id = any (array (
+       select t.id from settlement_transactions t
+       where t.status = 'AFFIRMED' and t.secondary_status is not null and t.secondary_status ->> 'name' = $1
+         and not (${isFrozen('t.source_profile_id')} or ${isFrozen('t.target_profile_id')})
+       order by t.id limit $2 for update))
+     returning id`,
+    [AWAITING_PARTY.name, max],
+  );
+  return rows.length;
+}
+
 const FIRST = { createdAtNs: 0n, id: '00000000-0000-0000-0000-000000000000' };
 
 /** Transactions of the profile that wait for funds and move the asset: a page, oldest first, after the one given. */

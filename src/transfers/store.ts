@@ -6,7 +6,7 @@ import { change } from '../events/outbox.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
-import { sealJson } from '../sealing/columns.ts';
+import { openJson, sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
 import { presentTransfer, sideIds, type Transfer } from './transfer.ts';
 
@@ -71,8 +71,19 @@ const appendOutside = appendTo<SealedTransfer>('transfers', [
   { name: 'beneficiary', type: 'jsonb', value: (one) => one.sealedBeneficiary },
 ]);
 
+const beneficiaryPlace = (id: string): string => `transfers.beneficiary:${id}`;
+
 function sealBeneficiary(vault: Vault, { id, beneficiary }: Transfer): string | null {
-  return sealJson(vault, beneficiary, `transfers.beneficiary:${id}`);
+  return sealJson(vault, beneficiary, beneficiaryPlace(id));
+}
+
+/** For workers: rails are told who is paid. Customers are never shown it. */
+const WITH_BENEFICIARY = `${TRANSFER_COLUMNS}, t.beneficiary`;
+
+function openBeneficiary(vault: Vault, row: Transfer): Transfer {
+  const { id, beneficiary } = row;
+  if (beneficiary === null || beneficiary === undefined) return row;
+  return { ...row, beneficiary: openJson<object>(vault, beneficiary, beneficiaryPlace(id)) };
 }
 
 export const olderBeneficiaries = (database: Database): OlderRows =>
@@ -115,10 +126,10 @@ export const changedTransfers: Table<Transfer> = {
   ],
   async load(tx, ids) {
     const rows = await tx.query<Transfer>(
-      `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
+      `select ${WITH_BENEFICIARY} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.id, row]));
+    return new Map(rows.map((row) => [row.id, openBeneficiary(tx.vault(), row)]));
   },
   /** Only the columns that can change after a transfer was created. */
   write: (tx, transfers) =>
@@ -161,10 +172,10 @@ export async function transfersById(
   ids: readonly string[],
 ): Promise<Map<string, Transfer>> {
   const rows = await database.query<Transfer>(
-    `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[])`,
+    `select ${WITH_BENEFICIARY} from transfers t where t.id = any ($1::uuid[])`,
     [plainArray(ids)],
   );
-  return new Map(rows.map((row) => [row.id, row]));
+  return new Map(rows.map((row) => [row.id, openBeneficiary(database.vault(), row)]));
 }
 
 /** The batches that created these transfers of the customer inside the service. */

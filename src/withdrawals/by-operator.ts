@@ -4,7 +4,7 @@ import { notFound, Problem } from '../kernel/problem.ts';
 import { read, type View } from '../ledger/command.ts';
 import type { Movement } from '../transfers/movement.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { type Ending, endNow, type OutcomeTables } from './outcome.ts';
+import { type Ending, type EndingTables, endNow } from './outcome.ts';
 import { type OperatorEnding, operatorFault } from './states.ts';
 import { CANCELLED, NOT_PAID, PAID_BY_OPERATOR, paid, returned } from './words.ts';
 
@@ -18,7 +18,7 @@ const ENDINGS: Readonly<Record<Resolution | 'CANCELLED', Ending>> = {
   CANCELLED: { kind: 'failed', words: CANCELLED },
 };
 
-type Tables = Pick<OutcomeTables, 'assets' | 'transfers' | 'works'>;
+type Tables = EndingTables;
 
 export const endingReads = (id: string, { transfers, works }: Tables) => [
   read(transfers, id),

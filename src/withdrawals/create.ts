@@ -1,16 +1,19 @@
 import type { Charge, Given } from '../fees/charge.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { Problem } from '../kernel/problem.ts';
+import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import {
   type Decision,
   type Read,
   read,
+  refuse,
   type Table,
   type View,
   type Write,
   write,
 } from '../ledger/command.ts';
+import { guard, type PolicyTables, policyReads } from '../policies/guard.ts';
+import type { PolicySet, Subject } from '../policies/policy.ts';
 import type { RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
 import {
@@ -22,11 +25,12 @@ import {
 import type { Transfer } from '../transfers/transfer.ts';
 import { firstWork, type Work } from './states.ts';
 
-export type WithdrawalTables = TransferTables & {
-  readonly newWork: Table<Work>;
-  /** Whether the service has that rail. */
-  hasRail(rail: RailName): boolean;
-};
+export type WithdrawalTables = TransferTables &
+  PolicyTables & {
+    readonly newWork: Table<Work>;
+    /** Whether the service has that rail. */
+    hasRail(rail: RailName): boolean;
+  };
 
 /** The fields that fiat and crypto withdrawals share. */
 export type WithdrawalRequest = {
@@ -38,8 +42,18 @@ export type WithdrawalRequest = {
   readonly memo?: string;
 };
 
-export function withdrawalReads(request: WithdrawalRequest, tables: TransferTables): Read[] {
-  return [read(tables.profiles, request.profile_id), ...endUserReads(tables.endUsers, request, '')];
+export function withdrawalReads(
+  request: WithdrawalRequest & { readonly asset: string },
+  { set, destination }: { readonly set: PolicySet; readonly destination: string },
+  tables: WithdrawalTables,
+): Read[] {
+  const { profile_id: profileId, asset } = request;
+  const known = { customerId: set.customerId, profileId, asset, destination };
+  return [
+    read(tables.profiles, profileId),
+    ...endUserReads(tables.endUsers, request, ''),
+    ...policyReads(set, known, tables),
+  ];
 }
 
 export function withdrawalFault(
@@ -95,16 +109,21 @@ export function pendingWithdrawal(
 
 /**
  * One transaction creates the transfer and its work, and moves the total from `available` to `held`, where it stays until
- * the withdrawal ends.
+ * the withdrawal ends. Policies refuse it, or say what it waits for.
  */
 export function hold(
-  transfer: Transfer,
-  rail: RailName,
-  dueAtNs: Instant,
+  requested: Transfer,
+  to: { readonly rail: RailName; readonly destination: string; readonly set: PolicySet },
+  view: View,
   tables: WithdrawalTables,
   writes: readonly Write[] = [],
 ): Decision<Transfer> {
-  const { profileId } = transfer;
+  const { profileId, customerId, asset, amountUnits: units } = requested;
+  const { rail, destination, set } = to;
+  const subject: Subject = { customerId, profileId, asset, rail, destination, units };
+  const guarded = guard(view, set, subject, requested.id, tables);
+  if (guarded instanceof Problem) return refuse(guarded);
+  const transfer = { ...requested, ...(guarded.words && { secondaryStatus: guarded.words }) };
   return {
     accepted: true,
     causeId: transfer.id,
@@ -118,7 +137,8 @@ export function hold(
     ],
     writes: [
       write(tables.newTransfers, transfer.id, transfer),
-      write(tables.newWork, transfer.id, firstWork(transfer, rail, dueAtNs)),
+      write(tables.newWork, transfer.id, firstWork(transfer, rail, guarded)),
+      ...guarded.writes,
       transferEvent(transfer, tables.assets),
       ...writes,
     ],

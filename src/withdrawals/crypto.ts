@@ -20,6 +20,7 @@ import {
   write,
 } from '../ledger/command.ts';
 import type { Networks } from '../networks/register.ts';
+import { destinationOf, type PolicySet } from '../policies/policy.ts';
 import { transferKey } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import {
@@ -130,6 +131,8 @@ type Order = {
   readonly request: Request;
   readonly given: Given;
   readonly price: bigint | undefined;
+  readonly set: PolicySet;
+  readonly destination: string;
 };
 
 function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTables): Decision<Transfer> {
@@ -161,20 +164,32 @@ function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTabl
     beneficiary: request.beneficiary ?? null,
     feeId: request.fee_id ?? null,
   };
-  if (request.fee_id === undefined) return hold(transfer, network, view.now, tables);
+  const to = { rail: network, destination: order.destination, set: order.set };
+  if (request.fee_id === undefined) return hold(transfer, to, view, tables);
   const used = { ...view.row(guaranteedFees, request.fee_id)!, usedBy: id };
-  return hold(transfer, network, view.now, tables, [write(guaranteedFees, request.fee_id, used)]);
+  return hold(transfer, to, view, tables, [write(guaranteedFees, request.fee_id, used)]);
 }
 
 export function cryptoWithdrawalCommand(
   caller: Caller,
   request: Request,
+  set: PolicySet,
   tables: CryptoWithdrawalTables,
 ): Command<Transfer> {
   const { assets, guaranteedFees } = tables;
   const { asset, balance_asset: balanceAsset, ...others } = request;
   const given = readRequest(request, tables);
-  const order = { id: newId(), caller, request, given, price: tables.prices.find(asset) };
+  const { crypto_network: network, destination_address: address } = request;
+  const destination = destinationOf({ network, address: tables.networks.canonicalAddress(network, address) });
+  const order = {
+    id: newId(),
+    caller,
+    request,
+    given,
+    price: tables.prices.find(asset),
+    set,
+    destination,
+  };
   // A `balance_asset` that equals the asset means the same as an omitted one.
   const asked = { ...others, asset, ...(balanceAsset === asset ? {} : { balance_asset: balanceAsset }) };
   return {
@@ -188,7 +203,7 @@ export function cryptoWithdrawalCommand(
     ),
     balances: [{ profileId: request.profile_id, asset: balanceAsset ?? asset }],
     reads: [
-      ...withdrawalReads(request, tables),
+      ...withdrawalReads(request, { set, destination }, tables),
       ...(request.fee_id === undefined ? [] : [read(guaranteedFees, request.fee_id)]),
     ],
     decide: (view) => decideWithdrawal(order, view, tables),

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
-import { EXAMPLE_TRANSFER } from '../transfers/examples.ts';
+import { CRYPTO_WITHDRAWAL, EXAMPLE_TRANSFER } from '../transfers/examples.ts';
 import type { TransferShape } from '../transfers/schema.ts';
-import { awaitingApproval, queued } from './words.ts';
+import { awaitingApproval, queued, REFUSED } from './words.ts';
 
 export const FIAT_WITHDRAWAL: Static<typeof TransferShape> = {
   ...EXAMPLE_TRANSFER,
@@ -19,6 +19,24 @@ export const FIAT_WITHDRAWAL: Static<typeof TransferShape> = {
   secondary_status: awaitingApproval({ id: EXAMPLE_IDS.fiatAccount }),
   memo: 'Invoice 2041',
 };
+
+export const RELEASED_WITHDRAWAL: Static<typeof TransferShape> = {
+  ...CRYPTO_WITHDRAWAL,
+  secondary_status: queued('BITCOIN'),
+};
+
+export const REFUSED_WITHDRAWAL: Static<typeof TransferShape> = {
+  ...CRYPTO_WITHDRAWAL,
+  status: 'FAILED',
+  secondary_status: REFUSED,
+};
+
+export const WITHDRAWAL_NOTE = {
+  kind: 'RELEASED',
+  detail: 'The invoice was checked with the payee: CASE-2311.',
+  noted_by: `client:${EXAMPLE_IDS.operator}`,
+  created_at: EXAMPLE_AT,
+} as const;
 
 export const OPEN_WITHDRAWAL = {
   transfer_id: EXAMPLE_IDS.cryptoWithdrawal,

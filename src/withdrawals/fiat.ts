@@ -10,6 +10,7 @@ import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table } from '../ledger/command.ts';
 import type { Networks } from '../networks/register.ts';
+import { destinationOf, type PolicySet } from '../policies/policy.ts';
 import { requireForThirdParty, transferKey } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import {
@@ -71,18 +72,23 @@ function waitsFor(account: FiatAccount): Words {
 export function fiatWithdrawalCommand(
   caller: Caller,
   request: Request,
+  set: PolicySet,
   tables: FiatWithdrawalTables,
 ): Command<Transfer> {
   const { assets, fiatAccounts, schedule, networks } = tables;
   const given = readRequest(caller, request, assets);
   const id = newId();
+  const destination = destinationOf({ fiatAccountId: request.fiat_account_id });
   const canonical = normalised(request, given, (units) => assets.format(USD, units));
   return {
     actor: actorOf(caller),
     customerId: caller.customerId,
     key: transferKey(caller.customerId, 'FIAT_WITHDRAWAL', id, canonical),
     balances: [{ profileId: request.profile_id, asset: USD }],
-    reads: [...withdrawalReads(request, tables), read(fiatAccounts, request.fiat_account_id)],
+    reads: [
+      ...withdrawalReads(request, { set, destination }, tables),
+      read(fiatAccounts, request.fiat_account_id),
+    ],
     decide(view) {
       const account = view.row(fiatAccounts, request.fiat_account_id);
       const fault =
@@ -103,7 +109,8 @@ export function fiatWithdrawalCommand(
         secondaryStatus: waitsFor(account!),
       };
       const pending = pendingWithdrawal(id, caller, request, charge, kind, view.recordedAt);
-      return hold({ ...pending, fiatAccountId: account!.id }, account!.kind, view.now, tables);
+      const transfer = { ...pending, fiatAccountId: account!.id };
+      return hold(transfer, { rail: account!.kind, destination, set }, view, tables);
     },
   };
 }

@@ -43,10 +43,8 @@ async function end(
   { rail, state }: Pick<PaymentNotice, 'rail' | 'state'>,
   source: { readonly isNotice?: true },
 ): Promise<Ended> {
-  const ending: Ending = state.kind === 'completed' ? state : failedByRail(state.reason);
-  const outcome = await writePath.submit(
-    endCommand(transfer, { rail, ending, actor: NOTICES, ...source }, tables),
-  );
+  const ending: Ending = state.kind === 'completed' ? state : failedByRail(rail, state);
+  const outcome = await writePath.submit(endCommand(transfer, { rail, ending, actor: NOTICES, ...source }, tables));
   if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
   return outcome.answer;
 }

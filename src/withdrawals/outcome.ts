@@ -11,11 +11,12 @@ import {
   type Table,
   write,
 } from '../ledger/command.ts';
-import type { OnChain, RailName } from '../rails/rail.ts';
+import type { FailureReason, OnChain, RailName } from '../rails/rail.ts';
 import { transferEvent } from '../transfers/event.ts';
 import type { Movement } from '../transfers/movement.ts';
 import { clearingAccount } from '../transfers/rails.ts';
 import type { Transfer } from '../transfers/transfer.ts';
+import type { Note } from './notes.ts';
 import type { Work, WorkWrite } from './states.ts';
 import { paid, refusedByRail, type Words } from './words.ts';
 
@@ -25,13 +26,15 @@ export type Ending =
   | {
       readonly kind: 'failed';
       readonly words: Words;
-      /** The rail's own reason, if the rail failed the payment. `words` also say what was returned. */
-      readonly reason?: string;
+      /** Why, for operators only. `words` are what the customer is shown. */
+      readonly note?: Omit<Note, 'atNs' | 'transferId'>;
       readonly statusDetails?: object;
     };
 
-export function failedByRail(reason: string): Ending {
-  return { kind: 'failed', words: refusedByRail(reason), reason };
+/** The customer is shown the public reason, operators also what only they may know. */
+export function failedByRail(rail: string, { reason, privateReason = reason }: FailureReason): Ending {
+  const note = { kind: 'RAIL_REASON', detail: privateReason, notedBy: `rail:${rail}` } as const;
+  return { kind: 'failed', words: refusedByRail(reason), note };
 }
 
 function statusAfter(ending: Ending): 'COMPLETED' | 'FAILED' {
@@ -53,6 +56,9 @@ export type OutcomeTables = {
   readonly transfers: Table<Transfer>;
   readonly works: Table<WorkWrite>;
   readonly contradictions: Table<Contradiction>;
+  readonly notes: Table<Note>;
+  /** Withdrawals that have FAILED use nothing of the limits. */
+  readonly releasedUses: Table<{ readonly transferId: string }>;
 };
 
 export type Ended = {
@@ -124,7 +130,7 @@ function contradict(
 ): Decision<Ended> {
   const { id: transferId, status: recorded } = transfer;
   const reported = statusAfter(ending);
-  const detail = ending.kind === 'completed' ? ending.detail : (ending.reason ?? ending.words.detail);
+  const detail = ending.kind === 'completed' ? ending.detail : (ending.note?.detail ?? ending.words.detail);
   const row: Contradiction = { transferId, rail, reported, recorded, detail, atNs: now };
   const key = [transferId, rail, reported, recorded].join('/');
   return {
@@ -136,14 +142,17 @@ function contradict(
   };
 }
 
+export type EndingTables = Omit<OutcomeTables, 'contradictions'>;
+
 /** Ends a pending withdrawal: moves what was held, and deletes its work. */
 export function endNow(
   transfer: Transfer,
   work: Work,
   ending: Ending,
   now: Instant,
-  tables: Pick<OutcomeTables, 'assets' | 'transfers' | 'works'>,
+  tables: EndingTables,
 ): Movement {
+  const { id } = transfer;
   const next = endedTransfer(transfer, ending, now);
   return {
     transfer: next,
@@ -155,6 +164,10 @@ export function endNow(
       write(tables.transfers, transfer.id, next),
       write(tables.works, transfer.id, { ...work, done: true }),
       transferEvent(next, tables.assets),
+      ...(ending.kind === 'failed' ? [write(tables.releasedUses, id, { transferId: id })] : []),
+      ...(ending.kind === 'failed' && ending.note !== undefined
+        ? [write(tables.notes, id, { ...ending.note, transferId: id, atNs: now })]
+        : []),
     ],
   };
 }

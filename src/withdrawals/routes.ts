@@ -3,6 +3,8 @@ import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import type { ProblemSlug } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
+import { noPolicies, withPolicies } from '../policies/guard.ts';
+import type { PolicySet } from '../policies/policy.ts';
 import type { TransferAccess } from '../transfers/access.ts';
 import { CRYPTO_WITHDRAWAL } from '../transfers/examples.ts';
 import { transferShape } from '../transfers/schema.ts';
@@ -19,11 +21,16 @@ import {
   RailContradictionQuery,
 } from './schema.ts';
 
-export type CreationTables = FiatWithdrawalTables & CryptoWithdrawalTables;
+export type CreationTables = FiatWithdrawalTables &
+  CryptoWithdrawalTables & {
+    /** The policies in force for a customer. */
+    policiesOf(customerId: string): Promise<PolicySet>;
+  };
 
 const CREATION_PROBLEMS: readonly ProblemSlug[] = [
   'exceeds-precision',
   'insufficient-funds',
+  'policy-refused',
   'forbidden',
   'not-found',
   'already-exists',
@@ -53,9 +60,13 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
       response: transferShape(networks),
       problems: CREATION_PROBLEMS,
       answer: FIAT_WITHDRAWAL,
-      examine: (caller, body) => void fiatWithdrawalCommand(caller, body, tables),
+      examine: (caller, body) =>
+        void fiatWithdrawalCommand(caller, body, noPolicies(caller.customerId), tables),
       handle: ({ caller, body }) =>
-        transfers.create(caller.customerId, fiatWithdrawalCommand(caller, body, tables)),
+        withPolicies(
+          () => tables.policiesOf(caller.customerId),
+          (set) => transfers.create(caller.customerId, fiatWithdrawalCommand(caller, body, set, tables)),
+        ),
     }),
     route({
       method: 'POST',
@@ -79,9 +90,13 @@ export function withdrawalRoutes(transfers: Pick<TransferAccess, 'create'>, tabl
       response: transferShape(networks),
       problems: [...CREATION_PROBLEMS, 'fee-expired'],
       answer: { ...CRYPTO_WITHDRAWAL, ref_id: 'payout-3311' },
-      examine: (caller, body) => void cryptoWithdrawalCommand(caller, body, tables),
+      examine: (caller, body) =>
+        void cryptoWithdrawalCommand(caller, body, noPolicies(caller.customerId), tables),
       handle: ({ caller, body }) =>
-        transfers.create(caller.customerId, cryptoWithdrawalCommand(caller, body, tables)),
+        withPolicies(
+          () => tables.policiesOf(caller.customerId),
+          (set) => transfers.create(caller.customerId, cryptoWithdrawalCommand(caller, body, set, tables)),
+        ),
     }),
   ];
 }

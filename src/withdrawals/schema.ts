@@ -6,6 +6,7 @@ import {
   closed,
   DateTime,
   Id,
+  LABEL_PATTERN,
   Metadata,
   OPTIONAL_TEXT_PATTERN,
   RefId,
@@ -14,6 +15,7 @@ import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
 import { cryptoNetworkName, withProperties } from '../networks/schema.ts';
+import { NOTE_KINDS } from './notes.ts';
 import { WORK_STATES } from './states.ts';
 
 const Memo = Type.String({
@@ -112,6 +114,35 @@ export const OpenWithdrawalList = listShape(
     { ...closed, title: 'OpenWithdrawal' },
   ),
   'OpenWithdrawalList',
+);
+
+export const HeldRequest = Type.Object(
+  {
+    reason: Type.String({
+      minLength: 1,
+      maxLength: LIMITS.reasonLengthMax,
+      pattern: LABEL_PATTERN,
+      description: 'Why. The customer is not shown it.',
+    }),
+  },
+  { ...closed, title: 'HeldWithdrawalRequest' },
+);
+
+export const NoteList = Type.Object(
+  {
+    items: Type.Array(
+      Type.Object(
+        {
+          kind: Type.Enum([...NOTE_KINDS]),
+          detail: Type.String({ description: 'In words, for operators only' }),
+          noted_by: Type.String({ description: 'Who: `client:<id>`, `rail:<name>` or `hook:<name>`' }),
+          created_at: DateTime('When'),
+        },
+        { ...closed, title: 'WithdrawalNote' },
+      ),
+    ),
+  },
+  { ...closed, title: 'WithdrawalNoteList' },
 );
 
 export const RailContradictionQuery = listQuery({}, ['created_at']);

@@ -1,4 +1,5 @@
 import type { Instant } from '../kernel/instant.ts';
+import type { Hold } from '../policies/holds.ts';
 import type { Payment } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 
@@ -29,7 +30,7 @@ export type WorkState = (typeof WORK_STATES)[number];
 
 /** The transitions that do not end the withdrawal. It can end in any state. */
 const NEXT: Readonly<Record<WorkState, readonly WorkState[]>> = {
-  // To itself: it waits for the review of the fiat account, or until the rail answers what the payment costs.
+  // To itself: it waits for the review of the fiat account, for a freeze or a policy, or until the rail answers what the payment costs.
   QUEUED: ['QUEUED', 'SUBMITTING'],
   SUBMITTING: ['SUBMITTED', 'QUEUED', 'UNKNOWN'],
   UNKNOWN: ['UNKNOWN', 'SUBMITTED', 'SUBMITTING'],
@@ -85,6 +86,10 @@ export type Work = {
   readonly intentAtNs: Instant | null;
   readonly payment: Payment | null;
   readonly fiatAccountId: string | null;
+  /** Waits until a freeze is lifted. */
+  readonly frozen: boolean;
+  /** What policies require before the rail is called; null if nothing. */
+  readonly holds: readonly Hold[] | null;
 };
 
 /** A row of work as it is written; `done` deletes it. */
@@ -95,7 +100,11 @@ export type ClaimedWork = { readonly work: Work; readonly nowNs: Instant };
 export type Claimed = ClaimedWork & { readonly transfer: Transfer };
 
 /** Due at once, even if the withdrawal has to wait for a review: the worker finds that out. */
-export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): Work {
+export function firstWork(
+  transfer: Transfer,
+  rail: string,
+  { dueAtNs, holds }: Pick<Work, 'dueAtNs' | 'holds'>,
+): Work {
   return {
     transferId: transfer.id,
     rail,
@@ -107,5 +116,7 @@ export function firstWork(transfer: Transfer, rail: string, dueAtNs: Instant): W
     intentAtNs: null,
     payment: null,
     fiatAccountId: transfer.fiatAccountId ?? null,
+    frozen: false,
+    holds,
   };
 }

@@ -4,6 +4,7 @@ import type { WritePath } from '../ledger/write-path.ts';
 import { type Asked, askRail, rentOn, submitTo } from '../rails/call.ts';
 import type { Rail, Rails, SubmitResult } from '../rails/rail.ts';
 import { type Ended, type Ending, endCommand, failedByRail } from './outcome.ts';
+import { beforeScreening, type ScreeningParts, screenNow } from './screen.ts';
 import type { Claimed } from './states.ts';
 import {
   intendCommand,
@@ -34,6 +35,7 @@ export type StepDependencies = {
   readonly rails: Rails;
   readonly tables: ProgressTables;
   readonly timing: PayoutTiming;
+  readonly screening: ScreeningParts;
   readonly checkpoint?: (name: Checkpoint, transferId: string) => Promise<void>;
   /** Something that an operator has to investigate, such as a contradiction. */
   readonly trouble: (what: string, facts: object) => void;
@@ -103,9 +105,31 @@ async function postpone(parts: StepDependencies, seen: Seen): Promise<RailReach>
   return 'unavailable';
 }
 
+/**
+ * Has the withdrawal screened, if a policy requires that and it has not passed. The request is recorded before the hook is called,
+ * and the answer before anything else happens. Undefined if the withdrawal has to wait, or has ended.
+ */
+async function screened(parts: StepDependencies, seen: Seen): Promise<Seen | undefined> {
+  const before = beforeScreening(seen, parts.timing.leaseMs);
+  if (before === undefined) return seen;
+  const asked = await step(parts, seen, before);
+  if (asked === undefined) return undefined;
+  const backOff = jitteredBackOffMs(parts.timing, seen.work.failures);
+  const after = await screenNow(parts.screening, asked, parts.tables.assets, backOff);
+  if (after.kind === 'end') {
+    await end(parts, asked, after.ending);
+    return undefined;
+  }
+  const recorded = await step(parts, asked, after.step);
+  // There may be a second hook.
+  return after.kind === 'wait' || recorded === undefined ? undefined : screened(parts, recorded);
+}
+
 /** Records the intent, then calls the rail. From QUEUED, or from UNKNOWN once it is certain that the request was lost. */
-async function submit(parts: StepDependencies, seen: Seen, rail: Rail): Promise<RailReach> {
+async function submit(parts: StepDependencies, claimed: Seen, rail: Rail): Promise<RailReach> {
   const { tables, timing, checkpoint } = parts;
+  const seen = await screened(parts, claimed);
+  if (seen === undefined) return 'not called';
   const { id } = seen.transfer;
   // Rent is reserved with the first intent, and only then.
   const isFirst = seen.work.attempts === 0 && rail.rentOf !== undefined;
@@ -154,18 +178,18 @@ async function recordAnswer(
     return 'reached';
   }
   if (result.meaning === 'final' && !wasUnknown) {
-    await end(parts, seen, failedByRail(result.reason));
+    await end(parts, seen, failedByRail(rail, result));
     return 'reached';
   }
   const again = { delayMs: jitteredBackOffMs(parts.timing, failures), failures: failures + 1 };
   if (result.meaning === 'final') {
-    const { reason } = result;
+    const { privateReason: reason = result.reason } = result;
     parts.trouble('a rail rejected a repeated request after an unknown outcome', {
       transferId,
       rail,
       reason,
     });
-    await step(parts, seen, { ...again, state: 'UNKNOWN', words: refusedAgain(rail, reason) });
+    await step(parts, seen, { ...again, state: 'UNKNOWN', words: refusedAgain(rail) });
     return 'reached';
   }
   if (result.meaning === 'retry' && !wasUnknown) {
@@ -203,7 +227,7 @@ async function recordState(
       await end(parts, seen, asked);
       return 'reached';
     case 'failed':
-      await end(parts, seen, failedByRail(asked.reason));
+      await end(parts, seen, failedByRail(work.rail, asked));
       return 'reached';
     case 'pending': {
       const { confirmations: count, nextAskMs: delayMs, ...onChain } = asked;

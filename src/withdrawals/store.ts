@@ -36,21 +36,24 @@ export const olderPayments = (database: Database): OlderRows =>
   });
 
 const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as "dueAtNs", w.version, w.attempts,
-  w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId"`;
+  w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId", w.frozen, w.holds`;
 
 /** Work of new withdrawals, written in the transaction that creates them. */
 export const newWork: Table<Work> = {
   name: 'withdrawal_work',
   write: (tx, rows) =>
     tx.query(
-      `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id)
-       select * from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[])`,
+      `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds)
+       select transfer_id, rail, state, due_at_ns, fiat_account_id, holds::jsonb
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::text[])
+            as work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds)`,
       columns(rows, {
         transferId: 'uuid',
         rail: 'text',
         state: 'text',
         dueAtNs: 'bigint',
         fiatAccountId: 'uuid',
+        holds: 'json',
       }),
     ),
 };
@@ -78,9 +81,10 @@ export const works: Table<WorkWrite> = {
           `update withdrawal_work w
            set state = changed.state, due_at_ns = changed.due_at_ns, version = w.version + 1,
                attempts = changed.attempts, failures = changed.failures, intent_at_ns = changed.intent_at_ns,
-               payment = changed.payment::jsonb
-           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[])
-                as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment)
+               payment = changed.payment::jsonb, frozen = changed.frozen, holds = changed.holds::jsonb
+           from unnest($1::uuid[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::bigint[], $7::text[],
+                       $8::boolean[], $9::text[])
+                as changed (transfer_id, state, due_at_ns, attempts, failures, intent_at_ns, payment, frozen, holds)
            where w.transfer_id = changed.transfer_id`,
           columns(going, {
             transferId: 'uuid',
@@ -90,6 +94,8 @@ export const works: Table<WorkWrite> = {
             failures: 'integer',
             intentAtNs: 'bigint',
             payment: (row) => sealPayment(tx.vault(), row),
+            frozen: 'boolean',
+            holds: 'json',
           }),
         ),
     ]);
@@ -153,8 +159,10 @@ export async function pullBack(
          select w.transfer_id, w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns as is_due
          from clock join withdrawal_work w
            on w.rail = any ($2::text[]) and w.due_at_ns > clock.now_ns + $3::bigint and w.due_at_ns < ${INSTANT_MAX}
-         where w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns
-            or w.due_at_ns > clock.now_ns + $4::bigint
+         where (w.state in ('QUEUED', 'SUBMITTING') or w.intent_at_ns > clock.now_ns
+             or w.due_at_ns > clock.now_ns + $4::bigint)
+           -- A policy may hold it for longer.
+           and not (w.state = 'QUEUED' and w.holds is not null)
          limit $5 for update of w skip locked)
      update withdrawal_work w
      set due_at_ns = clock.now_ns + case when ahead.is_due then 0 else $4::bigint end, version = w.version + 1

@@ -10,11 +10,14 @@ import {
   type Write,
   write,
 } from '../ledger/command.ts';
-import type { OnChain, Payment, Requested } from '../rails/rail.ts';
+import { LIMITS } from '../limits.ts';
+import { firstWait } from '../policies/holds.ts';
+import type { OnChain, Originator, Payment, Requested } from '../rails/rail.ts';
 import type { Transfer } from '../transfers/transfer.ts';
+import type { Note } from './notes.ts';
 import { type Ending, type OutcomeTables, PAYING } from './outcome.ts';
 import { type Claimed, moveTo, type Work, type WorkState, type WorkWrite } from './states.ts';
-import { accountEnded, awaitingApproval, RENT_EXCEEDED, submitting, type Words } from './words.ts';
+import { accountEnded, awaitingApproval, FROZEN, RENT_EXCEEDED, submitting, type Words } from './words.ts';
 
 /** Rent paid for one destination on one day. */
 export type RentPaid = { readonly key: string; readonly lamports: bigint };
@@ -22,6 +25,10 @@ export type RentPaid = { readonly key: string; readonly lamports: bigint };
 export type ProgressTables = OutcomeTables & {
   readonly heldFiatAccounts: Table<FiatAccount>;
   readonly rents: Table<RentPaid>;
+  /** The transfers of frozen parties. */
+  readonly frozenTransfers: Table<true>;
+  /** Who pays, by `originatorKey`. */
+  readonly originators: Table<OriginatorDetails>;
   /** Rent for new token accounts that one destination may cost in a day. */
   readonly rentLamportsPerDayMax: bigint;
 };
@@ -29,13 +36,26 @@ export type ProgressTables = OutcomeTables & {
 /** The withdrawal as its worker has claimed it. The worker's clock is ahead of the database's only in tests. */
 export type Seen = Claimed & { readonly offsetNs: bigint };
 
+const ASK_FROZEN_NS = BigInt(LIMITS.railBackoffMaxMs) * NS_PER_MS;
+
 function rentKey(destination: string, now: Instant): string {
   return `${now / (86_400n * NS_PER_SECOND)}/${destination}`;
 }
 
+export type OriginatorDetails = Pick<Originator, 'customerName' | 'identity'>;
+
+/** The names of the customer, and of the identity that the transfer names or that owns its account. */
+export const originatorKey = ({ customerId, identityId, accountId }: Transfer): string =>
+  [customerId, identityId ?? '', accountId ?? ''].join('/');
+
 /** What the rail is asked to pay: to the fiat account, or without one to the address of the transfer. */
-export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, assets: Assets): Payment {
-  const { id, asset, amountUnits, memo, destinationAddress, customerId, profileId } = transfer;
+export function paymentOf(
+  transfer: Transfer,
+  account: FiatAccount | undefined,
+  assets: Assets,
+  details: OriginatorDetails = {},
+): Payment {
+  const { id, asset, amountUnits, memo, destinationAddress, customerId, profileId, beneficiary } = transfer;
   return {
     key: id,
     asset,
@@ -51,7 +71,9 @@ export function paymentOf(transfer: Transfer, account: FiatAccount | undefined, 
       profileId,
       identityId: transfer.identityId ?? null,
       accountId: transfer.accountId ?? null,
+      ...details,
     },
+    ...(beneficiary && { beneficiary }),
   };
 }
 
@@ -150,6 +172,8 @@ export function intendCommand(
     reads: [
       read(tables.transfers, known.id),
       read(tables.works, known.id),
+      read(tables.frozenTransfers, known.id),
+      read(tables.originators, originatorKey(known)),
       ...(fiatAccountId ? [read(tables.heldFiatAccounts, fiatAccountId)] : []),
       ...(rents ? [read(tables.rents, rent)] : []),
     ],
@@ -158,6 +182,17 @@ export function intendCommand(
       if (found === undefined) return accept(seen, [], { kind: 'stale' });
       const { transfer, work } = found;
       const now = view.now + offsetNs;
+      if (view.row(tables.frozenTransfers, known.id) === true) {
+        // Lifting the freeze makes it due. A rail that may have received the payment is asked in the meantime.
+        const dueAtNs = work.state === 'UNKNOWN' ? now + ASK_FROZEN_NS : INSTANT_MAX;
+        const writes = moved(found, { dueAtNs, frozen: true }, FROZEN, view.recordedAt, tables);
+        return accept(seen, writes, { kind: 'waits' });
+      }
+      const held = work.state === 'QUEUED' ? firstWait(work.holds, now) : undefined;
+      if (held !== undefined) {
+        const { words, dueAtNs } = held;
+        return accept(seen, moved(found, { dueAtNs }, words, view.recordedAt, tables), { kind: 'waits' });
+      }
       const account = fiatAccountId ? view.row(tables.heldFiatAccounts, fiatAccountId) : undefined;
       // If there is a payment, the rail may have received it: then only the same payment can be submitted again.
       if (work.payment === null && fiatAccountId) {
@@ -174,7 +209,8 @@ export function intendCommand(
       if (spent > tables.rentLamportsPerDayMax) {
         return accept(seen, [], { kind: 'end', ending: rentFault(transfer) });
       }
-      const payment = work.payment ?? paymentOf(transfer, account, tables.assets);
+      const originator = view.row(tables.originators, originatorKey(known));
+      const payment = work.payment ?? paymentOf(transfer, account, tables.assets, originator);
       const next: Work = {
         ...work,
         state: moveTo(work.state, 'SUBMITTING'),
@@ -182,6 +218,9 @@ export function intendCommand(
         intentAtNs: now,
         payment,
         dueAtNs: now + BigInt(given.leaseMs) * NS_PER_MS,
+        frozen: false,
+        // Hours hold for a later attempt, too.
+        holds: work.holds?.filter(({ kind }) => kind === 'BUSINESS_HOURS') ?? null,
       };
       const writes = [
         ...moved(found, next, submitting(work.rail), view.recordedAt, tables),
@@ -198,6 +237,8 @@ export type Step = {
   readonly failures: number;
   readonly words: Words;
   readonly onChain?: OnChain;
+  readonly holds?: Work['holds'];
+  readonly notes?: readonly Omit<Note, 'atNs'>[];
   /** The rail certainly accepted nothing: the next attempt builds the payment again, from the fiat account as it is then. */
   readonly forgetsPayment?: boolean;
 };
@@ -218,8 +259,12 @@ export function stepCommand(seen: Seen, step: Step, tables: ProgressTables): Com
         failures: step.failures,
         dueAtNs: view.now + seen.offsetNs + BigInt(Math.ceil(step.delayMs * 1_000)) * 1_000n,
         ...(step.forgetsPayment === true && { payment: null }),
+        ...(step.holds !== undefined && { holds: step.holds }),
       };
-      const writes = moved(found, next, step.words, view.recordedAt, tables, step.onChain);
+      const writes = [
+        ...moved(found, next, step.words, view.recordedAt, tables, step.onChain),
+        ...(step.notes ?? []).map((note) => write(tables.notes, id, { ...note, atNs: view.recordedAt })),
+      ];
       return accept<Work | 'stale'>(seen, writes, { ...next, version: next.version + 1n });
     },
   };

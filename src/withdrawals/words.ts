@@ -17,6 +17,24 @@ export function awaitingApproval(account: Pick<FiatAccount, 'id'>): Words {
   };
 }
 
+export function screeningWait(rule: string): Words {
+  return { name: 'AWAITING_SCREENING', detail: `Waiting for its screening (rule "${rule}").` };
+}
+
+export function refusedByScreening(reason: string): Words {
+  return { name: 'REFUSED_BY_SCREENING', detail: `${reason}${RETURNED}` };
+}
+
+export const REFUSED: Words = {
+  name: 'REFUSED',
+  detail: `The approval that a policy requires was refused.${RETURNED}`,
+};
+
+export const FROZEN: Words = {
+  name: 'FROZEN',
+  detail: 'On hold, because a party to it is frozen. It is submitted when the freeze is lifted.',
+};
+
 export function submitting(rail: string): Words {
   return { name: 'SUBMITTING', detail: `Being submitted to the ${rail} rail.` };
 }
@@ -36,10 +54,10 @@ export function outcomeUnknown(rail: string): Words {
   };
 }
 
-export function refusedAgain(rail: string, reason: string): Words {
+export function refusedAgain(rail: string): Words {
   return {
     name: 'OUTCOME_UNKNOWN',
-    detail: `The ${rail} rail rejected a repeated request (${reason}) and may have paid the first one. It is being asked; nothing is returned until the rail has answered.`,
+    detail: `The ${rail} rail rejected a repeated request and may have paid the first one. It is being asked; nothing is returned until the rail has answered.`,
   };
 }
 
@@ -75,6 +93,7 @@ export function returned(isAll: boolean, sentence: string): Words {
   return { name: isAll ? 'RETURNED' : 'PARTLY_RETURNED', detail: sentence };
 }
 
+/** `reason` is the public one. */
 export function refusedByRail(reason: string): Words {
   return { name: 'FAILED_BY_RAIL', detail: `${reason}${RETURNED}` };
 }

@@ -3,6 +3,7 @@ import { createClient } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { withSession } from '../people/visitor.ts';
+import { asExamples } from '../support/belongings.ts';
 import { openItems, profileWithDeposit, untilBookedIsFinal } from '../support/books.ts';
 import {
   type Belongings,
@@ -15,7 +16,6 @@ import {
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { startTestService, type TestCustomer } from '../support/service.ts';
 
-// Before the tests are collected: one test for each operation of the document.
 const service = await startTestService();
 const { operations } = service.description;
 const secured = operations.filter((operation) => operation.scopes.length > 0);
@@ -42,7 +42,7 @@ const exampleOf = (operation: Operation): any => {
 const CHANGING = new Set(
   `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
    crypto_tx_hash crypto_tx_index access_token x kid actor maker by digest client_id removed_by
-   enrolment_url`.split(/\s+/),
+   enrolment_url version used available from`.split(/\s+/),
 );
 
 function comparable(value: any, key = ''): any {
@@ -54,6 +54,7 @@ function comparable(value: any, key = ''): any {
   return (
     value
       .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}/g, '<id>')
+      .replaceAll(/ferry_[0-9a-f]{24}/g, '<id>')
       .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
       .replaceAll(receiver.url, EXAMPLE_URL)
       .replaceAll(service.url, 'https://example.com')
@@ -107,6 +108,7 @@ async function createOwn(): Promise<Belongings> {
     },
     listPersonSessions: async () => withSession(service, await base.make.people!()),
     endPersonSessions: async () => withSession(service, await base.make.people!()),
+    ...asExamples(service, customer),
     listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
       const id = await profileWithDeposit(service, customer);
@@ -117,7 +119,7 @@ async function createOwn(): Promise<Belongings> {
   return { ...base, make };
 }
 
-/** First the operations that create something, then those that show it. The order matters only for lists. */
+/** What creates something comes first. The order matters only for lists. */
 const ORDER = ['POST', 'PUT', 'DELETE', 'GET'];
 
 async function ask(operation: Operation): Promise<Asked> {
@@ -128,6 +130,7 @@ async function ask(operation: Operation): Promise<Asked> {
       : (await pathFor(operation, own)) + (operation.id.endsWith('AuditLog') ? '?actions=profile.*' : '');
   if (operation.id === 'listOperatorApprovals') await own.make.getOperatorApproval!();
   if (operation.id === 'listApprovals') await own.make.approvals!();
+  if (operation.id === 'listDestinations') await own.make.destinations!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

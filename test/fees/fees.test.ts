@@ -6,6 +6,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { parseInstant } from '../../src/kernel/instant.ts';
 import type { Caller } from '../../src/kernel/route.ts';
+import { noPolicies } from '../../src/policies/guard.ts';
 import { SHARED_TABLES } from '../../src/tables.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
 import { newWork } from '../../src/withdrawals/store.ts';
@@ -253,7 +254,7 @@ it('two nodes never use a fee twice', async () => {
     const outcomes = await Promise.allSettled(
       nodes.map((node, index) => {
         const request = { ...base, crypto_network: 'BITCOIN', profile_id: owns[index]!, fee_id: id } as const;
-        return node.submit(cryptoWithdrawalCommand(caller, request, tables));
+        return node.submit(cryptoWithdrawalCommand(caller, request, noPolicies(alice.id), tables));
       }),
     );
     expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);

@@ -63,10 +63,12 @@ describe('the rights of the role that serves', () => {
       'installation',
       'journal_entries',
       'journal_postings',
+      'policy_versions',
       'rail_contradictions',
       'reconciliation_balances',
       'reconciliation_references',
       'reconciliation_statements',
+      'withdrawal_notes',
     ]);
   });
 

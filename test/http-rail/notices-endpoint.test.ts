@@ -84,7 +84,7 @@ describe('notices', () => {
       wire(
         deposit({ amount, reference: 'big' }),
         { type: 'payment', key, status: 'completed', detail: 'Paid.' },
-        { type: 'payment', key, status: 'failed', reason: 'Closed\naccount.' },
+        { type: 'payment', key, status: 'failed', reason: 'On a list.', public_reason: 'Closed\naccount.' },
         { type: 'return', key, account: 'A', reference: 'R', asset: 'USD', amount: '0.01' },
       ),
     );
@@ -99,7 +99,7 @@ describe('notices', () => {
         expect.objectContaining({
           about: 'payment',
           key,
-          state: { kind: 'failed', reason: 'Closed account.' },
+          state: { kind: 'failed', reason: 'Closed account.', privateReason: 'On a list.' },
         }),
         expect.objectContaining({
           about: 'return',

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { untilRunningEnded } from '../../src/cli/running-store.ts';
 import { setProfile } from '../../src/cli/statuses.ts';
 import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import { CLOCK_NS } from '../../src/database/clock.ts';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
+import { untilRunningEnded } from '../../src/database/running.ts';
 import { createServerClock } from '../../src/database/server-clock.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -35,7 +35,14 @@ import { connectUnlocked } from '../support/vault.ts';
 import { rightNow } from '../support/wall-clock.ts';
 
 const tables = { assets, profiles: profileTable, newSettlements, settlements };
-export const engineTables = { assets, profiles: profileTable, heldProfiles, settlements, waits: waitTable };
+export const engineTables = {
+  assets,
+  profiles: profileTable,
+  heldProfiles,
+  heldFreezes: SHARED_TABLES.heldFreezes,
+  settlements,
+  waits: waitTable,
+};
 
 /** One node as the service assembles it, without HTTP: a pool, a write path, and the settlement worker that it wakes. */
 export type Node = {

@@ -16,6 +16,7 @@ import { ALL_CHECKS, auditEverything } from '../../src/ledger/audit.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
+import { policySetOf } from '../../src/policies/store.ts';
 import type { RailNode } from '../../src/rails/kind.ts';
 import { createRails } from '../../src/rails/rail.ts';
 import { SHARED_TABLES } from '../../src/tables.ts';
@@ -89,6 +90,8 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
     assets,
     networks: NETWORKS,
     prices: createPriceTable(SANDBOX_PRICES),
+    policiesOf: (customerId: string) => policySetOf(database, customerId),
+    screen: async () => ({ kind: 'held', reason: 'no hook' }) as const,
     schedule: createFeeSchedule(NETWORKS, assets, under.feeSchedule),
     rentLamportsPerDayMax: under.rentLamportsPerDayMax ?? 0n,
   };
@@ -160,7 +163,9 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
       crypto_network: network,
       destination_address: to,
     } as const;
-    const outcome = await first.writePath.submit(cryptoWithdrawalCommand(caller, request, creation));
+    const outcome = await first.writePath.submit(
+      cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }

@@ -1,10 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
-import { newPersonOf } from '../people/visitor.ts';
-import { approvalMakers } from './approvals.ts';
-import { openItems } from './books.ts';
-import type { TestCustomer, TestService } from './service.ts';
+import type { Belongings } from './belongings.ts';
+
+export { type Belongings, createBelongings } from './belongings.ts';
 
 /** The published document, and requests that are made from it alone. */
 export type Operation = {
@@ -202,147 +201,6 @@ export function readDescription(document: any): Description {
   };
 }
 
-/** The records of a customer: one of every kind to which an operation can refer. */
-export type Belongings = {
-  readonly customer: TestCustomer;
-  /**
-   * Creates another record and returns its id, by the part of the path before it: `profiles` of `/v2/profiles/{id}`. An
-   * operation that needs a record in a certain state has its own, by the id of the operation.
-   */
-  readonly make: Readonly<Record<string, () => Promise<string>>>;
-  /** What to put into a field of a body, by its name. */
-  readonly fields: Readonly<Record<string, string>>;
-};
-
-const FUNDS = { USD: '1000000', BTC: '1000' };
-
-/** `partner` is the other side of settlements. No record changes by itself: no withdrawal is paid, no window is open. */
-export async function createBelongings(
-  service: Pick<TestService, 'description' | 'createProfile' | 'database'>,
-  customer: TestCustomer,
-  partner: TestCustomer,
-): Promise<Belongings> {
-  const exampleOf = (id: string): any => structuredClone(service.description.operation(id).body!.example);
-  const post = async (path: string, body: object): Promise<any> => {
-    const answer = await customer.call('POST', path, body);
-    if (answer.status !== 200) throw new Error(`POST ${path}: ${JSON.stringify(answer.body)}`);
-    return answer.body;
-  };
-  const profile = await service.createProfile(customer, FUNDS);
-  const second = await service.createProfile(customer, FUNDS);
-  const partners = await service.createProfile(partner);
-  const identity = async (): Promise<string> =>
-    (await post('/v2/identity/identities', exampleOf('createIdentity'))).id;
-  const account = async (owner: string): Promise<string> =>
-    (await post('/v2/identity/accounts', { account: { identity_id: owner } })).id;
-  const webhooks: string[] = [];
-  const make: Belongings['make'] = {
-    profiles: () => service.createProfile(customer, FUNDS),
-    identities: identity,
-    accounts: async () => account(await identity()),
-    'account-members': async () => {
-      const members = [{ identity_id: await identity(), roles: ['FINANCIAL_ADVISOR'] }];
-      const added = await post('/v2/identity/account-members', {
-        account_id: await account(await identity()),
-        members,
-      });
-      return added.members[0].id;
-    },
-    matches: async () => {
-      const reason = 'A payment and its return, both before the go-live.';
-      const body = { item_ids: await openItems(customer), reason };
-      return (await post('/v2/operator/reconciliations/matches', body)).id;
-    },
-    'fiat-accounts': async () => {
-      const body = exampleOf('createFiatAccount');
-      // Waits for a review, so it stays PENDING.
-      body.fiat_network_instructions.wire.fiat_account_owner_address.country = 'Atlantis';
-      return (await post('/v2/transfer/fiat-accounts', body)).id;
-    },
-    transfers: async () => {
-      // Stays pending: the service of these tests has no workers.
-      const { ref_id: _, ...body } = exampleOf('createCryptoWithdrawal');
-      return (await post('/v2/transfer/crypto-withdrawals', { ...body, profile_id: profile })).id;
-    },
-    'deposit-addresses': async () => {
-      const body = { profile_id: profile, crypto_network: 'BITCOIN' };
-      return (await post('/v2/transfer/deposit-addresses', body)).id;
-    },
-    'fiat-deposit-instructions': async () => {
-      const body = { profile_id: profile, fiat_network: 'WIRE' };
-      return (await post('/v2/transfer/fiat-deposit-instructions', body)).id;
-    },
-    people: () => newPersonOf(customer),
-    withdrawals: () => make.transfers!(),
-    resolveWithdrawal: async () => {
-      const id = await make.transfers!();
-      // As if a rail had not answered: the service of these tests has no workers.
-      await service.database.query(
-        `update withdrawal_work set state = 'UNKNOWN', attempts = 1, intent_at_ns = 1 where transfer_id = $1`,
-        [id],
-      );
-      return id;
-    },
-    'journal-entries': async () => {
-      const body = { ...exampleOf('bookJournalEntry'), profile_id: profile };
-      return (await post('/v2/operator/journal-entries', body)).id;
-    },
-    'suspense-deposits': async () =>
-      (await post('/v2/sandbox/fiat-deposits', exampleOf('simulateFiatDeposit'))).suspense_deposit.id,
-    events: async () => {
-      const resourceId = await make.transfers!();
-      for (;;) {
-        const { body } = await customer.call('GET', `/v2/events?resource_ids=${resourceId}&wait_seconds=5`);
-        if (body.items.length > 0) return body.items[0].id;
-      }
-    },
-    webhooks: async () => {
-      // For events that do not happen in these tests, so nothing is sent. The number of endpoints per customer is limited.
-      const body = { url: 'http://127.0.0.1:9/', event_types: ['webhook_endpoint.disabled'] };
-      webhooks.push((await post('/v2/events/webhooks', body)).id);
-      if (webhooks.length > 15) await customer.call('DELETE', `/v2/events/webhooks/${webhooks.shift()}`);
-      return webhooks.at(-1)!;
-    },
-    // Of the last endpoint that was created: in a path it stands before its delivery.
-    deliveries: async () => {
-      const id = webhooks.at(-1) ?? (await make.webhooks!());
-      return (await post(`/v2/events/webhooks/${id}/test`, {})).id;
-    },
-    transactions: async () => {
-      const body = {
-        source_profile_id: profile,
-        target_profile_id: partners,
-        legs: [{ direction: 'DELIVER', asset: 'USD', amount: '1' }],
-        settlement_window_start: new Date(Date.now() + 86_400_000).toISOString(),
-      };
-      return (await post('/v2/settlement/transactions', body)).id;
-    },
-  };
-  Object.assign(make, approvalMakers(service.database, customer.id, profile));
-  const owner = await identity();
-  const owned = await account(owner);
-  return {
-    customer,
-    make,
-    fields: {
-      customer_id: customer.id,
-      profile_id: profile,
-      from_profile_id: profile,
-      source_profile_id: profile,
-      to_profile_id: second,
-      target_profile_id: second,
-      identity_id: owner,
-      from_identity_id: owner,
-      to_identity_id: owner,
-      account_id: owned,
-      from_account_id: owned,
-      to_account_id: owned,
-      fiat_account_id: await make['fiat-accounts']!(),
-      fee_id: (await post('/v2/transfer/fees/crypto-withdrawal', exampleOf('createCryptoWithdrawalFee'))).id,
-    },
-  };
-}
-
 type FieldPath = readonly (string | number)[];
 
 /** Every property below a schema, with its path in a value; of a list, those of its first item. */
@@ -399,6 +257,8 @@ const VALUES: Readonly<Record<string, string>> = {
   asset: 'USD',
   account: 'clearing:wire',
   from: '2020-01-01T00:00:00Z',
+  profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
+  reason: 'New credentials were issued: CASE-2207.',
 };
 
 /** The path of the operation with ids of new records, and with the query parameters that it needs. */

@@ -15,6 +15,8 @@ import type { WritePath } from '../../src/ledger/write-path.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import type { FiatKind } from '../../src/networks/fiat.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
+import type { Screen } from '../../src/policies/screening.ts';
+import { policySetOf } from '../../src/policies/store.ts';
 import { createRails, type NoticeSource, type Rail, type Rails } from '../../src/rails/rail.ts';
 import type { JournalEntry } from '../../src/sandbox/journal.ts';
 import { createJournal } from '../../src/sandbox/journal-store.ts';
@@ -23,7 +25,7 @@ import { settlementById } from '../../src/settlement/store.ts';
 import { SHARED_TABLES } from '../../src/tables.ts';
 import { createTransfers } from '../../src/transfers/capability.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
-import { createWithdrawals } from '../../src/withdrawals/capability.ts';
+import { createWithdrawals, type Withdrawals } from '../../src/withdrawals/capability.ts';
 import { cryptoWithdrawalCommand } from '../../src/withdrawals/crypto.ts';
 import { fiatWithdrawalCommand } from '../../src/withdrawals/fiat.ts';
 import type { NoticeWorker } from '../../src/withdrawals/notices.ts';
@@ -46,6 +48,7 @@ export type Node = {
   readonly worker: WithdrawalWorker;
   readonly notices: NoticeWorker;
   readonly arrivals: Arrivals;
+  readonly withdrawals: Withdrawals;
   /** An operation of an operator, by its id, without HTTP. Answers with the body; a refusal is a Problem. */
   operate(operationId: string, request: { params?: object; body?: object; query?: object }): Promise<any>;
   readonly troubles: string[];
@@ -60,6 +63,8 @@ export type NodeOptions = {
   readonly callTimeoutMs?: number;
   readonly leaseMs?: number;
   readonly fees?: FeeTable;
+  /** Without one, every screening is held. */
+  readonly screen?: Screen;
   /** In addition to those of the simulated rails. */
   readonly notices?: readonly NoticeSource[];
 };
@@ -91,6 +96,8 @@ export async function createWorld() {
     assets,
     networks: NETWORKS,
     prices: createPriceTable(SANDBOX_PRICES),
+    policiesOf: (customerId: string) => policySetOf(database, customerId),
+    screen: async () => ({ kind: 'held', reason: 'no hook' }) as const,
     schedule: createFeeSchedule(NETWORKS, assets),
     rentLamportsPerDayMax: 20_392_800n,
   };
@@ -106,7 +113,8 @@ export async function createWorld() {
     );
     const troubles: string[] = [];
     const errors: unknown[] = [];
-    const shared = { ...common, database: own, writePath, rails };
+    const screen = options.screen ?? common.screen;
+    const shared = { ...common, screen, database: own, writePath, rails };
     const transfers = createTransfers(shared);
     const deposits = createDeposits({
       ...shared,
@@ -156,7 +164,16 @@ export async function createWorld() {
   function createNode(options: NodeOptions = {}): Node {
     const { writePath, deposits, withdrawals: own, operate, troubles, errors } = assembleNode(options);
     const { worker, notices } = own;
-    return { writePath, worker, notices, arrivals: deposits.arrivals, operate, troubles, errors };
+    return {
+      writePath,
+      worker,
+      notices,
+      arrivals: deposits.arrivals,
+      withdrawals: own,
+      operate,
+      troubles,
+      errors,
+    };
   }
 
   async function createProfile(balances: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -202,7 +219,9 @@ export async function createWorld() {
       profile_id: profileId,
       fiat_account_id: accountId,
     };
-    const outcome = await through.submit(fiatWithdrawalCommand(caller, request, creation));
+    const outcome = await through.submit(
+      fiatWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }
@@ -217,6 +236,7 @@ export async function createWorld() {
       balance_asset?: string;
       destination_address?: string;
       fee_id?: string;
+      beneficiary?: { person_details: { first_name: string; last_name: string } };
     },
     through: WritePath = creator,
   ): Promise<Transfer> {
@@ -226,7 +246,9 @@ export async function createWorld() {
       ...fields,
       profile_id: profileId,
     };
-    const outcome = await through.submit(cryptoWithdrawalCommand(caller, request, creation));
+    const outcome = await through.submit(
+      cryptoWithdrawalCommand(caller, request, await policySetOf(database, caller.customerId), creation),
+    );
     if (outcome.replayed) throw new Error('replayed');
     return outcome.answer;
   }

@@ -70,7 +70,7 @@ it('a withdrawal that is being ended is not sent by a worker that was about to s
   const sending = sender.worker.runDue();
   await claimed;
   // As a user of the sandbox does it.
-  const report = { rail: 'BITCOIN', ending: failedByRail('You failed the payment.') };
+  const report = { rail: 'BITCOIN', ending: failedByRail('BITCOIN', { reason: 'You failed the payment.' }) };
   const told = ender.writePath.submit(endCommand(await world.transferOf(id), report, world.tables));
   const pid = await ending.stopped;
   go();

@@ -253,7 +253,10 @@ describe('a rail that misbehaves', () => {
     expect(requests()).toBe(2);
     expect(await world.transferOf(id)).toMatchObject({
       status: 'PENDING',
-      secondaryStatus: { name: 'OUTCOME_UNKNOWN', detail: expect.stringContaining('duplicate reference') },
+      secondaryStatus: {
+        name: 'OUTCOME_UNKNOWN',
+        detail: expect.stringContaining('rejected a repeated request'),
+      },
     });
     expect(await world.balanceOf(profile, 'BTC')).toEqual({ available: '0.9999', held: '1.0001' });
     expect(own.troubles).toEqual(['a rail rejected a repeated request after an unknown outcome']);

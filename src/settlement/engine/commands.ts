@@ -27,6 +27,8 @@ export type EngineTables = {
   readonly profiles: Table<ProfileFacts>;
   /** The same profiles, locked: their status cannot change until commit. */
   readonly heldProfiles: Table<ProfileFacts>;
+  /** Locks the freezes: none is lifted until commit. */
+  readonly heldFreezes: Table<true>;
   readonly settlements: Table<Settlement>;
   readonly waits: Table<Wait>;
 };
@@ -80,7 +82,7 @@ function partyReads(many: readonly Settlement[], profiles: Table<ProfileFacts>):
   return [...new Set(many.flatMap(partiesOf))].map((id) => read(profiles, id));
 }
 
-/** Both profiles are enabled. Disabling a profile waits for batches that may have read it as enabled. */
+/** Both profiles are enabled, and not frozen. Disabling a profile waits for batches that may have read it as enabled. */
 function mayMove(view: View, settlement: Settlement, profiles: Table<ProfileFacts>): boolean {
   return partiesOf(settlement).every((id) => view.row(profiles, id)?.status === 'ACTIVE');
 }
@@ -127,15 +129,20 @@ function waiting(row: Settlement, secondaryStatus: SecondaryStatus, view: View):
 }
 
 /**
- * A profile of each was disabled when the plan was made: they wait until it is enabled. The status is locked until this
- * is committed, so that enabling finds them. A transaction whose profiles are both enabled by now becomes due again.
+ * A profile of each was disabled or frozen when the plan was made: they wait until it is enabled, or the freeze is lifted. The
+ * status and the freezes are locked until this is committed, so that enabling or lifting finds them. A transaction whose
+ * profiles may both settle by now becomes due again.
  */
 export function awaitPartyCommand(many: readonly Settlement[], tables: EngineTables): Command<Settlement[]> {
-  const { heldProfiles, settlements } = tables;
+  const { heldProfiles, heldFreezes, settlements } = tables;
   return {
     actor: ENGINE,
     balances: [],
-    reads: [...many.map(({ id }) => read(settlements, id)), ...partyReads(many, heldProfiles)],
+    reads: [
+      read(heldFreezes, 'all'),
+      ...many.map(({ id }) => read(settlements, id)),
+      ...partyReads(many, heldProfiles),
+    ],
     decide(view) {
       const changed = lockedRows(view, many, tables).flatMap((row) => {
         if (moveFault(row, 'settle', view.now) !== undefined) return [];

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../../test/support/database.ts';
-import { untilRunningEnded } from './running-store.ts';
+import { untilRunningEnded } from './running.ts';
 
 it('waits, up to a limit, for the transactions that were writing, and says whether they have ended', async () => {
   const test = await createTestDatabase();

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Queryable } from '../database/database.ts';
 import { LIMITS } from '../limits.ts';
+import type { Queryable } from './database.ts';
 
 const POLL_MS = 5;
 

@@ -1,0 +1,15 @@
+import { notFound, Problem } from '../kernel/problem.ts';
+import { answeredNotFound, type ProblemExamples } from '../kernel/problem-examples.ts';
+import { LIMITS } from '../limits.ts';
+import { POLICY } from './examples.ts';
+
+export const POLICY_PROBLEMS: ProblemExamples = {
+  'not-found': (route) =>
+    route.operationId === 'removeDestination'
+      ? answeredNotFound(route, 'destination')
+      : notFound('policy', POLICY.id),
+  'invalid-state': () =>
+    new Problem('invalid-state', `There are ${LIMITS.policiesMax} policies already: change one of them.`, {
+      status: 'FULL',
+    }),
+};

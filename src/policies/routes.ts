@@ -1,0 +1,200 @@
+import type { Static } from 'typebox';
+import type { CustomerReads, Database } from '../database/database.ts';
+import { untilRunningEnded } from '../database/running.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { formatInstant, NS_PER_SECOND } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import { type Caller, type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
+import { LIMITS } from '../limits.ts';
+import { destinationsAmong } from './destination-store.ts';
+import { draftOf, dryRun } from './dry-run.ts';
+import { DRY_RUN, OWN_POLICY, POLICY, POLICY_REQUEST } from './examples.ts';
+import { type Policy, presentPolicy } from './policy.ts';
+import {
+  DryRunRequest,
+  DryRunShape,
+  PolicyList,
+  PolicyQuery,
+  PolicyRequest,
+  PolicyShape,
+  VersionList,
+} from './schema.ts';
+import {
+  changePolicy,
+  countPolicies,
+  findOwnPolicy,
+  findPolicy,
+  listPolicies,
+  recentUses,
+  versionsOf,
+} from './store.ts';
+import { type PolicyContext, readDocument } from './validate.ts';
+
+export type PolicyParts = PolicyContext & {
+  readonly database: Database;
+  readonly clock: Clock;
+};
+
+export const byOf = ({ clientId }: Caller): string => `client:${clientId}`;
+const DAY_NS = 86_400n * NS_PER_SECOND;
+
+/** Whose policies a route is about: the operator's own, or those of the calling customer. */
+type Whose = 'operator' | 'own';
+
+async function change(parts: PolicyParts, caller: Caller, body: Static<typeof PolicyRequest>, whose: Whose) {
+  const { name, enabled, reason } = body;
+  const document = readDocument(body, whose === 'operator', parts);
+  const customerId = whose === 'operator' ? null : caller.customerId;
+  if ((await countPolicies(parts.database, customerId, name)) >= LIMITS.policiesMax)
+    throw new Problem(
+      'invalid-state',
+      `There are ${LIMITS.policiesMax} policies already: change one of them.`,
+      {
+        status: 'FULL',
+      },
+    );
+  const changed = { customerId, name, enabled, document, reason, changedBy: byOf(caller) };
+  const policy = await changePolicy(parts.database, changed);
+  // Withdrawals that were decided on the version before have been committed.
+  await untilRunningEnded(parts.database);
+  return policy;
+}
+
+async function runDry(parts: PolicyParts, body: Static<typeof DryRunRequest>, customerId: string | null) {
+  const { database, clock, assets } = parts;
+  const document = readDocument(body, customerId === null, parts);
+  const sinceNs = clock.now() - BigInt(LIMITS.policyDryRunDays) * DAY_NS;
+  const found = await recentUses(database, customerId ?? undefined, sinceNs, LIMITS.policyDryRunMax);
+  const places = await destinationsAmong(database, found);
+  const policy = draftOf(document, customerId);
+  const result = dryRun(
+    policy,
+    found.toReversed(),
+    (use) => places.get(`${use.customerId}/${use.destination}`),
+    assets,
+  );
+  const complete = found.length < LIMITS.policyDryRunMax;
+  const from = complete ? sinceNs : found.at(-1)!.atNs;
+  return { from: formatInstant(from), complete, ...result };
+}
+
+/** A policy that the caller may read. */
+async function found(parts: PolicyParts, own: CustomerReads | undefined, id: string): Promise<Policy> {
+  const policy =
+    own === undefined ? await findPolicy(parts.database, id) : await findOwnPolicy(own, own.customerId, id);
+  if (policy === undefined) throw notFound('policy', id);
+  return policy;
+}
+
+function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
+  const isOperator = whose === 'operator';
+  const path = isOperator ? '/v2/operator/policies' : '/v2/policies';
+  const tag = isOperator ? 'Operator' : 'Policies';
+  const own = isOperator ? '' : 'Own';
+  const about = isOperator ? 'the withdrawals of all customers' : 'your own withdrawals';
+  return [
+    route({
+      method: 'POST',
+      path,
+      operationId: `change${own}Policy`,
+      tag,
+      summary: isOperator ? 'Create or change a policy of the operator' : 'Create or change a policy',
+      description: `Rules for ${about}. A policy of a name that exists gets a new version; earlier versions stay. What exceeds a limit is refused when it is requested; what needs time or a decision is held. The answer comes when no withdrawal is decided on the version before.`,
+      scope: isOperator ? 'operator:admin' : 'policy:write_policy',
+      body: PolicyRequest,
+      example: POLICY_REQUEST,
+      response: PolicyShape,
+      problems: ['invalid-state'],
+      answer: isOperator ? POLICY : OWN_POLICY,
+      async handle({ caller, body, rest }) {
+        return { body: presentPolicy(await rest(change(parts, caller, body, whose))) };
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${path}/dry-run`,
+      operationId: `dryRun${own}Policy`,
+      tag,
+      summary: 'Show what a policy would have held or refused',
+      description: `Evaluates the rules on ${about} of the last ${LIMITS.policyDryRunDays} days, at most the latest ${LIMITS.policyDryRunMax}, each at its own time. Nothing is stored. Rules that ask for a screening count as held.`,
+      scope: isOperator ? 'operator:admin' : 'policy:write_policy',
+      body: DryRunRequest,
+      example: { applies_to: { rails: ['cubix'] }, rules: POLICY_REQUEST.rules },
+      response: DryRunShape,
+      problems: [],
+      answer: DRY_RUN,
+      handle: async ({ caller, body }) => ({
+        body: await runDry(parts, body, isOperator ? null : caller.customerId),
+      }),
+    }),
+  ];
+}
+
+function readRoutes(parts: PolicyParts, whose: Whose): Route[] {
+  const { database } = parts;
+  const isOperator = whose === 'operator';
+  const path = isOperator ? '/v2/operator/policies' : '/v2/policies';
+  const own = isOperator ? '' : 'Own';
+  const common = {
+    method: 'GET',
+    tag: isOperator ? 'Operator' : 'Policies',
+    scope: isOperator ? 'operator:read' : 'policy:read_policy',
+  } as const;
+  const answer = isOperator ? POLICY : OWN_POLICY;
+  const readsOf = (caller: Caller) => (isOperator ? undefined : database.of(caller.customerId));
+  return [
+    route({
+      ...common,
+      path,
+      operationId: `list${own}Policies`,
+      summary: isOperator ? 'List policies, of the operator and of all customers' : 'List your policies',
+      query: PolicyQuery,
+      response: PolicyList,
+      problems: [],
+      answer: { items: [answer] },
+      async handle({ caller, query }) {
+        const page = readPage(query, `${whose}-policies`);
+        const rows = isOperator
+          ? await listPolicies(database, undefined, query.ids, page)
+          : await listPolicies(database.of(caller.customerId), caller.customerId, query.ids, page);
+        return { body: await pageOf(rows, page, presentPolicy) };
+      },
+    }),
+    route({
+      ...common,
+      path: `${path}/{id}`,
+      operationId: `get${own}Policy`,
+      summary: 'Get a policy',
+      params: IdParams,
+      response: PolicyShape,
+      problems: ['not-found'],
+      answer,
+      handle: async ({ caller, params }) => ({
+        body: presentPolicy(await found(parts, readsOf(caller), params.id)),
+      }),
+    }),
+    route({
+      ...common,
+      path: `${path}/{id}/versions`,
+      operationId: `list${own}PolicyVersions`,
+      summary: 'List the versions of a policy',
+      params: IdParams,
+      response: VersionList,
+      problems: ['not-found'],
+      answer: { items: [answer] },
+      async handle({ caller, params }) {
+        await found(parts, readsOf(caller), params.id);
+        const versions = await versionsOf(readsOf(caller) ?? database, params.id);
+        return { body: { items: versions.map(presentPolicy) } };
+      },
+    }),
+  ];
+}
+
+export const policyRoutes = (parts: PolicyParts): Route[] =>
+  (['operator', 'own'] as const).flatMap((whose) => [
+    ...writeRoutes(parts, whose),
+    ...readRoutes(parts, whose),
+  ]);
