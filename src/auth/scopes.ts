@@ -34,7 +34,8 @@ export const SCOPES = {
   'operator:read': 'Read the journal and the withdrawals that have not ended, of all customers',
   'operator:journal': 'Book journal entries, resolve and cancel withdrawals, of all customers',
   'operator:review': 'Review fiat accounts, suspense deposits and contradictions of rails, of all customers',
-  'operator:approve': 'Approve and reject requests of operators, release and refuse withdrawals that a policy holds, of all customers',
+  'operator:approve':
+    'Approve and reject requests of operators, release and refuse withdrawals that a policy holds, of all customers',
   'operator:admin': 'Freeze parties and the platform, change policies, clients and people, of all customers',
 } as const satisfies Record<string, string>;
 

@@ -88,7 +88,8 @@ export const VARIABLES = {
   FERRY_MIGRATE_DATABASE_URL: 'the same as the role that owns the tables, to migrate; default DATABASE_URL',
   FERRY_DATA_DIR: 'directory of the embedded database and of sandbox.json',
   FERRY_PUBLIC_URL: 'the URL that clients use; required in production',
-  FERRY_CONFIG: 'JSON file with assets, fees, prices, rails, screening hooks, an OpenID provider, an external token issuer',
+  FERRY_CONFIG:
+    'JSON file with assets, fees, prices, rails, screening hooks, an OpenID provider, an external token issuer',
   FERRY_DOCS: 'on (default), or off: no /docs, /openapi.json and /problems',
   FERRY_CONNECTIONS_PER_SOURCE: 'connections that one source address may have (default 1000)',
   FERRY_FOUR_EYES:

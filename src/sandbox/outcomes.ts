@@ -62,7 +62,9 @@ function createDecision({ writePath, simulated, transfers, withdrawals }: Outcom
     }
     const ending =
       state.kind === 'completed' ? state : failedByRail(rail, { reason: 'You failed the payment.' });
-    const ended = await writePath.submit(endCommand(transfer, { rail, ending, actor: actorOf(caller) }, tables));
+    const ended = await writePath.submit(
+      endCommand(transfer, { rail, ending, actor: actorOf(caller) }, tables),
+    );
     if (ended.replayed) throw new Error('a command without a key cannot be a replay');
     if (ended.answer.effect === 'contradiction') throw finalProblem(ended.answer.transfer);
     return { body: presentTransfer(ended.answer.transfer, tables.assets) as never };

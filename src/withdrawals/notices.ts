@@ -44,7 +44,9 @@ async function end(
   source: { readonly isNotice?: true },
 ): Promise<Ended> {
   const ending: Ending = state.kind === 'completed' ? state : failedByRail(rail, state);
-  const outcome = await writePath.submit(endCommand(transfer, { rail, ending, actor: NOTICES, ...source }, tables));
+  const outcome = await writePath.submit(
+    endCommand(transfer, { rail, ending, actor: NOTICES, ...source }, tables),
+  );
   if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
   return outcome.answer;
 }

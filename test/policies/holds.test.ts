@@ -45,7 +45,11 @@ describe('a withdrawal that a policy holds', () => {
     const { id } = await world.withdrawFiat(profile, await world.createAccount('wire'));
     await world.settle(node);
     expect([await nameOf(id), isPaid(id)]).toEqual(['AWAITING_APPROVAL', false]);
-    const decision = { owner: 'operator', actor: { kind: 'client', id: 'second' } as const, reason: 'checked' };
+    const decision = {
+      owner: 'operator',
+      actor: { kind: 'client', id: 'second' } as const,
+      reason: 'checked',
+    };
     await node.withdrawals.releaseHeld(id, decision);
     await expect(node.withdrawals.releaseHeld(id, decision)).rejects.toMatchObject({ slug: 'invalid-state' });
     await world.settle(node);
@@ -63,7 +67,11 @@ describe('a withdrawal that a policy holds', () => {
     );
     await Promise.all(
       made.map(async ({ id }, index) => {
-        const decision = { owner: 'operator', actor: { kind: 'client', id: 'second' } as const, reason: 'checked' };
+        const decision = {
+          owner: 'operator',
+          actor: { kind: 'client', id: 'second' } as const,
+          reason: 'checked',
+        };
         const [one, other] = [
           () => node.withdrawals.releaseHeld(id, decision),
           () => node.withdrawals.refuseHeld(id, decision),

@@ -50,7 +50,7 @@ create index withdrawal_work_frozen on withdrawal_work (transfer_id) where froze
 -- A file that was never staged, and whose payments wait again.
 alter table bank_files drop constraint bank_files_state_check;
 alter table bank_files add constraint bank_files_state_check
-  check (state in ('MADE', 'STAGED', 'UPLOADED', 'ACKNOWLEDGED', 'PART', 'REJECTED', 'ASKED', 'DISSOLVED')) not valid;
+  check (state in ('MADE', 'STAGED', 'UPLOADED', 'ACKNOWLEDGED', 'PART', 'REJECTED', 'ASKED', 'HELD', 'DISSOLVED')) not valid;
 alter table bank_files validate constraint bank_files_state_check;
 
 -- What can be frozen.
