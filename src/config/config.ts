@@ -307,6 +307,14 @@ function readFourEyes(env: Environment, mode: Config['mode'], { fourEyes }: Conf
   return createFourEyes(isOn ? 1 : 0, isOn ? fourEyes : {});
 }
 
+/** What the service calls: rails, and hooks that screen withdrawals. */
+function readOutside(file: ConfigFile, context: Parameters<typeof readRails>[1]) {
+  return {
+    rails: readRails(file.rails ?? {}, context),
+    screening: readScreening(file.screening ?? {}, context),
+  };
+}
+
 export function readConfig(
   env: Environment,
   networks: Networks = NETWORKS,
@@ -362,8 +370,7 @@ export function readConfig(
     fourEyes: readFourEyes(env, mode, file),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,
     ...providers,
-    rails: fromFile(() => readRails(file.rails ?? {}, { kinds, env, assets, networks, mode })),
-    screening: fromFile(() => readScreening(file.screening ?? {}, { kinds, env, assets, networks, mode })),
+    ...fromFile(() => readOutside(file, { kinds, env, assets, networks, mode })),
     ...readForCommands(env),
     startedByNpm: isStartedByNpm(env),
   };

@@ -16,6 +16,9 @@ const CUSTOMER_READS: readonly Scope[] = [
   'identity:read_account',
   'funding:read_profile',
   'events:read_event',
+  'policy:read_policy',
+  'control:read_audit_log',
+  'control:read_approval',
 ];
 
 /** Of the people of a customer: within that customer. */
@@ -37,16 +40,22 @@ export const CUSTOMER_ROLES: RoleScopes = {
     'funding:write_profile',
     'sandbox:simulate',
   ],
-  APPROVER: CUSTOMER_READS,
-  ADMINISTRATOR: [...CUSTOMER_READS, 'people:read_person', 'people:write_person', 'events:write_webhook'],
+  APPROVER: [...CUSTOMER_READS, 'control:approve', 'policy:approve_withdrawal'],
+  ADMINISTRATOR: [
+    ...CUSTOMER_READS,
+    'people:read_person',
+    'people:write_person',
+    'events:write_webhook',
+    'policy:write_policy',
+  ],
 };
 
 /** Of the operator's people: across all customers. They look at the data of a customer, but never move its value. */
 export const OPERATOR_ROLES: RoleScopes = {
   VIEWER: ['operator:read'],
   MAKER: ['operator:read', 'operator:journal', 'operator:review'],
-  APPROVER: ['operator:read'],
-  ADMINISTRATOR: ['operator:read', 'people:read_person', 'people:write_person'],
+  APPROVER: ['operator:read', 'operator:approve'],
+  ADMINISTRATOR: ['operator:read', 'operator:admin', 'people:read_person', 'people:write_person'],
 };
 
 export type Standing = {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
+import { createComparison } from '../support/comparison.ts';
 import {
   type Belongings,
   createBelongings,
@@ -115,59 +116,7 @@ const lists = tenanted.filter(isList);
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
 
-/** Written by background work: the ledger's, deliveries, sealing, and the feed, which orders earlier events. */
-const NOT_COMPARED = [
-  'system_balances',
-  'reconciled_accounts',
-  'reconciliation_items',
-  'reconciliation_references',
-  'reconciliation_matches',
-  'system_deltas',
-  'event_sequence',
-  'event_marks',
-  'sealing_progress',
-  'webhook_progress',
-  'webhook_deliveries',
-];
-const tables = (
-  await service.database.query<{ name: string }>(
-    `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
-  )
-)
-  .map(({ name }) => name)
-  .filter((name) => !NOT_COMPARED.includes(name));
-
-/** Groups of events get their positions later; their events exist from the start. */
-const rowText = (name: string): string =>
-  name === 'event_groups' ? `(to_jsonb(t) - 'position')::text` : 't::text';
-
-/** Refused attempts at privileged actions are recorded, in groups without events. */
-const WITH_EVENTS = ' where lines > 0';
-
-/** Every row of every table, as one hash for each table. */
-async function everything(): Promise<Record<string, string>> {
-  // The personal data of a deleted account is erased from earlier events in the background.
-  const erasures = (): Promise<unknown[]> => service.database.query('select from event_erasures');
-  await expect.poll(erasures).toEqual([]);
-  const rows = await service.database.query<{ name: string; content: string }>(
-    tables
-      .map(
-        (name) =>
-          `select '${name}' as name, count(*) || ' ' || md5(coalesce(string_agg(row, '|' order by row), '')) as content
-           from (select ${rowText(name)} as row from ${name} t${name === 'event_groups' ? WITH_EVENTS : ''}) as rows`,
-      )
-      .join(' union all '),
-  );
-  return Object.fromEntries(rows.map(({ name, content }) => [name, content]));
-}
-
-/** Checks that the work adds, changes and removes no row of any table. */
-async function expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result> {
-  const before = await everything();
-  const result = await work();
-  expect(await everything()).toEqual(before);
-  return result;
-}
+const expectNothingChanged = await createComparison(service.database);
 
 /** A request that would succeed if it came from its owner. */
 async function validRequest(operation: Operation, belongings = alice): Promise<[string, string, unknown?]> {

@@ -2,6 +2,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
 import type { Belongings } from './belongings.ts';
+import type { TestService } from './service.ts';
 
 export { type Belongings, createBelongings } from './belongings.ts';
 
@@ -273,4 +274,23 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
   const needed = operation.parameters.filter((one) => one.in === 'query' && one.required);
   const query = new URLSearchParams(Object.fromEntries(needed.map(({ name }) => [name, VALUES[name]!])));
   return needed.length === 0 ? path : `${path}?${query.toString()}`;
+}
+
+/** Methods by path in OpenAPI's form, as the router has them. */
+export function registeredRoutes({ app }: Pick<TestService, 'app'>): { method: string; path: string }[] {
+  const parents: string[] = [];
+  return app
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const [, indent, part, methods] = /^([│ ]*)[├└]── (\S+) \(([A-Z, ]+)\)$/.exec(line) ?? [];
+      if (part === undefined) {
+        if (line.trim() !== '') throw new Error(`the router prints a line that is not a route: ${line}`);
+        return [];
+      }
+      const depth = indent!.length / 4;
+      parents.splice(depth, Infinity, part);
+      const path = parents.join('').replaceAll(/:([^/]+)/g, '{$1}');
+      return methods!.split(', ').map((method) => ({ method, path }));
+    });
 }
