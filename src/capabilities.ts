@@ -138,10 +138,11 @@ export function createCapabilities(
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
-  const policies = createPolicies({ ...shared, hooks: config.screening, works: config.workers });
+  const policies = createPolicies({ ...shared, declare, hooks: config.screening, works: config.workers });
   const withdrawals = createWithdrawals({
     ...shared,
     ...policies.guards,
+    declare,
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
@@ -163,6 +164,7 @@ export function createCapabilities(
   });
   const freezes = createFreezes({
     ...shared,
+    declare,
     underWay: [submissionsUnderWay, signedUnderWay, stagedUnderWay],
     resumes: [resumeFrozen, settlement.resumeFrozen],
     works: config.workers,

@@ -29,6 +29,8 @@ export type PrivilegedAction<Asked extends Proposal, Made> = {
    */
   command(maker: Maker, asked: Asked): Promise<Command<Made>>;
   result(made: Made): Result;
+  /** Waits, after the commit of the last vote and before its answer, until what was executed is in force. */
+  inForce?(result: Result): Promise<unknown>;
 };
 
 /** A 202 answer: the request that waits, as JSON. */

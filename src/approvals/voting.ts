@@ -82,6 +82,11 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
     return outcome.answer;
   }
 
+  async function inForce(voted: Approval, action: Action): Promise<Approval> {
+    if (voted.status === 'EXECUTED') await action.inForce?.(voted.result!);
+    return voted;
+  }
+
   /** The ledger refuses what the last vote would execute: the request ends FAILED. */
   async function approve(ballot: Ballot): Promise<Approval> {
     const approval = await approvalById(database, ballot.id);
@@ -90,7 +95,7 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
     const inner = await innerOf(approval!, action);
     try {
       const outcome = await writePath.submit(approveCommand(ballot, action, inner));
-      if (!outcome.replayed) return outcome.answer;
+      if (!outcome.replayed) return await inForce(outcome.answer, action);
     } catch (error) {
       const isOfAction =
         error instanceof Problem && error.slug !== 'unavailable' && !('approval_id' in error.meta);

@@ -2,7 +2,14 @@ import { stagedUnderWay } from '../banks/under-way-store.ts';
 import { signedUnderWay } from '../chains/under-way-store.ts';
 import type { Database } from '../database/database.ts';
 import { freeze, lift } from '../freezes/act.ts';
-import { type Freeze, type FreezeScope, presentFreeze, presentFrozen } from '../freezes/freeze.ts';
+import {
+  type Freeze,
+  type FreezeScope,
+  presentFreeze,
+  presentFrozen,
+  type Subject,
+  subjectText,
+} from '../freezes/freeze.ts';
 import { findInForce, inForce } from '../freezes/store.ts';
 import { isId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
@@ -33,8 +40,6 @@ const WHAT = 'platform|customer|identity|profile [<id>]';
 const REASON = { reason: { value: 'text', help: 'why, for operators only' } } as const;
 const UNDER_WAY = [submissionsUnderWay, signedUnderWay, stagedUnderWay];
 
-type Subject = { readonly scope: FreezeScope; readonly subjectId: string | null };
-
 function subjectOf({ positionals }: Invocation): Subject {
   const [noun, id, extra] = positionals;
   const scope = SCOPES[noun ?? ''];
@@ -48,19 +53,16 @@ function subjectOf({ positionals }: Invocation): Subject {
   return { scope, subjectId: id };
 }
 
-const nameOf = ({ scope, subjectId }: Subject): string =>
-  subjectId === null ? 'the platform' : `${scope.toLowerCase()} ${subjectId}`;
-
 async function runFreeze(invocation: Invocation, database: Database): Promise<void> {
   const subject = subjectOf(invocation);
-  const order = { ...subject, reason: text(invocation, 'reason'), frozenBy: 'cli' };
+  const order = { ...subject, reason: text(invocation, 'reason'), actor: database.actor! };
   const frozen = await freeze(database, order, UNDER_WAY).catch((error: unknown) => {
     if (!(error instanceof Problem)) throw error;
     throw new CommandError(`There is no ${subject.scope.toLowerCase()} with the id "${subject.subjectId}".`);
   });
   const { isInForce, submissionsUnderWay: out } = frozen;
   const lines = [
-    `Froze ${nameOf(subject)}: freeze ${frozen.freeze.id}.`,
+    `Froze ${subjectText(subject)}: freeze ${frozen.freeze.id}.`,
     ...(isInForce ? [] : ['A transaction that began earlier is still running and may not see the freeze.']),
     ...(out === 0 ? [] : [`${counted(out, 'payment')} handed to a rail before the freeze has not ended.`]),
   ];
@@ -69,10 +71,10 @@ async function runFreeze(invocation: Invocation, database: Database): Promise<vo
 
 async function runUnfreeze(invocation: Invocation, database: Database): Promise<void> {
   const subject = subjectOf(invocation);
-  const found = await findInForce(database, subject.scope, subject.subjectId);
-  if (found === undefined) throw new CommandError(`No freeze of ${nameOf(subject)} is in force.`);
-  const lifted = await lift(database, found.id, 'cli', text(invocation, 'reason'));
-  show(invocation, presentFreeze(lifted), `Lifted freeze ${lifted.id} of ${nameOf(subject)}.`);
+  const found = await findInForce(database, subject);
+  if (found === undefined) throw new CommandError(`No freeze of ${subjectText(subject)} is in force.`);
+  const lifted = await lift(database, found.id, database.actor!, text(invocation, 'reason'));
+  show(invocation, presentFreeze(lifted), `Lifted freeze ${lifted.id} of ${subjectText(subject)}.`);
 }
 
 const line = (one: Freeze): string[] => [

@@ -20,6 +20,10 @@ export const ADVISORY_LOCKS = {
   journal: 7_177_009,
   /** With a hash: withdrawals that could together exceed a limit commit one after another. */
   policyMeters: 7_177_010,
+  /** Freezes are made and lifted one after another. */
+  freezes: 7_177_011,
+  /** Policies are changed one after another. */
+  policyChanges: 7_177_012,
   /** One background audit at a time. */
   audit: 7_177_006,
   /** Held by the leader, the node that finds the settlements that windows, other nodes or a crash left to do. */

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Queryable } from '../database/database.ts';
 import { untilRunningEnded } from '../database/running.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
+import type { Actor } from '../kernel/actor.ts';
+import { notFound } from '../kernel/problem.ts';
+import { runAlone } from '../ledger/alone.ts';
 import { LIMITS } from '../limits.ts';
+import { freezeCommand, liftCommand, type NewFreeze } from './commands.ts';
 import type { Freeze, Frozen } from './freeze.ts';
-import { findFreeze, insertFreeze, liftFreeze, type NewFreeze } from './store.ts';
+import { findFreeze } from './store.ts';
 
 /** Counts payments of frozen parties that are past the check of the freezes, and may reach a rail at this moment. */
 export type UnderWay = (database: Queryable) => Promise<number>;
@@ -25,23 +28,32 @@ export async function freeze(
   order: NewFreeze,
   underWay: readonly UnderWay[],
 ): Promise<Frozen> {
-  const made = await insertFreeze(database, order);
-  if (made === undefined) throw notFound(order.scope.toLowerCase(), order.subjectId!);
+  // Not in the queue of the write path: a freeze does not wait for what it stops.
+  const made = await runAlone(database, freezeCommand(order));
+  return { freeze: made, ...(await untilFrozen(database, underWay)) };
+}
+
+/** Steps 2 and 3. */
+export async function untilFrozen(
+  database: Database,
+  underWay: readonly UnderWay[],
+): Promise<Omit<Frozen, 'freeze'>> {
   const isInForce = await untilRunningEnded(database);
   const deadline = performance.now() + LIMITS.freezeWaitMs;
   for (;;) {
     const counts = await Promise.all(underWay.map((count) => count(database)));
     const submissionsUnderWay = counts.reduce((sum, count) => sum + count, 0);
-    if (submissionsUnderWay === 0 || performance.now() >= deadline)
-      return { freeze: made, isInForce, submissionsUnderWay };
+    if (submissionsUnderWay === 0 || performance.now() >= deadline) return { isInForce, submissionsUnderWay };
     await sleep(POLL_MS);
   }
 }
 
-export async function lift(database: Database, id: string, by: string, because: string): Promise<Freeze> {
-  const lifted = await liftFreeze(database, id, by, because);
-  if (lifted !== undefined) return lifted;
+export async function knownFreeze(database: Queryable, id: string): Promise<Freeze> {
   const known = await findFreeze(database, id);
   if (known === undefined) throw notFound('freeze', id);
-  throw new Problem('invalid-state', `Freeze ${id} is LIFTED already.`, { status: 'LIFTED' });
+  return known;
+}
+
+export async function lift(database: Database, id: string, actor: Actor, reason: string): Promise<Freeze> {
+  return runAlone(database, liftCommand(await knownFreeze(database, id), { actor, reason }));
 }

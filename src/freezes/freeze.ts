@@ -4,11 +4,19 @@ import { formatInstant, type Instant } from '../kernel/instant.ts';
 export const FREEZE_SCOPES = ['PLATFORM', 'CUSTOMER', 'IDENTITY', 'PROFILE'] as const;
 export type FreezeScope = (typeof FREEZE_SCOPES)[number];
 
-export type Freeze = {
-  readonly id: string;
+export type Subject = {
   readonly scope: FreezeScope;
   /** Null for the platform. */
   readonly subjectId: string | null;
+};
+
+export const subjectKey = ({ scope, subjectId }: Subject): string => `${scope}/${subjectId ?? ''}`;
+
+export const subjectText = ({ scope, subjectId }: Subject): string =>
+  subjectId === null ? 'the platform' : `${scope.toLowerCase()} ${subjectId}`;
+
+export type Freeze = Subject & {
+  readonly id: string;
   /** For operators only. */
   readonly reason: string;
   readonly frozenBy: string;

@@ -1,28 +1,62 @@
+import { type Declare, privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
-import { type Caller, type Route, route } from '../kernel/route.ts';
+import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
-import { freeze, lift, type UnderWay } from './act.ts';
+import { freeze, knownFreeze, lift, type UnderWay, untilFrozen } from './act.ts';
+import { freezeCommand, liftCommand } from './commands.ts';
 import { FREEZE, FROZEN, LIFTED } from './examples.ts';
-import { presentFreeze, presentFrozen } from './freeze.ts';
+import { type Freeze, presentFreeze, presentFrozen, type Subject, subjectText } from './freeze.ts';
 import { FreezeList, FreezeQuery, FreezeRequest, FreezeShape, FrozenShape, LiftQuery } from './schema.ts';
 import { findFreeze, listFreezes } from './store.ts';
 
 const TAG = 'Operator';
 
-const byOf = ({ clientId }: Caller): string => `client:${clientId}`;
-
 const FREEZE_DESCRIPTION = `Stops everything at once that moves value of a profile, an identity (the requests that name it, and the profiles of the accounts that it owns), a customer, or the whole platform: new transfers, withdrawals that were accepted and not handed to a rail, affirmations and settlements. Deposits that arrive are credited, and cannot be used. Other customers get the answer for an unknown profile.
 
 The answer comes when transactions and calls of rails that began before the freeze have ended: nothing is submitted to a rail after it, unless \`in_force\` is false or \`submissions_under_way\` is not 0. What is frozen already keeps its freeze.`;
 
-export const freezeRoutes = (database: Database, underWay: readonly UnderWay[]): Route[] => [
-  ...writeRoutes(database, underWay),
-  ...readRoutes(database),
+export type FreezeParts = {
+  readonly declare: Declare;
+  readonly database: Database;
+  readonly underWay: readonly UnderWay[];
+};
+
+export const freezeRoutes = (parts: FreezeParts): Route[] => [
+  ...writeRoutes(parts),
+  ...readRoutes(parts.database),
 ];
 
-function writeRoutes(database: Database, underWay: readonly UnderWay[]): Route[] {
+type FreezeProposal = Subject & { readonly reason: string };
+
+/** What waits for approval where four eyes are required. The command line freezes at once. */
+function declareActions({ declare, database, underWay }: FreezeParts) {
+  const result = ({ id }: Freeze) => ({ type: 'freeze', id });
+  const proposeFreeze = declare<FreezeProposal, Freeze>({
+    name: 'freeze.create',
+    level: 'OPERATOR',
+    summary: (asked) => `Freeze ${subjectText(asked)}. ${asked.reason}`,
+    command: async ({ actor }, { scope, subjectId, reason }) =>
+      freezeCommand({ scope, subjectId, reason, actor }),
+    result,
+    inForce: () => untilFrozen(database, underWay),
+  });
+  const proposeLift = declare<{ readonly id: string; readonly reason: string }, Freeze>({
+    name: 'freeze.lift',
+    level: 'OPERATOR',
+    summary: ({ id, reason }) => `Lift freeze ${id}. ${reason}`,
+    command: async ({ actor }, { id, reason }) =>
+      liftCommand(await knownFreeze(database, id), { actor, reason }),
+    result,
+  });
+  return { proposeFreeze, proposeLift };
+}
+
+function writeRoutes(parts: FreezeParts): Route[] {
+  const { database, underWay } = parts;
+  const { proposeFreeze, proposeLift } = declareActions(parts);
   return [
     route({
       method: 'POST',
@@ -37,6 +71,7 @@ function writeRoutes(database: Database, underWay: readonly UnderWay[]): Route[]
       response: FrozenShape,
       problems: ['not-found'],
       answer: FROZEN,
+      privileged: privileged('freeze.create'),
       async handle({ caller, body, rest }) {
         const { scope, subject_id: subjectId, reason } = body;
         if ((scope === 'PLATFORM') !== (subjectId === undefined))
@@ -44,7 +79,10 @@ function writeRoutes(database: Database, underWay: readonly UnderWay[]): Route[]
             '/subject_id',
             scope === 'PLATFORM' ? 'must be absent for the platform' : 'is required',
           );
-        const order = { scope, subjectId: subjectId ?? null, reason, frozenBy: byOf(caller) };
+        const asked = { scope, subjectId: subjectId ?? null, reason };
+        const proposed = await proposeFreeze(caller, asked);
+        if (proposed !== undefined) return proposed;
+        const order = { ...asked, actor: actorOf(caller) };
         return { body: presentFrozen(await rest(freeze(database, order, underWay))) };
       },
     }),
@@ -62,9 +100,15 @@ function writeRoutes(database: Database, underWay: readonly UnderWay[]): Route[]
       response: FreezeShape,
       problems: ['not-found', 'invalid-state'],
       answer: LIFTED,
-      handle: async ({ caller, params, query }) => ({
-        body: presentFreeze(await lift(database, params.id, byOf(caller), query.reason)),
-      }),
+      privileged: privileged('freeze.lift'),
+      async handle({ caller, params, query }) {
+        const { reason } = query;
+        return (
+          (await proposeLift(caller, { id: params.id, reason })) ?? {
+            body: presentFreeze(await lift(database, params.id, actorOf(caller), reason)),
+          }
+        );
+      },
     }),
   ];
 }

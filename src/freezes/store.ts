@@ -1,14 +1,14 @@
-import { plainArray } from '../database/array.ts';
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
+import { plainArray, textArray } from '../database/array.ts';
 import { countUpTo } from '../database/backlog.ts';
-import { CLOCK_NS } from '../database/clock.ts';
-import type { Database, Queryable, Transaction } from '../database/database.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
+import { change } from '../events/outbox.ts';
 import type { Backlog } from '../kernel/capability.ts';
-import { newId } from '../kernel/id.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
-import type { Freeze, FreezeScope } from './freeze.ts';
+import { type Freeze, presentFreeze, type Subject } from './freeze.ts';
 
 /**
  * Freezes. Other stores read the views `freezes_in_force`, `frozen_profiles`, `frozen_identities` and `frozen_transfers` in the
@@ -47,35 +47,81 @@ export const frozenTransfers: Table<true> = {
   },
 };
 
-export type NewFreeze = {
-  readonly scope: FreezeScope;
-  readonly subjectId: string | null;
-  readonly reason: string;
-  readonly frozenBy: string;
+/** A party that can be frozen, with the freeze that is in force. */
+export type Freezable = {
+  readonly inForce: Freeze | null;
+  /** Freezes that the commands of the batch have made or lifted, in order. */
+  readonly changed: readonly Freeze[];
 };
 
-/** Undefined if there is no such subject. A subject that is frozen already keeps its freeze. */
-export async function insertFreeze(database: Database, freeze: NewFreeze): Promise<Freeze | undefined> {
-  const { scope, subjectId, reason, frozenBy } = freeze;
-  return database.transaction(async (tx) => {
-    if (subjectId !== null) {
-      const found = await tx.query('select from freezable where scope = $1 and id = $2', [scope, subjectId]);
-      if (found.length === 0) return undefined;
-    }
-    await tx.query(
-      `insert into freezes (id, scope, subject_id, reason, frozen_by, created_at_ns)
-       values ($1, $2, $3, $4, $5, ${CLOCK_NS})
-       on conflict (scope, subject_id) where lifted_at_ns is null do nothing`,
-      [newId(), scope, subjectId, reason, frozenBy],
-    );
-    return findInForce(tx, scope, subjectId);
-  });
+async function freezablesAmong(tx: Transaction, keys: readonly string[]): Promise<Map<string, Freezable>> {
+  // One after another, because the row of a first freeze cannot be locked before it exists.
+  await tx.query(`select pg_advisory_xact_lock(${ADVISORY_LOCKS.freezes})`);
+  const rows = await tx.query<Freeze & { key: string }>(
+    `select wanted.key, ${COLUMNS}
+     from (select key, split_part(key, '/', 1) as scope, nullif(split_part(key, '/', 2), '')::uuid as subject_id
+           from unnest($1::text[]) as keys (key)) as wanted
+     left join freezes f on f.scope = wanted.scope and f.subject_id is not distinct from wanted.subject_id
+       and f.lifted_at_ns is null
+     where wanted.scope = 'PLATFORM'
+        or exists (select from freezable p where p.scope = wanted.scope and p.id = wanted.subject_id)`,
+    [textArray(keys)],
+  );
+  return new Map(
+    rows.map(({ key, ...freeze }) => [key, { inForce: freeze.id === null ? null : freeze, changed: [] }]),
+  );
 }
+
+/** By `subjectKey`. A lifted freeze is written with the wake-up of what waits for it. */
+export const freezables: Table<Freezable> = {
+  name: 'freezes (changed)',
+  load: freezablesAmong,
+  async write(tx, rows) {
+    const changed = new Map(rows.flatMap((row) => row.changed).map((freeze) => [freeze.id, freeze]));
+    // Lifted ones first: one freeze of a subject is in force at a time.
+    const sorted = [...changed.values()].sort(
+      (a, b) => Number(b.liftedAtNs !== null) - Number(a.liftedAtNs !== null),
+    );
+    for (const freeze of sorted) {
+      await tx.query(
+        `insert into freezes (id, scope, subject_id, reason, frozen_by, created_at_ns, lifted_by, lifted_because, lifted_at_ns)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         on conflict (id) do update set lifted_by = excluded.lifted_by, lifted_because = excluded.lifted_because,
+           lifted_at_ns = excluded.lifted_at_ns`,
+        [
+          freeze.id,
+          freeze.scope,
+          freeze.subjectId,
+          freeze.reason,
+          freeze.frozenBy,
+          freeze.createdAtNs,
+          freeze.liftedBy,
+          freeze.liftedBecause,
+          freeze.liftedAtNs,
+        ],
+      );
+      if (freeze.liftedAtNs !== null)
+        await tx.query('insert into freeze_wakes (freeze_id) values ($1)', [freeze.id]);
+    }
+  },
+  /** For operators only: a customer is not told why it is frozen. */
+  record({ changed }) {
+    const freeze = changed.at(-1)!;
+    return [
+      change({
+        action: freeze.liftedAtNs === null ? 'freeze.created' : 'freeze.lifted',
+        customerId: null,
+        resourceId: freeze.id,
+        at: freeze.liftedAtNs ?? freeze.createdAtNs,
+        after: presentFreeze(freeze),
+      }),
+    ];
+  },
+};
 
 export async function findInForce(
   database: Queryable,
-  scope: FreezeScope,
-  subjectId: string | null,
+  { scope, subjectId }: Subject,
 ): Promise<Freeze | undefined> {
   const [row] = await database.query<Freeze>(
     `select ${COLUMNS} from freezes f
@@ -95,24 +141,6 @@ export function inForce(database: Queryable): Promise<Freeze[]> {
 export async function findFreeze(database: Queryable, id: string): Promise<Freeze | undefined> {
   const [row] = await database.query<Freeze>(`select ${COLUMNS} from freezes f where f.id = $1`, [id]);
   return row;
-}
-
-/** In one transaction with the wake-up of what waits for it. Undefined if it is not in force. */
-export async function liftFreeze(
-  database: Database,
-  id: string,
-  by: string,
-  because: string,
-): Promise<Freeze | undefined> {
-  return database.transaction(async (tx) => {
-    const [row] = await tx.query<Freeze>(
-      `update freezes f set lifted_by = $2, lifted_because = $3, lifted_at_ns = greatest(${CLOCK_NS}, f.created_at_ns)
-       where f.id = $1 and f.lifted_at_ns is null returning ${COLUMNS}`,
-      [id, by, because],
-    );
-    if (row !== undefined) await tx.query('insert into freeze_wakes (freeze_id) values ($1)', [id]);
-    return row;
-  });
 }
 
 /** Freezes that were lifted, and for which something may still wait. */

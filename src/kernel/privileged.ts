@@ -9,6 +9,14 @@ export const PRIVILEGED_ACTIONS = {
   'suspense_deposit.credit': 'Credit a deposit in suspense',
   'fiat_account.approve': 'Approve a fiat account',
   'fiat_account.reject': 'Reject a fiat account',
+  'withdrawal.release': 'Release a withdrawal that a policy of the operator holds',
+  'withdrawal.refuse': 'Refuse a withdrawal that a policy of the operator holds',
+  'own_withdrawal.release': 'Release a withdrawal that a policy of the customer holds',
+  'own_withdrawal.refuse': 'Refuse a withdrawal that a policy of the customer holds',
+  'policy.change': 'Change a policy of the operator',
+  'own_policy.change': 'Change a policy of the customer',
+  'freeze.create': 'Freeze a party or the platform',
+  'freeze.lift': 'Lift a freeze',
 } as const satisfies Record<string, string>;
 
 export type PrivilegedName = keyof typeof PRIVILEGED_ACTIONS;

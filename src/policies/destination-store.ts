@@ -1,6 +1,6 @@
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
@@ -73,31 +73,31 @@ export async function destinationsAmong(
 
 /** Lists it; one that is listed already stays as it is, one that was only used is listed from now on. */
 export async function addDestination(
-  database: Queryable,
+  tx: Transaction,
   { id, customerId, destination, label, addedBy }: Omit<Destination, 'listed' | 'createdAtNs'>,
-): Promise<Destination> {
-  await database.query(
+): Promise<{ readonly row: Destination; readonly isNew: boolean }> {
+  const added = await tx.query(
     `insert into policy_destinations as d (id, customer_id, destination, listed, label, added_by, created_at_ns)
      values ($1, $2, $3, true, $4, $5, ${CLOCK_NS})
      on conflict (customer_id, destination) do update
      set listed = true, label = excluded.label, added_by = excluded.added_by, created_at_ns = excluded.created_at_ns
-     where not d.listed`,
+     where not d.listed returning d.id`,
     [id, customerId, destination, label, addedBy],
   );
-  const [row] = await database.query<Destination>(
+  const [row] = await tx.query<Destination>(
     `select ${COLUMNS} from policy_destinations d where d.customer_id = $1 and d.destination = $2`,
     [customerId, destination],
   );
-  return row!;
+  return { row: row!, isNew: added.length > 0 };
 }
 
 /** Undefined if the customer has not listed it. */
 export async function removeDestination(
-  database: Queryable,
+  tx: Transaction,
   customerId: string,
   id: string,
 ): Promise<Destination | undefined> {
-  const [row] = await database.query<Destination>(
+  const [row] = await tx.query<Destination>(
     `delete from policy_destinations d where d.customer_id = $1 and d.id = $2 and d.listed returning ${COLUMNS}`,
     [customerId, id],
   );

@@ -1,5 +1,8 @@
+import { recordChanges } from '../events/append.ts';
+import type { Change } from '../events/outbox.ts';
+import { actorOf, actorText } from '../kernel/actor.ts';
 import { isId, newId } from '../kernel/id.ts';
-import { formatInstant } from '../kernel/instant.ts';
+import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
@@ -15,7 +18,7 @@ import {
 import { velocityRules } from './evaluate.ts';
 import { DESTINATION, DESTINATION_REQUEST, UTILIZATION } from './examples.ts';
 import { destinationOf } from './policy.ts';
-import { byOf, type PolicyParts } from './routes.ts';
+import type { PolicyParts } from './routes.ts';
 import {
   DestinationList,
   DestinationQuery,
@@ -52,7 +55,15 @@ function readDestination(text: string, networks: Networks): string {
   return destinationOf({ network, address: networks.canonicalAddress(network as CryptoNetwork, address) });
 }
 
-function destinationRoutes({ database, networks }: PolicyParts): Route[] {
+const destinationChange = (what: 'listed' | 'removed', row: Destination, at: Instant): Change => ({
+  action: `destination.${what}`,
+  customerId: row.customerId,
+  resourceId: row.id,
+  at,
+  after: what === 'removed' ? null : presentDestination(row),
+});
+
+function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] {
   return [
     route({
       method: 'POST',
@@ -71,14 +82,20 @@ function destinationRoutes({ database, networks }: PolicyParts): Route[] {
       async handle({ caller, body }) {
         const destination = readDestination(body.destination, networks);
         const { customerId } = caller;
+        const actor = actorOf(caller);
         const added = {
           id: newId(),
           customerId,
           destination,
           label: body.label ?? null,
-          addedBy: byOf(caller),
+          addedBy: actorText(actor),
         };
-        return { body: presentDestination(await addDestination(database, added)) };
+        const listed = await database.transaction(async (tx) => {
+          const { row, isNew } = await addDestination(tx, added);
+          if (isNew) await recordChanges(tx, actor, [destinationChange('listed', row, row.createdAtNs)]);
+          return row;
+        });
+        return { body: presentDestination(listed) };
       },
     }),
     route({
@@ -116,8 +133,12 @@ function destinationRoutes({ database, networks }: PolicyParts): Route[] {
       problems: ['not-found'],
       answer: DESTINATION,
       async handle({ caller, params }) {
-        const removed = await removeDestination(database, caller.customerId, params.id);
-        if (removed === undefined) throw notFound('destination', params.id);
+        const removed = await database.transaction(async (tx) => {
+          const row = await removeDestination(tx, caller.customerId, params.id);
+          if (row === undefined) throw notFound('destination', params.id);
+          await recordChanges(tx, actorOf(caller), [destinationChange('removed', row, clock.now())]);
+          return row;
+        });
         return { body: presentDestination(removed) };
       },
     }),

@@ -1,13 +1,16 @@
 import type { Static } from 'typebox';
+import { type Declare, privileged } from '../approvals/action.ts';
 import type { CustomerReads, Database } from '../database/database.ts';
 import { untilRunningEnded } from '../database/running.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { formatInstant, NS_PER_SECOND } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
-import { notFound, Problem } from '../kernel/problem.ts';
+import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
+import { changePolicy, changePolicyCommand, type PolicyChange } from './change.ts';
 import { destinationsAmong } from './destination-store.ts';
 import { draftOf, dryRun } from './dry-run.ts';
 import { DRY_RUN, OWN_POLICY, POLICY, POLICY_REQUEST } from './examples.ts';
@@ -21,45 +24,56 @@ import {
   PolicyShape,
   VersionList,
 } from './schema.ts';
-import {
-  changePolicy,
-  countPolicies,
-  findOwnPolicy,
-  findPolicy,
-  listPolicies,
-  recentUses,
-  versionsOf,
-} from './store.ts';
+import { findOwnPolicy, findPolicy, listPolicies, recentUses, versionsOf } from './store.ts';
 import { type PolicyContext, readDocument } from './validate.ts';
 
 export type PolicyParts = PolicyContext & {
+  readonly declare: Declare;
   readonly database: Database;
   readonly clock: Clock;
 };
 
-export const byOf = ({ clientId }: Caller): string => `client:${clientId}`;
 const DAY_NS = 86_400n * NS_PER_SECOND;
 
 /** Whose policies a route is about: the operator's own, or those of the calling customer. */
 type Whose = 'operator' | 'own';
 
-async function change(parts: PolicyParts, caller: Caller, body: Static<typeof PolicyRequest>, whose: Whose) {
-  const { name, enabled, reason } = body;
-  const document = readDocument(body, whose === 'operator', parts);
-  const customerId = whose === 'operator' ? null : caller.customerId;
-  if ((await countPolicies(parts.database, customerId, name)) >= LIMITS.policiesMax)
-    throw new Problem(
-      'invalid-state',
-      `There are ${LIMITS.policiesMax} policies already: change one of them.`,
-      {
-        status: 'FULL',
-      },
-    );
-  const changed = { customerId, name, enabled, document, reason, changedBy: byOf(caller) };
-  const policy = await changePolicy(parts.database, changed);
+type Asked = Static<typeof PolicyRequest>;
+
+/** A change waits for approval where four eyes are required. The proposal is the request. */
+function declareChange(parts: PolicyParts, whose: Whose) {
+  const { database, declare } = parts;
+  const isOperators = whose === 'operator';
+  const changeOf = (
+    maker: { readonly customerId: string; readonly actor: Actor },
+    asked: Asked,
+  ): PolicyChange => ({
+    customerId: isOperators ? null : maker.customerId,
+    name: asked.name,
+    enabled: asked.enabled,
+    document: readDocument(asked, isOperators, parts),
+    reason: asked.reason,
+    actor: maker.actor,
+  });
   // Withdrawals that were decided on the version before have been committed.
-  await untilRunningEnded(parts.database);
-  return policy;
+  const inForce = (): Promise<unknown> => untilRunningEnded(database);
+  const propose = declare<Asked, Policy>({
+    name: isOperators ? 'policy.change' : 'own_policy.change',
+    level: isOperators ? 'OPERATOR' : 'CUSTOMER',
+    summary: ({ name, enabled, reason }) =>
+      `${enabled ? 'Change' : 'Disable'} the policy "${name}". ${reason}`,
+    command: async (maker, asked) => changePolicyCommand(changeOf(maker, asked)),
+    result: ({ id }) => ({ type: 'policy', id }),
+    inForce,
+  });
+  return async (caller: Caller, asked: Asked) => {
+    const change = changeOf({ customerId: caller.customerId, actor: actorOf(caller) }, asked);
+    const proposed = await propose(caller, asked);
+    if (proposed !== undefined) return proposed;
+    const policy = await changePolicy(database, change);
+    await inForce();
+    return { body: presentPolicy(policy) };
+  };
 }
 
 async function runDry(parts: PolicyParts, body: Static<typeof DryRunRequest>, customerId: string | null) {
@@ -94,6 +108,7 @@ function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
   const tag = isOperator ? 'Operator' : 'Policies';
   const own = isOperator ? '' : 'Own';
   const about = isOperator ? 'the withdrawals of all customers' : 'your own withdrawals';
+  const change = declareChange(parts, whose);
   return [
     route({
       method: 'POST',
@@ -108,9 +123,8 @@ function writeRoutes(parts: PolicyParts, whose: Whose): Route[] {
       response: PolicyShape,
       problems: ['invalid-state'],
       answer: isOperator ? POLICY : OWN_POLICY,
-      async handle({ caller, body, rest }) {
-        return { body: presentPolicy(await rest(change(parts, caller, body, whose))) };
-      },
+      privileged: privileged(isOperator ? 'policy.change' : 'own_policy.change'),
+      handle: ({ caller, body }) => change(caller, body),
     }),
     route({
       method: 'POST',

@@ -2,13 +2,13 @@ import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { plainArray, textArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Database, Parameter, Queryable } from '../database/database.ts';
+import type { Parameter, Queryable, Transaction } from '../database/database.ts';
 import { createParameters, selectPage } from '../database/select.ts';
-import { newId } from '../kernel/id.ts';
+import { change } from '../events/outbox.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { type Meter, meterOfKey } from './evaluate.ts';
-import { type Document, OPERATOR, type Policy, type PolicySet } from './policy.ts';
+import { OPERATOR, type Policy, type PolicySet, presentPolicy } from './policy.ts';
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.name, v.version, v.enabled, v.document, v.changed_by as "changedBy",
   v.reason, p.created_at_ns as "createdAtNs", v.created_at_ns as "updatedAtNs"`;
@@ -56,55 +56,75 @@ const inForce = (stored: StoredPolicy): Policy => ({
   updatedAtNs: 0n,
 });
 
-export type PolicyChange = {
-  readonly customerId: string | null;
-  readonly name: string;
-  readonly enabled: boolean;
-  readonly document: Document;
-  readonly reason: string;
-  readonly changedBy: string;
+/** The policies of an owner, by name, as far as a change of one needs to know them. */
+export type OwnedPolicies = {
+  readonly policies: ReadonlyMap<string, Pick<Policy, 'id' | 'version' | 'createdAtNs' | 'updatedAtNs'>>;
+  /** Versions that the commands of the batch have appended, in order. */
+  readonly changed: readonly Policy[];
 };
 
-/** Appends a version: the first one of a new policy, or the next one of the owner's policy of that name. */
-export async function changePolicy(
-  database: Database,
-  { customerId, name, enabled, document, reason, changedBy }: PolicyChange,
-): Promise<Policy> {
-  return database.transaction(async (tx) => {
-    // First, because changes of one owner go one after the other.
-    await tx.query(
-      `insert into policy_epochs as e (owner, epoch) values ($1, 1) on conflict (owner) do update set epoch = e.epoch + 1`,
-      [customerId ?? OPERATOR],
-    );
-    const [changed] = await tx.query<{ id: string; version: number }>(
-      `insert into policies as p (id, customer_id, name, version, enabled, created_at_ns, updated_at_ns)
-       values ($1, $2, $3, 1, $4, ${CLOCK_NS}, ${CLOCK_NS})
-       on conflict (customer_id, name) do update
-       set version = p.version + 1, enabled = excluded.enabled, updated_at_ns = excluded.updated_at_ns
-       returning id, version`,
-      [newId(), customerId, name, enabled],
-    );
-    const { id, version } = changed!;
-    await tx.query(
-      `insert into policy_versions (policy_id, version, document, enabled, changed_by, reason, created_at_ns)
-       values ($1, $2, $3::jsonb, $4, $5, $6, ${CLOCK_NS})`,
-      [id, version, JSON.stringify(document), enabled, changedBy, reason],
-    );
-    return (await findPolicy(tx, id))!;
-  });
-}
+type Owned = Pick<Policy, 'id' | 'name' | 'version' | 'createdAtNs' | 'updatedAtNs'> & {
+  readonly owner: string;
+};
 
-/** How many the owner has, without that one. */
-export async function countPolicies(
-  database: Queryable,
-  customerId: string | null,
-  without: string,
-): Promise<number> {
-  const [row] = await database.query<{ count: number }>(
-    'select count(*)::integer as count from policies where customer_id is not distinct from $1 and name <> $2',
-    [customerId, without],
+/** By owner: 'operator', or the id of a customer. A change appends a version, and increments the epoch of the owner. */
+export const ownedPolicies: Table<OwnedPolicies> = {
+  name: 'policies',
+  async load(tx, owners) {
+    // One after another, because the row of a new policy cannot be locked before it exists.
+    await tx.query(`select pg_advisory_xact_lock(${ADVISORY_LOCKS.policyChanges})`);
+    const rows = await tx.query<Owned>(
+      `select coalesce(p.customer_id::text, '${OPERATOR}') as owner, p.id, p.name, p.version,
+              p.created_at_ns as "createdAtNs", p.updated_at_ns as "updatedAtNs"
+       from policies p
+       where p.customer_id = any (array (select owner::uuid from unnest($1::text[]) as o (owner) where owner <> '${OPERATOR}'))
+          or (p.customer_id is null and '${OPERATOR}' = any ($1::text[]))`,
+      [textArray(owners)],
+    );
+    const of = Map.groupBy(rows, ({ owner }) => owner);
+    return new Map(
+      owners.map((owner) => [
+        owner,
+        { policies: new Map((of.get(owner) ?? []).map((row) => [row.name, row])), changed: [] },
+      ]),
+    );
+  },
+  async write(tx, rows) {
+    for (const policy of rows.flatMap(({ changed }) => changed)) await appendVersion(tx, policy);
+  },
+  record({ changed }) {
+    const policy = changed.at(-1)!;
+    return [
+      change({
+        action: 'policy.changed',
+        customerId: policy.customerId,
+        resourceId: policy.id,
+        at: policy.updatedAtNs,
+        after: presentPolicy(policy),
+      }),
+    ];
+  },
+};
+
+async function appendVersion(tx: Transaction, policy: Policy): Promise<void> {
+  const { id, customerId, name, version, enabled, document, changedBy, reason, createdAtNs, updatedAtNs } =
+    policy;
+  await tx.query(
+    `insert into policy_epochs as e (owner, epoch) values ($1, 1) on conflict (owner) do update set epoch = e.epoch + 1`,
+    [customerId ?? OPERATOR],
   );
-  return row!.count;
+  await tx.query(
+    `insert into policies (id, customer_id, name, version, enabled, created_at_ns, updated_at_ns)
+     values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (id) do update
+     set version = excluded.version, enabled = excluded.enabled, updated_at_ns = excluded.updated_at_ns`,
+    [id, customerId, name, version, enabled, createdAtNs, updatedAtNs],
+  );
+  await tx.query(
+    `insert into policy_versions (policy_id, version, document, enabled, changed_by, reason, created_at_ns)
+     values ($1, $2, $3::jsonb, $4, $5, $6, $7)`,
+    [id, version, JSON.stringify(document), enabled, changedBy, reason, updatedAtNs],
+  );
 }
 
 /** For operators. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Declare } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import type { PriceSource } from '../fees/prices.ts';
 import type { FeeSchedule } from '../fees/schedule.ts';
@@ -26,6 +27,7 @@ import { originatorKey, type ProgressTables, paymentOf } from './transitions.ts'
 import { createWithdrawalWorker, PAYOUT_TIMING, type WithdrawalWorker } from './worker.ts';
 
 export type WithdrawalDependencies = Omit<CreationTables, 'newWork' | 'hasRail'> & {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly rails: Rails;

@@ -1,6 +1,8 @@
+import { type Declare, type Maker, privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import { actorOf } from '../kernel/actor.ts';
 import { formatInstant } from '../kernel/instant.ts';
+import { PRIVILEGED_ACTIONS } from '../kernel/privileged.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
@@ -19,6 +21,7 @@ import type { EndingTables } from './outcome.ts';
 import { HeldRequest, NoteList } from './schema.ts';
 
 export type HeldParts = {
+  readonly declare: Declare;
   readonly database: Database;
   readonly writePath: WritePath;
   readonly transfers: Pick<TransferAccess, 'byId' | 'find'>;
@@ -26,30 +29,69 @@ export type HeldParts = {
   readonly tables: EndingTables;
 };
 
+type Decided = { readonly id: string; readonly decision: HeldDecision };
+
+/** Gives the approvals that a policy of this owner requires. */
+const releasing = async ({ tables }: HeldParts, { id, decision }: Decided): Promise<Command<Transfer>> =>
+  releaseCommand({ id }, decision, tables);
+
+/** Ends a withdrawal that a policy of this owner holds. */
+async function refusing(
+  { transfers, tables }: HeldParts,
+  { id, decision }: Decided,
+): Promise<Command<Transfer>> {
+  const transfer = await transfers.byId(id);
+  if (transfer === undefined) throw notFound('withdrawal', id);
+  return refuseCommand(transfer, decision, tables);
+}
+
 async function committed(writePath: WritePath, command: Command<Transfer>): Promise<Transfer> {
   const outcome = await writePath.submit(command);
   if (outcome.replayed) throw new Error('a command without a key cannot be a replay');
   return outcome.answer;
 }
 
-/** Gives the approvals that a policy of this owner requires. */
-export async function releaseHeld(parts: HeldParts, id: string, decision: HeldDecision): Promise<Transfer> {
-  return committed(parts.writePath, releaseCommand({ id }, decision, parts.tables));
-}
+export const releaseHeld = async (parts: HeldParts, id: string, decision: HeldDecision): Promise<Transfer> =>
+  committed(parts.writePath, await releasing(parts, { id, decision }));
 
-/** Ends a withdrawal that a policy of this owner holds. */
-export async function refuseHeld(parts: HeldParts, id: string, decision: HeldDecision): Promise<Transfer> {
-  const transfer = await parts.transfers.byId(id);
-  if (transfer === undefined) throw notFound('withdrawal', id);
-  return committed(parts.writePath, refuseCommand(transfer, decision, parts.tables));
-}
+export const refuseHeld = async (parts: HeldParts, id: string, decision: HeldDecision): Promise<Transfer> =>
+  committed(parts.writePath, await refusing(parts, { id, decision }));
 
 const REASON = 'The invoice was checked with the payee: CASE-2311.';
-const decisionOf = (caller: Caller, owner: string, reason: string): HeldDecision => ({
-  owner,
-  actor: actorOf(caller),
-  reason,
-});
+
+type Asked = { readonly id: string; readonly reason: string };
+type Decider = Pick<Maker, 'customerId' | 'actor'>;
+
+/** Executes the decision, or proposes it where four eyes are required. */
+function declareDecision(
+  parts: HeldParts,
+  name: 'withdrawal.release' | 'withdrawal.refuse' | 'own_withdrawal.release' | 'own_withdrawal.refuse',
+  build: typeof refusing,
+) {
+  const isOperator = !name.startsWith('own_');
+  async function commandOf(
+    { customerId, actor }: Decider,
+    { id, reason }: Asked,
+  ): Promise<Command<Transfer>> {
+    if (!isOperator && (await parts.transfers.find(customerId, id)) === undefined)
+      throw notFound('withdrawal', id);
+    return build(parts, { id, decision: { owner: isOperator ? OPERATOR : customerId, actor, reason } });
+  }
+  const propose = parts.declare<Asked, Transfer>({
+    name,
+    level: isOperator ? 'OPERATOR' : 'CUSTOMER',
+    summary: ({ id, reason }) => `${PRIVILEGED_ACTIONS[name]}: ${id}. ${reason}`,
+    command: commandOf,
+    result: ({ id }) => ({ type: 'transfer', id }),
+  });
+  return async (caller: Caller, asked: Asked) => {
+    const proposed = await propose(caller, asked);
+    if (proposed !== undefined) return proposed;
+    const command = await commandOf({ customerId: caller.customerId, actor: actorOf(caller) }, asked);
+    const transfer = await committed(parts.writePath, command);
+    return { body: presentTransfer(transfer, parts.tables.assets) as never };
+  };
+}
 
 /** For the operator, and for customers whose own policies hold their withdrawals. */
 function decisionRoutes(parts: HeldParts, whose: 'operator' | 'own'): Route[] {
@@ -66,35 +108,33 @@ function decisionRoutes(parts: HeldParts, whose: 'operator' | 'own'): Route[] {
     problems: ['not-found', 'invalid-state'],
   } as const;
   const name = (verb: string): string => `${verb}${isOperator ? '' : 'Own'}HeldWithdrawal`;
-  const present = (transfer: Transfer) => presentTransfer(transfer, parts.tables.assets) as never;
-  async function decide(
-    act: typeof releaseHeld,
-    { caller, params, body }: { caller: Caller; params: { id: string }; body: { reason: string } },
-  ) {
-    if (!isOperator && (await parts.transfers.find(caller.customerId, params.id)) === undefined)
-      throw notFound('withdrawal', params.id);
-    const owner = isOperator ? OPERATOR : caller.customerId;
-    return { body: present(await act(parts, params.id, decisionOf(caller, owner, body.reason))) };
-  }
   const which = isOperator ? 'a policy of the operator' : 'a policy of your own';
+  const releases = isOperator ? 'withdrawal.release' : 'own_withdrawal.release';
+  const refuses = isOperator ? 'withdrawal.refuse' : 'own_withdrawal.refuse';
+  const [release, refuse] = [
+    declareDecision(parts, releases, releasing),
+    declareDecision(parts, refuses, refusing),
+  ];
   return [
     route({
       ...common,
+      privileged: privileged(releases),
       path: `${path}/release`,
       operationId: name('release'),
       summary: 'Release a withdrawal that a policy holds',
       description: `Gives the approval that ${which} requires. The withdrawal is submitted, unless something else holds it.`,
       answer: RELEASED_WITHDRAWAL,
-      handle: (request) => decide(releaseHeld, request),
+      handle: ({ caller, params, body }) => release(caller, { id: params.id, reason: body.reason }),
     }),
     route({
       ...common,
+      privileged: privileged(refuses),
       path: `${path}/refuse`,
       operationId: name('refuse'),
       summary: 'Refuse a withdrawal that a policy holds',
       description: `Ends a withdrawal that waits for the approval that ${which} requires, as FAILED. Its total returns.`,
       answer: REFUSED_WITHDRAWAL,
-      handle: (request) => decide(refuseHeld, request),
+      handle: ({ caller, params, body }) => refuse(caller, { id: params.id, reason: body.reason }),
     }),
   ];
 }

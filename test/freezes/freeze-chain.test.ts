@@ -2,9 +2,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { listStops } from '../../src/chains/lease-store.ts';
 import { signedUnderWay } from '../../src/chains/under-way-store.ts';
 import { freeze, lift } from '../../src/freezes/act.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { type Anvil, startAnvil } from '../support/anvil.ts';
 import { createEvmWorld, type EvmWorld } from '../support/evm-world.ts';
 import { until } from '../support/until.ts';
+
+const TESTER = cliActor('tester');
 
 /** Payments on a chain, which are the service's own until they are signed. */
 const TO = '0x00000000000000000000000000000000000f0235';
@@ -21,7 +24,7 @@ afterAll(async () => {
 });
 
 const freezeProfile = (subjectId: string) =>
-  freeze(world.database, { scope: 'PROFILE', subjectId, reason: 'test', frozenBy: 'cli' }, [signedUnderWay]);
+  freeze(world.database, { scope: 'PROFILE', subjectId, reason: 'test', actor: TESTER }, [signedUnderWay]);
 const paid = (): Promise<bigint> => anvil.balance(TO);
 const versions = async (): Promise<number> =>
   (await world.database.query('select from chain_versions')).length;
@@ -34,7 +37,7 @@ it('nothing is assigned that was accepted and is frozen', async () => {
   const made = await freezeProfile(profile);
   for (let turns = 0; turns < 5; turns += 1) await world.turn(node);
   expect([await paid(), await versions()]).toEqual([0n, 0]);
-  await lift(world.database, made.freeze.id, 'cli', 'test');
+  await lift(world.database, made.freeze.id, TESTER, 'test');
   await world.settle(node, [id]);
   expect(await paid()).toBe(ETHER);
 });
@@ -59,7 +62,7 @@ it('nothing is signed or sent that was assigned before the freeze; it is when th
   for (let turns = 0; turns < 5; turns += 1) await world.turn(node);
   expect({ paid: await paid(), versions: await versions() }).toEqual(before);
   expect((await listStops(world.database)).map(({ code }) => code)).toEqual(['frozen']);
-  await lift(world.database, made!.freeze.id, 'cli', 'test');
+  await lift(world.database, made!.freeze.id, TESTER, 'test');
   await world.settle(node, [id]);
   expect(await paid()).toBe(before.paid + ETHER);
 });

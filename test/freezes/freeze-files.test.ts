@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stagedUnderWay } from '../../src/banks/under-way-store.ts';
 import { freeze, lift } from '../../src/freezes/act.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type BankWorld, createBankWorld } from '../banks/bank-world.ts';
+
+const TESTER = cliActor('tester');
 
 /** Files of payments for a bank. */
 let world: BankWorld;
@@ -33,7 +36,7 @@ async function createProfile(): Promise<string> {
 }
 
 const freezeProfile = (subjectId: string) =>
-  freeze(world.database, { scope: 'PROFILE', subjectId, reason: 'test', frozenBy: 'cli' }, [stagedUnderWay]);
+  freeze(world.database, { scope: 'PROFILE', subjectId, reason: 'test', actor: TESTER }, [stagedUnderWay]);
 const stateOf = async (key: string): Promise<string> => (await world.ask(key)).kind;
 
 it('a payment of a frozen profile is in no file until the freeze is lifted', async () => {
@@ -42,7 +45,7 @@ it('a payment of a frozen profile is in no file until the freeze is lifted', asy
   const keys = [await submitFor(frozenOne, '10'), await submitFor(other, '11')];
   await world.settle();
   expect([await stateOf(keys[0]!), await stateOf(keys[1]!)]).toEqual(['pending', 'completed']);
-  await lift(world.database, made.freeze.id, 'cli', 'test');
+  await lift(world.database, made.freeze.id, TESTER, 'test');
   await world.settle();
   expect(await stateOf(keys[0]!)).toBe('completed');
 });
@@ -64,7 +67,7 @@ it('a file that is made and not staged is dissolved, and the payments of others 
   expect(states.slice(-2)).toEqual(['DISSOLVED', 'ACKNOWLEDGED']);
   const { payments } = await world.bank.record();
   expect(payments.filter(({ amount }) => amount.startsWith('20'))).toEqual([]);
-  await lift(world.database, made!.freeze.id, 'cli', 'test');
+  await lift(world.database, made!.freeze.id, TESTER, 'test');
   await world.settle();
   expect(await stateOf(keys[0]!)).toBe('completed');
   expect((await world.bank.record()).payments.filter(({ amount }) => /^2[01]/.test(amount))).toHaveLength(2);

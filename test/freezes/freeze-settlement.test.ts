@@ -2,9 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freeze, lift } from '../../src/freezes/act.ts';
 import { createResumeWorker } from '../../src/freezes/resume.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { resumeFrozen } from '../../src/settlement/engine-store.ts';
 import { createWorld, type World } from '../settlement/settlement-world.ts';
 import { problemOf } from '../support/ledger.ts';
+
+const TESTER = cliActor('tester');
 
 let world: World;
 beforeAll(async () => {
@@ -13,10 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.end());
 
-const PLATFORM = { scope: 'PLATFORM', subjectId: null, reason: 'test', frozenBy: 'cli' } as const;
+const PLATFORM = { scope: 'PLATFORM', subjectId: null, reason: 'test', actor: TESTER } as const;
 const profileOrder = (subjectId: string) => ({ ...PLATFORM, scope: 'PROFILE', subjectId }) as const;
 async function liftIt({ freeze: { id } }: Awaited<ReturnType<typeof freeze>>): Promise<void> {
-  await lift(world.database, id, 'cli', 'test');
+  await lift(world.database, id, TESTER, 'test');
   const resumer = createResumeWorker(world.database, [resumeFrozen], (error) => {
     throw error;
   });

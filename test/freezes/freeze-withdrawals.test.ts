@@ -3,10 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freeze, lift } from '../../src/freezes/act.ts';
 import type { FreezeScope } from '../../src/freezes/freeze.ts';
 import { createResumeWorker } from '../../src/freezes/resume.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { resumeFrozen, submissionsUnderWay } from '../../src/withdrawals/freeze-store.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
+
+const TESTER = cliActor('tester');
 
 /** A freeze at a random moment of many withdrawals on three nodes. */
 let world: World;
@@ -121,7 +124,7 @@ it('nothing is submitted to a rail after the answer of a freeze, nothing is lost
     await sleep(Math.random() * 400);
     world.advance(2_000);
     const subjectId = await subjectOf(scope, profile);
-    const order = { scope, subjectId, reason: 'test', frozenBy: 'cli' };
+    const order = { scope, subjectId, reason: 'test', actor: TESTER };
     const frozen = await freeze(world.database, order, [submissionsUnderWay]);
     log.after = true;
     expect(frozen).toMatchObject({ isInForce: true, submissionsUnderWay: 0 });
@@ -135,7 +138,7 @@ it('nothing is submitted to a rail after the answer of a freeze, nothing is lost
     );
     stopped += row!.count;
     log.after = false;
-    await lift(world.database, frozen.freeze.id, 'cli', 'test');
+    await lift(world.database, frozen.freeze.id, TESTER, 'test');
     await resumer().runDue();
   }
   await creating;
@@ -162,7 +165,7 @@ it('nothing is submitted to a rail after the answer of a freeze, nothing is lost
 it('a withdrawal says that it is frozen, keeps its funds held, and can be cancelled', async () => {
   const profile = await world.createProfile({ USD: '1000' });
   const transfer = await world.withdrawFiat(profile, await world.createAccount('wire'), { amount: '10' });
-  const order = { scope: 'PROFILE', subjectId: profile, reason: 'test', frozenBy: 'cli' } as const;
+  const order = { scope: 'PROFILE', subjectId: profile, reason: 'test', actor: TESTER } as const;
   const { freeze: made } = await freeze(world.database, order, [submissionsUnderWay]);
   const node = world.createNode({ wrapRail: watched });
   const before = log.submitted;
@@ -176,7 +179,7 @@ it('a withdrawal says that it is frozen, keeps its funds held, and can be cancel
   const body = { ref_id: newId(), reason: 'fraud', reference: 'CASE-1' };
   await node.operate('cancelWithdrawal', { params: { id: transfer.id }, body });
   expect(await world.balanceOf(profile, 'USD')).toEqual({ available: '1000', held: '0' });
-  await lift(world.database, made.id, 'cli', 'test');
+  await lift(world.database, made.id, TESTER, 'test');
 });
 
 it('lifting one of two freezes resumes nothing that the other one stops', async () => {
@@ -188,14 +191,14 @@ it('lifting one of two freezes resumes nothing that the other one stops', async 
   ] as const;
   const made = [];
   for (const order of orders)
-    made.push(await freeze(world.database, { ...order, reason: 'test', frozenBy: 'cli' }, []));
+    made.push(await freeze(world.database, { ...order, reason: 'test', actor: TESTER }, []));
   const node = world.createNode();
   await world.settle(node);
-  await lift(world.database, made[0]!.freeze.id, 'cli', 'test');
+  await lift(world.database, made[0]!.freeze.id, TESTER, 'test');
   await resumer().runDue();
   await world.settle(node);
   expect((await world.transferOf(id)).secondaryStatus?.name).toBe('FROZEN');
-  await lift(world.database, made[1]!.freeze.id, 'cli', 'test');
+  await lift(world.database, made[1]!.freeze.id, TESTER, 'test');
   await resumer().runDue();
   await world.settle(node);
   expect((await world.transferOf(id)).status).toBe('COMPLETED');
@@ -220,7 +223,7 @@ it('an answer says how many payments were being handed to a rail and still are',
   });
   const running = node.worker.runDue();
   await called.promise;
-  const order = { scope: 'PROFILE', subjectId: profile, reason: 'test', frozenBy: 'cli' } as const;
+  const order = { scope: 'PROFILE', subjectId: profile, reason: 'test', actor: TESTER } as const;
   const freezing = freeze(world.database, order, [submissionsUnderWay]);
   let isAnswered = false;
   void freezing.then(() => {
@@ -232,6 +235,6 @@ it('an answer says how many payments were being handed to a rail and still are',
   await running;
   const { submissionsUnderWay: left, freeze: made } = await freezing;
   expect(left).toBe(0);
-  await lift(world.database, made.id, 'cli', 'test');
+  await lift(world.database, made.id, TESTER, 'test');
   await world.settle(world.createNode());
 });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { formatInstant, NS_PER_MS } from '../../src/kernel/instant.ts';
+import { changePolicy } from '../../src/policies/change.ts';
 import { nextOpening } from '../../src/policies/hours.ts';
 import type { Document } from '../../src/policies/policy.ts';
-import { changePolicy } from '../../src/policies/store.ts';
 import type { Payment, Rail } from '../../src/rails/rail.ts';
 import { listNotes } from '../../src/withdrawals/note-store.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
@@ -33,7 +34,7 @@ const set = (profile: string, rules: Document['rules']) =>
     enabled: true,
     document: { applies_to: { profile_ids: [profile] }, rules },
     reason: 'test',
-    changedBy: 'cli',
+    actor: cliActor('tester'),
   });
 const isPaid = (id: string): boolean => paid.some(({ key }) => key === id);
 const nameOf = async (id: string) => (await world.transferOf(id)).secondaryStatus?.name;

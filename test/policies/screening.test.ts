@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { signatureFault, signedHeaders } from '../../src/http-rail/signature.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
+import { changePolicy } from '../../src/policies/change.ts';
 import { createScreen, type ScreeningHook } from '../../src/policies/screening.ts';
-import { changePolicy } from '../../src/policies/store.ts';
 import type { Rail } from '../../src/rails/rail.ts';
 import { listNotes } from '../../src/withdrawals/note-store.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
@@ -52,7 +53,7 @@ beforeAll(async () => {
     enabled: true,
     document: { rules: [{ type: 'screening', name: 'sanctions', hook: 'watch' }] },
     reason: 'test',
-    changedBy: 'cli',
+    actor: cliActor('tester'),
   });
 });
 afterAll(async () => {

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Problem } from '../../src/kernel/problem.ts';
+import { changePolicy } from '../../src/policies/change.ts';
 import { StalePolicies, withPolicies } from '../../src/policies/guard.ts';
 import type { Document } from '../../src/policies/policy.ts';
-import { changePolicy, policySetOf } from '../../src/policies/store.ts';
+import { policySetOf } from '../../src/policies/store.ts';
 import { fiatWithdrawalCommand } from '../../src/withdrawals/fiat.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
@@ -33,7 +35,7 @@ const set = (rules: Document['rules'], scope: Document['applies_to'] = {}, isOpe
     enabled: true,
     document: { applies_to: scope, rules },
     reason: 'test',
-    changedBy: 'cli',
+    actor: cliActor('tester'),
   });
 
 const withdrawOn = (node: Node, profile: string, account: string, amount: string): Promise<unknown> =>

@@ -29,6 +29,7 @@ import { openingBalance } from './funding.ts';
 import { createTestWritePath } from './ledger.ts';
 import { PATIENCE_MS } from './until.ts';
 import { connectUnlocked } from './vault.ts';
+import { withoutApproval } from './without-approval.ts';
 
 /** The service without HTTP on a real chain of any family. Nothing runs by itself: a test gives turns. */
 
@@ -116,6 +117,7 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
     const transfers = createTransfers(shared);
     const deposits = createDeposits({ ...shared, transferById: transfers.byId });
     const { worker, notices: noticeWorker } = createWithdrawals({
+      declare: withoutApproval,
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
@@ -130,6 +132,7 @@ export async function createChainWorld<Settings, OwnDriver extends Driver>(
   const first = await createNode();
   const transfers = createTransfers({ ...common, database, writePath: first.writePath });
   const { creation } = createWithdrawals({
+    declare: withoutApproval,
     ...common,
     database,
     writePath: first.writePath,

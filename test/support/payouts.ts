@@ -38,6 +38,7 @@ import { assets, auditLines, createTestWritePath } from './ledger.ts';
 import { deriveAddress, RAIL_NAMES } from './networks.ts';
 import { PATIENCE_MS } from './until.ts';
 import { connectUnlocked } from './vault.ts';
+import { withoutApproval } from './without-approval.ts';
 
 /** A killed process waits for this promise, so none of its code continues. */
 export const never = new Promise<never>(() => undefined);
@@ -122,6 +123,7 @@ export async function createWorld() {
       transferById: transfers.byId,
     });
     const withdrawals = createWithdrawals({
+      declare: withoutApproval,
       ...shared,
       transfers,
       deposit: deposits.arrivals.arrive,
@@ -140,8 +142,7 @@ export async function createWorld() {
       ...(options.checkpoint && { checkpoint: options.checkpoint }),
     });
     const operators = createOperatorsJournal({
-      // Nothing needs approval here.
-      declare: () => async () => undefined,
+      declare: withoutApproval,
       database: own,
       writePath,
       log: { error: (_facts: object, what?: string) => void troubles.push(what!) },
