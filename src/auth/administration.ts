@@ -20,6 +20,7 @@ import {
   insertClient,
   insertCustomer,
   lockClient,
+  ownerById,
   setOwner,
   setPointsPerSecond,
 } from './store.ts';
@@ -67,6 +68,16 @@ export function requireScopes(scopes: readonly string[]): void {
   }
 }
 
+const ofAnotherCustomer = (): AdministrationError =>
+  new AdministrationError('The person belongs to another customer than the client.');
+
+/** The owner of a new client must exist, and belong to its customer or to the operator. */
+async function requireOwner(tx: Queryable, personId: string, customerId: string): Promise<void> {
+  const owner = await ownerById(tx, personId);
+  if (owner === undefined) throw new AdministrationError(`There is no person with the id "${personId}".`);
+  if (owner.customerId !== null && owner.customerId !== customerId) throw ofAnotherCustomer();
+}
+
 /** Undefined if the id is taken. Without a hash, the client gets no secret. */
 function addClient(
   database: Database,
@@ -81,6 +92,7 @@ function addClient(
 ): Promise<Client | undefined> {
   return database.transaction(async (tx) => {
     const { ownerPersonId = null, ...rest } = client;
+    if (ownerPersonId !== null) await requireOwner(tx, ownerPersonId, client.customerId);
     const added = await insertClient(tx, { ...rest, ownerPersonId, scopes: [...new Set(client.scopes)] });
     if (added !== undefined)
       await recordAdministration(database, tx, added.createdAtNs, [clientChange('created', added)]);
@@ -218,7 +230,8 @@ export function ownClient(
     const client = isClientId(clientId) ? await setOwner(tx, clientId, owner?.id ?? null) : undefined;
     if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
     if (owner !== null && owner.customerId !== null && owner.customerId !== client.customerId)
-      throw new AdministrationError('The person belongs to another customer than the client.');
+      throw ofAnotherCustomer();
+    await recordAdministration(database, tx, await clockOf(tx), [clientChange('changed', client)]);
     return client;
   });
 }

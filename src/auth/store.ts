@@ -113,6 +113,18 @@ export async function insertClient(
   return rows[0];
 }
 
+/** An active person who can own clients; the customer of the operator's people is null. */
+export async function ownerById(
+  tx: Queryable,
+  id: string,
+): Promise<{ readonly customerId: string | null } | undefined> {
+  const [row] = await tx.query<{ customerId: string | null }>(
+    'select customer_id as "customerId" from people where id = $1 and disabled_at_ns is null',
+    [id],
+  );
+  return row;
+}
+
 /** The database's time. */
 export async function clockOf(tx: Queryable): Promise<Instant> {
   const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);

@@ -6,16 +6,18 @@ import { formatInstant } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import {
   addPerson,
+  bindAccount,
   changePerson,
   type EnrolmentLink,
+  revokeSessions as endSessionsOf,
   newLink,
   removePerson,
 } from '../people/administration.ts';
 import { type Person, presentPerson, presentSession } from '../people/person.ts';
 import { placeOf } from '../people/place.ts';
 import { ROLES, type Role } from '../people/roles.ts';
-import { endSessions, findSessions } from '../people/session-store.ts';
-import { allPeople, bindSubject, findPerson, peopleByEmail } from '../people/store.ts';
+import { findSessions } from '../people/session-store.ts';
+import { allPeople, findPerson, peopleByEmail } from '../people/store.ts';
 import { vaultOf } from '../vault.ts';
 import {
   CommandError,
@@ -159,7 +161,7 @@ async function revokeSessions(invocation: Invocation): Promise<number> {
   if (session !== undefined && !isId(session)) throw new UsageError('--session must be the id of a session.');
   return withPeople(invocation, async (database) => {
     const { id, email } = await personNamed(database, named);
-    const ended = await endSessions(database, id, session);
+    const ended = await endSessionsOf(database, id, { session });
     show(invocation, { id, ended }, `Ended ${counted(ended, 'session')} of ${email}.`);
   });
 }
@@ -181,7 +183,7 @@ async function nameSubject(invocation: Invocation): Promise<number> {
   if (openIdProvider === undefined) throw new CommandError('FERRY_CONFIG has no openid_provider.');
   return withPeople(invocation, async (database) => {
     const { id, email } = await personNamed(database, named);
-    if (!(await bindSubject(database, id, openIdProvider.issuer, subject)))
+    if (!(await bindAccount(database, id, { issuer: openIdProvider.issuer, subject })))
       throw new CommandError(`${email} has another account at ${openIdProvider.name}, or is disabled.`);
     show(invocation, { id, subject }, `${email} signs in at ${openIdProvider.name} as ${subject}.`);
   });

@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Actor } from '../kernel/actor.ts';
 import { ID_PATTERN } from '../kernel/id.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { stepUpProblem } from '../kernel/step-up.ts';
 import { LIMITS } from '../limits.ts';
+import { revokeSessions } from './administration.ts';
 import { noSession } from './callers.ts';
+import { personActor, recordPerson } from './changes.ts';
 import { bodyOf, CREDENTIAL, type Endpoints, NAME } from './endpoint.ts';
 import { deletePasskey, hasLink, passkeysOf, renamePasskey } from './passkey-store.ts';
 import { presentPasskey, presentSession } from './person.ts';
@@ -29,7 +32,10 @@ function requireRecent({ authenticatedAgoNs }: LiveSession): void {
   if (agoMs > LIMITS.stepUpMs) throw stepUpProblem(LIMITS.stepUpMs, agoMs);
 }
 
-type Own = Endpoints & { session(request: FastifyRequest): Promise<LiveSession> };
+type Own = Endpoints & {
+  session(request: FastifyRequest): Promise<LiveSession>;
+  actorOf(request: FastifyRequest, live: LiveSession): Actor;
+};
 
 function registerSessions(app: FastifyInstance, own: Own): void {
   const { database, callers, place, session } = own;
@@ -39,15 +45,20 @@ function registerSessions(app: FastifyInstance, own: Own): void {
     return { items: found.map((one) => ({ ...presentSession(one), current: one.id === id })) };
   });
   app.delete('/signin/sessions/:id', { schema: { params: PARAMS } }, async (request, _reply) => {
-    const { personId } = await session(request);
-    if ((await endSessions(database, personId, idOf(request))) === 0)
+    const live = await session(request);
+    const ended = { session: idOf(request), actor: own.actorOf(request, live) };
+    if ((await revokeSessions(database, live.personId, ended)) === 0)
       throw notFound('session', idOf(request));
     return {};
   });
   // Also without a session: the page then shows that nobody is signed in.
   app.post('/signin/out', async (request, reply) => {
     const live = await callers.sessionOf(request.raw);
-    if (live !== undefined) await endSessions(database, live.personId, live.id);
+    if (live !== undefined)
+      await database.transaction(async (tx) => {
+        await endSessions(tx, live.personId, live.id);
+        await recordPerson(tx, own.actorOf(request, live), 'signed_out', live.personId);
+      });
     const { cookie, sessionCookie } = place();
     reply.header('set-cookie', cookie(sessionCookie, '', { sameSite: 'Strict', seconds: 0 }));
     return {};
@@ -79,7 +90,7 @@ function registerStepUp(app: FastifyInstance, { database, passkeys, session, cou
   );
 }
 
-function registerAdding(app: FastifyInstance, { database, passkeys, session }: Own): void {
+function registerAdding(app: FastifyInstance, { database, passkeys, session, actorOf }: Own): void {
   app.post('/signin/passkeys/options', async (request, _reply) => {
     const live = await session(request);
     requireRecent(live);
@@ -98,13 +109,14 @@ function registerAdding(app: FastifyInstance, { database, passkeys, session }: O
         const person = await lockPerson(tx, live.personId);
         if (person === undefined || person.disabledAtNs !== null) throw noSession();
         await registered.commit(tx, person, name);
+        await recordPerson(tx, actorOf(request, live), 'passkey_added', live.personId);
       });
       return {};
     },
   );
 }
 
-function registerOwnPasskeys(app: FastifyInstance, { database, session }: Own): void {
+function registerOwnPasskeys(app: FastifyInstance, { database, session, actorOf }: Own): void {
   app.get('/signin/passkeys', async (request, _reply) => {
     const { personId } = await session(request);
     return { items: (await passkeysOf(database, personId)).map(presentPasskey) };
@@ -113,12 +125,15 @@ function registerOwnPasskeys(app: FastifyInstance, { database, session }: Own): 
     '/signin/passkeys/:id',
     { schema: { params: PARAMS, body: bodyOf({ name: NAME }) } },
     async (request, _reply) => {
-      const { personId } = await session(request);
+      const live = await session(request);
       const { name } = request.body as { name: string };
       const fault = labelFault(name, LIMITS.passkeyNameLengthMax);
       if (fault !== undefined) throw invalidField('/name', fault);
-      if (!(await renamePasskey(database, personId, idOf(request), name)))
-        throw notFound('passkey', idOf(request));
+      await database.transaction(async (tx) => {
+        if (!(await renamePasskey(tx, live.personId, idOf(request), name)))
+          throw notFound('passkey', idOf(request));
+        await recordPerson(tx, actorOf(request, live), 'passkey_renamed', live.personId);
+      });
       return {};
     },
   );
@@ -130,6 +145,7 @@ function registerOwnPasskeys(app: FastifyInstance, { database, session }: Own): 
       if (!(await deletePasskey(tx, live.personId, idOf(request)))) throw notFound('passkey', idOf(request));
       const isLast = (await passkeysOf(tx, live.personId)).length === 0;
       if (isLast && !(await hasLink(tx, live.personId))) throw lastPasskeyProblem();
+      await recordPerson(tx, actorOf(request, live), 'passkey_removed', live.personId);
     });
     return {};
   });
@@ -143,6 +159,8 @@ export function registerAccount(app: FastifyInstance, endpoints: Endpoints): voi
       if (session === undefined) throw noSession();
       return session;
     },
+    actorOf: (request, { personId: id, customerId }) =>
+      personActor({ id, customerId }, endpoints.sourceOfRequest(request).address, request.id),
   };
   registerSessions(app, own);
   registerStepUp(app, own);

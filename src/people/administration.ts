@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { findCustomer } from '../auth/customers.ts';
 import type { Database, Transaction } from '../database/database.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { invalidRequest, notFound } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
+import { administratorOf, recordPerson } from './changes.ts';
 import { deleteLink, deletePasskeys, replaceLink } from './passkey-store.ts';
 import type { Person } from './person.ts';
 import type { Role } from './roles.ts';
 import { disabledProblem, emailTaken, personFaults, tooManyPeople } from './rules.ts';
 import { endSessions } from './session-store.ts';
-import { countPeople, disablePerson, findPerson, insertPerson, lockPerson, updatePerson } from './store.ts';
+import { bindSubject, countPeople, disablePerson, insertPerson, lockPerson, updatePerson } from './store.ts';
 
 /** Changes of people, as the command line and administrators make them. Each is one transaction. */
 
@@ -54,6 +56,7 @@ export function addPerson(
   database: Database,
   person: NewPerson,
   signInUrl: string,
+  actor: Actor = administratorOf(database),
 ): Promise<{ readonly person: Person; readonly link: EnrolmentLink }> {
   const faults = personFaults(person);
   if (faults.length > 0) throw invalidRequest(faults);
@@ -63,7 +66,7 @@ export function addPerson(
     if (!(await insertPerson(tx, { ...person, id, roles: unique(person.roles) })))
       throw emailTaken(person.email);
     const link = await makeLink(tx, id, signInUrl);
-    return { person: (await findPerson(tx, null, id))!, link };
+    return { person: await recordPerson(tx, actor, 'created', id), link };
   });
 }
 
@@ -78,26 +81,36 @@ async function activePerson(tx: Transaction, id: string): Promise<Person> {
 export type PersonChange = { readonly name?: string; readonly roles?: readonly Role[] };
 
 /** Sessions go on with the new roles: every request reads them. */
-export function changePerson(database: Database, id: string, change: PersonChange): Promise<Person> {
+export function changePerson(
+  database: Database,
+  id: string,
+  change: PersonChange,
+  actor: Actor = administratorOf(database),
+): Promise<Person> {
   const faults = personFaults(change);
   if (faults.length > 0) throw invalidRequest(faults);
   return database.transaction(async (tx) => {
     const person = await activePerson(tx, id);
     await updatePerson(tx, { ...person, ...change, roles: unique(change.roles ?? person.roles) });
-    return (await findPerson(tx, null, id))!;
+    return recordPerson(tx, actor, 'changed', id);
   });
 }
 
 /** For good. Ends all sessions, and removes the passkeys and the link. A second call changes nothing. */
-export function removePerson(database: Database, id: string): Promise<Person> {
+export function removePerson(
+  database: Database,
+  id: string,
+  actor: Actor = administratorOf(database),
+): Promise<Person> {
   return database.transaction(async (tx) => {
     const person = await lockPerson(tx, id);
     if (person === undefined) throw notFound('person', id);
+    if (person.disabledAtNs !== null) return person;
     await disablePerson(tx, id);
     await endSessions(tx, id);
     await deletePasskeys(tx, id);
     await deleteLink(tx, id);
-    return (await findPerson(tx, null, id))!;
+    return recordPerson(tx, actor, 'disabled', id);
   });
 }
 
@@ -106,7 +119,10 @@ export function newLink(
   database: Database,
   id: string,
   signInUrl: string,
-  { removesPasskeys = false }: { removesPasskeys?: boolean } = {},
+  {
+    removesPasskeys = false,
+    actor = administratorOf(database),
+  }: { removesPasskeys?: boolean; actor?: Actor } = {},
 ): Promise<EnrolmentLink> {
   return database.transaction(async (tx) => {
     await activePerson(tx, id);
@@ -114,6 +130,35 @@ export function newLink(
       await deletePasskeys(tx, id);
       await endSessions(tx, id);
     }
-    return makeLink(tx, id, signInUrl);
+    const link = await makeLink(tx, id, signInUrl);
+    await recordPerson(tx, actor, 'linked', id);
+    return link;
+  });
+}
+
+/** All sessions of the person, or one of them. Returns how many have ended. */
+export function revokeSessions(
+  database: Database,
+  id: string,
+  { session, actor = administratorOf(database) }: { session?: string | undefined; actor?: Actor } = {},
+): Promise<number> {
+  return database.transaction(async (tx) => {
+    const ended = await endSessions(tx, id, session);
+    if (ended > 0) await recordPerson(tx, actor, 'sessions_ended', id);
+    return ended;
+  });
+}
+
+/** Names the account of the person at the OpenID provider. False if it has another one, or is disabled. */
+export function bindAccount(
+  database: Database,
+  id: string,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+  actor: Actor = administratorOf(database),
+): Promise<boolean> {
+  return database.transaction(async (tx) => {
+    const isBound = await bindSubject(tx, id, issuer, subject);
+    if (isBound) await recordPerson(tx, actor, 'bound', id);
+    return isBound;
   });
 }

@@ -2,6 +2,7 @@ import { findCustomer } from '../auth/customers.ts';
 import type { Database } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
+import { administratorOf, recordPerson } from './changes.ts';
 import type { Role } from './roles.ts';
 import { insertPerson, peopleByEmail } from './store.ts';
 
@@ -31,7 +32,11 @@ export async function demoPerson(database: Database, as: DemoName): Promise<stri
     });
   const customerId = customer?.id ?? null;
   // Two clicks at once: the second one finds the person of the first.
-  await insertPerson(database, { id: newId(), customerId, roles, name, email });
+  await database.transaction(async (tx) => {
+    const id = newId();
+    if (await insertPerson(tx, { id, customerId, roles, name, email }))
+      await recordPerson(tx, administratorOf(database), 'created', id);
+  });
   const found = (await peopleByEmail(database, email)).find((one) => one.customerId === customerId);
   return found!.id;
 }

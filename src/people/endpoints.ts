@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { registerAccount } from './account-endpoints.ts';
+import { personActor, recordPerson } from './changes.ts';
 import { DEMO_NAMES, DEMO_PEOPLE, type DemoName, demoPerson } from './demo.ts';
 import {
   bodyOf,
@@ -82,6 +83,8 @@ function registerEnrolment(app: FastifyInstance, endpoints: Endpoints): void {
         const person = (await lockPerson(tx, personId))!;
         if (!(await useLink(tx, token))) throw refused('This link was used. Ask for a new one.');
         await registered.commit(tx, person, name);
+        const actor = personActor(person, sourceOfRequest(request).address, request.id);
+        await recordPerson(tx, actor, 'passkey_added', personId);
         const previousToken = callers.tokenOf(request.raw);
         return startSession(tx, {
           personId,

@@ -4,9 +4,11 @@ import type { Clock } from '../kernel/clock.ts';
 import { unavailable } from '../kernel/problem.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
+import { bindAccount } from './administration.ts';
+import { personActor } from './changes.ts';
 import type { Person } from './person.ts';
 import { refused } from './sign-in.ts';
-import { bindSubject, peopleByEmail, personBySubject } from './store.ts';
+import { peopleByEmail, personBySubject } from './store.ts';
 
 /** The operator's OpenID Connect provider, at which people can sign in instead of with a passkey. */
 export type OpenIdProvider = {
@@ -190,6 +192,6 @@ export async function personOfAnswer(
   if (person === undefined) throw refused(UNKNOWN);
   if (other !== undefined)
     throw refused('Several people here have your email address. Ask an administrator to name your account.');
-  if (await bindSubject(database, person.id, issuer, subject)) return person;
+  if (await bindAccount(database, person.id, { issuer, subject }, personActor(person))) return person;
   throw refused('The person with your email address has another account there. Ask an administrator.');
 }

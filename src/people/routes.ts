@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '../database/database.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
@@ -12,6 +13,7 @@ import {
   type EnrolmentLink,
   newLink,
   removePerson,
+  revokeSessions,
 } from './administration.ts';
 import {
   CHANGED_PERSON,
@@ -38,7 +40,7 @@ import {
   PersonShape,
   SessionList,
 } from './schema.ts';
-import { endSessions, findSessions } from './session-store.ts';
+import { findSessions } from './session-store.ts';
 import { findPerson, listPeople } from './store.ts';
 
 export type PeopleDependencies = { readonly database: Database; readonly place: () => Place };
@@ -134,7 +136,12 @@ function createRoute({ database, place }: PeopleDependencies): Route {
     answer: CREATED_PERSON,
     async handle({ caller, body }) {
       const customerId = await customerOfNew(database, reachOf(caller), body.customer_id);
-      const { person, link } = await addPerson(database, { ...body, customerId }, place().url);
+      const { person, link } = await addPerson(
+        database,
+        { ...body, customerId },
+        place().url,
+        actorOf(caller),
+      );
       return { body: { ...presentPerson(person), ...presentLink(link) } };
     },
   });
@@ -160,7 +167,7 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       async handle({ caller, params, body }) {
         await personOf(database, caller, params.id);
         refuseOwn(caller, params.id);
-        return { body: presentPerson(await changePerson(database, params.id, body)) };
+        return { body: presentPerson(await changePerson(database, params.id, body, actorOf(caller))) };
       },
     }),
     route({
@@ -179,7 +186,7 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       async handle({ caller, params }) {
         await personOf(database, caller, params.id);
         refuseOwn(caller, params.id);
-        return { body: presentPerson(await removePerson(database, params.id)) };
+        return { body: presentPerson(await removePerson(database, params.id, actorOf(caller))) };
       },
     }),
     route({
@@ -198,7 +205,12 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       answer: ENROLMENT_LINK,
       async handle({ caller, params }) {
         const { id } = await personOf(database, caller, params.id);
-        return { body: { person_id: id, ...presentLink(await newLink(database, id, place().url)) } };
+        return {
+          body: {
+            person_id: id,
+            ...presentLink(await newLink(database, id, place().url, { actor: actorOf(caller) })),
+          },
+        };
       },
     }),
   ];
@@ -238,7 +250,12 @@ function sessionRoutes({ database }: PeopleDependencies): Route[] {
       answer: ENDED_SESSIONS,
       async handle({ caller, params }) {
         await personOf(database, caller, params.id);
-        return { body: { person_id: params.id, ended: await endSessions(database, params.id) } };
+        return {
+          body: {
+            person_id: params.id,
+            ended: await revokeSessions(database, params.id, { actor: actorOf(caller) }),
+          },
+        };
       },
     }),
   ];

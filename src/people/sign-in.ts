@@ -3,6 +3,7 @@ import { newId } from '../kernel/id.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { newToken } from './administration.ts';
+import { personActor, recordPerson } from './changes.ts';
 import type { Method, Source } from './person.ts';
 import { endOldestSessions, endSessionOfToken, insertSession } from './session-store.ts';
 import { lockPerson } from './store.ts';
@@ -30,6 +31,7 @@ export async function startSession(tx: Transaction, signIn: SignIn): Promise<str
   await endOldestSessions(tx, personId, LIMITS.sessionsMax - 1);
   const token = newToken();
   await insertSession(tx, { id: newId(), token, personId, method, source, authenticatedAgoMs });
+  await recordPerson(tx, personActor(person, source.address), 'signed_in', personId);
   return token;
 }
 

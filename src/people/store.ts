@@ -3,6 +3,7 @@ import { CLOCK_NS } from '../database/clock.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Person } from './person.ts';
@@ -105,6 +106,12 @@ export async function bindSubject(
     [id, subjectDigest(tx.vault(), issuer, subject)],
   );
   return rows.length === 1;
+}
+
+/** The database's time. */
+export async function nowOf(tx: Queryable): Promise<Instant> {
+  const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
+  return row!.now;
 }
 
 /** Locked until the transaction ends: one change of a person, and one sign-in, after the other. */
