@@ -61,3 +61,6 @@ create index used_challenges_by_expiry on used_challenges (expires_at_ns);
 
 -- The person that an API client belongs to: both count as one where two people are required.
 alter table clients add foreign key (owner_person_id) references people;
+
+-- Who can own a client: people who are not disabled.
+create view client_owners as select id, customer_id from people where disabled_at_ns is null;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Declare } from './approvals/action.ts';
 import { createApprovals } from './approvals/capability.ts';
 import { createAuditLog } from './audit-log/capability.ts';
 import type { Refusal } from './audit-log/refusals.ts';
@@ -121,6 +122,19 @@ function createFeeds(
   return [events, webhooks];
 }
 
+/** Freezes, of everything that moves value. */
+function createFreezing(
+  shared: Shared & { readonly declare: Declare },
+  settlement: Pick<ReturnType<typeof createSettlement>, 'resumeFrozen'>,
+): Capability {
+  return createFreezes({
+    ...shared,
+    underWay: [submissionsUnderWay, signedUnderWay, stagedUnderWay],
+    resumes: [resumeFrozen, settlement.resumeFrozen],
+    works: shared.config.workers,
+  });
+}
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
@@ -130,19 +144,18 @@ export function createCapabilities(
   const { config, metrics } = node;
   const { prices, rentLamportsPerDayMax, mode } = config;
   const isSandbox = mode === 'sandbox';
-  const shared = { ...node, ...SHARED_TABLES, writePath, schedule: config.fees, prices };
+  const approvals = createApprovals({ ...node, writePath, fourEyes: config.fourEyes });
+  const { declare } = approvals;
+  const shared = { ...node, ...SHARED_TABLES, writePath, declare, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
   const rails = ownRails ?? connected(opened, simulated);
-  const approvals = createApprovals({ ...shared, fourEyes: config.fourEyes });
-  const { declare } = approvals;
   const profiles = createProfiles(shared);
   const transfers = createTransfers(shared);
   const deposits = createDeposits({ ...shared, rails, transferById: transfers.byId });
-  const policies = createPolicies({ ...shared, declare, hooks: config.screening, works: config.workers });
+  const policies = createPolicies({ ...shared, hooks: config.screening, works: config.workers });
   const withdrawals = createWithdrawals({
     ...shared,
     ...policies.guards,
-    declare,
     rails,
     transfers,
     deposit: deposits.arrivals.arrive,
@@ -151,24 +164,9 @@ export function createCapabilities(
     callsRails: config.workers,
     called: metrics.railCalled,
   });
-  const fiatAccounts = createFiatAccounts({ ...shared, declare, approvesAutomatically: isSandbox });
+  const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
-  const journal = createJournal({
-    ...shared,
-    declare,
-    deposits,
-    withdrawals,
-    settlement,
-    transfers,
-    fiatAccounts,
-  });
-  const freezes = createFreezes({
-    ...shared,
-    declare,
-    underWay: [submissionsUnderWay, signedUnderWay, stagedUnderWay],
-    resumes: [resumeFrozen, settlement.resumeFrozen],
-    works: config.workers,
-  });
+  const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
@@ -179,7 +177,7 @@ export function createCapabilities(
     createIdentities({ ...shared, profileOfAccount: writeProfileOfAccount }),
     settlement,
     journal,
-    freezes,
+    createFreezing(shared, settlement),
     policies,
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),

@@ -119,7 +119,7 @@ export async function ownerById(
   id: string,
 ): Promise<{ readonly customerId: string | null } | undefined> {
   const [row] = await tx.query<{ customerId: string | null }>(
-    'select customer_id as "customerId" from people where id = $1 and disabled_at_ns is null',
+    'select customer_id as "customerId" from client_owners where id = $1',
     [id],
   );
   return row;

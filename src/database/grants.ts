@@ -261,6 +261,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   sandbox_notices: { insert: true, delete: true },
 
   // Views.
+  client_owners: {},
   customer_names: {},
   expected_holds: {},
   expected_postings: {},

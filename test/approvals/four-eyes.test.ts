@@ -1,120 +1,31 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { FIAT_ACCOUNTS, request as fiatAccount } from '../support/fiat-accounts.ts';
+import { PRIVILEGED_NAMES } from '../../src/kernel/privileged.ts';
 import { APPROVALS, auditLog, createEyes, type Eye, type Eyes, vote } from '../support/four-eyes.ts';
-import { expectProblem, startTestService, type TestCustomer, type TestService } from '../support/service.ts';
+import {
+  createPrivilegedWorld,
+  evidence,
+  PRIVILEGED_CASES,
+  type PrivilegedCase,
+  type PrivilegedWorld,
+} from '../support/privileged-cases.ts';
+import { expectProblem, startTestService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 let service: TestService;
 let eyes: Eyes;
-let customer: TestCustomer;
-let profile: string;
+let world: PrivilegedWorld;
 beforeAll(async () => {
   service = await startTestService({ FERRY_FOUR_EYES: 'on' });
   eyes = await createEyes(service);
-  customer = await service.createCustomer();
-  profile = await service.createProfile(customer, { USD: '1000000', ETH: '1000' });
+  world = await createPrivilegedWorld(service, eyes.maker);
 });
 afterAll(() => service.stop());
 
-const evidence = () => ({ ref_id: newId(), reason: 'Agreed with the bank.', reference: newId() });
-
-async function balance(): Promise<string> {
-  const { body } = await customer.call('GET', `/v2/profiles/${profile}/balances/USD`);
-  return body.available;
-}
-
-const statusOfTransfer = async (id: string): Promise<string> =>
-  (await customer.call('GET', `/v2/transfer/transfers/${id}`)).body.status;
-
-async function withdrawal(): Promise<string> {
-  const { status, body } = await customer.call('POST', '/v2/transfer/crypto-withdrawals', {
-    profile_id: profile,
-    asset: 'ETH',
-    amount: '0.001',
-    crypto_network: 'ETHEREUM',
-    destination_address: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
-    ref_id: newId(),
-  });
-  expect({ status, body }).toMatchObject({ status: 200 });
-  return body.id;
-}
-
-async function suspense(): Promise<string> {
-  const { body } = await customer.call('POST', '/v2/sandbox/fiat-deposits', {
-    fiat_network: 'WIRE',
-    amount: '25',
-    memo_id: '7K3JQ0W9XN4T',
-    reference: newId(),
-  });
-  return body.suspense_deposit.id;
-}
-
-/** Left PENDING by the automatic checks. */
-async function account(): Promise<{ id: string; digest: string }> {
-  const address = {
-    ...fiatAccount.fiat_network_instructions.wire.routing_details.bank_address,
-    country: 'Atlantis',
-  };
-  const wire = fiatAccount.fiat_network_instructions.wire;
-  const { body } = await customer.call('POST', FIAT_ACCOUNTS, {
-    ...fiatAccount,
-    ref_id: newId(),
-    fiat_network_instructions: {
-      wire: { ...wire, routing_details: { ...wire.routing_details, bank_address: address } },
-    },
-  });
-  const { digest } = (await eyes.maker.call('GET', `/v2/operator/fiat-accounts/${body.id}`)).body;
-  return { id: body.id, digest };
-}
-
-type Case = {
-  readonly action: string;
-  /** The request, and how its effect is read. */
-  readonly make: () => Promise<{ path: string; body: object; effect: () => Promise<unknown> }>;
-};
-
-const CASES: readonly Case[] = [
-  {
-    action: 'journal_entry.book',
-    make: async () => ({
-      path: '/v2/operator/journal-entries',
-      body: { kind: 'WRITE_OFF', profile_id: profile, asset: 'USD', amount: '1', ...evidence() },
-      effect: balance,
-    }),
-  },
-  {
-    action: 'withdrawal.cancel',
-    async make() {
-      const id = await withdrawal();
-      const path = `/v2/operator/withdrawals/${id}/cancel`;
-      return { path, body: evidence(), effect: () => statusOfTransfer(id) };
-    },
-  },
-  {
-    action: 'suspense_deposit.credit',
-    async make() {
-      const path = `/v2/operator/suspense-deposits/${await suspense()}/credit`;
-      return { path, body: { profile_id: profile, ...evidence() }, effect: balance };
-    },
-  },
-  ...(['approve', 'reject'] as const).map((verb) => ({
-    action: `fiat_account.${verb}`,
-    async make() {
-      const { id, digest } = await account();
-      return {
-        path: `/v2/operator/fiat-accounts/${id}/${verb}`,
-        body: { digest, reason: 'Looked at.' },
-        effect: async () => (await customer.call('GET', `${FIAT_ACCOUNTS}/${id}`)).body.status,
-      };
-    },
-  })),
-];
-
-async function propose({ action, make }: Case) {
-  const { path, body, effect } = await make();
+async function propose({ action, make }: PrivilegedCase) {
+  const { path, body, effect, method = 'POST' } = await make(world);
   const before = await effect();
-  const proposed = await eyes.maker.call('POST', path, body);
+  const proposed = await eyes.maker.call(method, path, body);
   expect(proposed).toMatchObject({ status: 202, body: { action, status: 'PENDING', votes: [], quorum: 1 } });
   expect(proposed.body.maker).toMatchObject({ kind: 'CLIENT', id: eyes.maker.clientId });
   expect(await effect()).toEqual(before);
@@ -134,7 +45,7 @@ async function expectRecorded(eye: Eye, id: string, problem: string): Promise<vo
   expect((await stored(eyes.approver, id)).votes).toEqual([]);
 }
 
-describe.each(CASES)('$action', (one) => {
+describe.each(PRIVILEGED_CASES)('$action', (one) => {
   it('waits until somebody else approves it, and is then executed once, with a record', async () => {
     const { approval, before, effect } = await propose(one);
     const { status, body } = await vote(eyes.approver, approval);
@@ -231,8 +142,13 @@ describe.each(CASES)('$action', (one) => {
 });
 
 describe('a request', () => {
+  it('is tested here for every privileged action of operators', () => {
+    const ofOperators = PRIVILEGED_NAMES.filter((name) => !name.startsWith('own_'));
+    expect(PRIVILEGED_CASES.map(({ action }) => action).sort()).toEqual([...ofOperators].sort());
+  });
+
   it('is proposed once for each ref_id, and answers with the record after it was executed', async () => {
-    const { approval, path, body } = await propose(CASES[0]!);
+    const { approval, path, body } = await propose(PRIVILEGED_CASES[0]!);
     const again = await eyes.maker.call('POST', path, body);
     expect(again).toMatchObject({ status: 202, body: { id: approval.id } });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
@@ -249,19 +165,19 @@ describe('a request', () => {
   });
 
   it('ends FAILED if its action is refused when it is approved', async () => {
-    const id = await suspense();
+    const id = await world.suspense();
     const path = `/v2/operator/suspense-deposits/${id}/credit`;
-    const first = await eyes.maker.call('POST', path, { profile_id: profile, ...evidence() });
-    const second = await eyes.maker.call('POST', path, { profile_id: profile, ...evidence() });
+    const first = await eyes.maker.call('POST', path, { profile_id: world.profile, ...evidence() });
+    const second = await eyes.maker.call('POST', path, { profile_id: world.profile, ...evidence() });
     expect((await vote(eyes.approver, first.body)).body.status).toBe('EXECUTED');
-    const before = await balance();
+    const before = await world.balance();
     const failed = await vote(eyes.approver, second.body);
     expect(failed.body).toMatchObject({ status: 'FAILED', problem: { slug: 'invalid-state' } });
-    expect(await balance()).toBe(before);
+    expect(await world.balance()).toBe(before);
   });
 
   it('ends FAILED if the funds are gone when it is approved', async () => {
-    const poor = await service.createProfile(customer, { USD: '10' });
+    const poor = await service.createProfile(world.customer, { USD: '10' });
     const write = { kind: 'WRITE_OFF', profile_id: poor, asset: 'USD', amount: '10' };
     const path = '/v2/operator/journal-entries';
     const first = await eyes.maker.call('POST', path, { ...write, ...evidence() });
@@ -272,14 +188,14 @@ describe('a request', () => {
   });
 
   it('can be withdrawn by its maker', async () => {
-    const { approval } = await propose(CASES[0]!);
+    const { approval } = await propose(PRIVILEGED_CASES[0]!);
     expect((await vote(eyes.maker, approval, 'reject')).body).toMatchObject({ status: 'REJECTED' });
   });
 
   it('is listed by status and action, for operators only', async () => {
-    const { approval } = await propose(CASES[0]!);
+    const { approval } = await propose(PRIVILEGED_CASES[0]!);
     const list = await eyes.approver.call('GET', `${APPROVALS}?statuses=PENDING&actions=journal_entry.book`);
     expect(list.body.items[0]).toMatchObject({ id: approval.id, status: 'PENDING' });
-    expectProblem(await customer.call('GET', `/v2/approvals/${approval.id}`), 404, 'not-found');
+    expectProblem(await world.customer.call('GET', `/v2/approvals/${approval.id}`), 404, 'not-found');
   });
 });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createClient } from '../../src/auth/administration.ts';
-import { newId } from '../../src/kernel/id.ts';
+import { invite } from '../people/visitor.ts';
 import type { Answer, TestService } from './service.ts';
 
 /** One client of the operator. */
@@ -48,12 +48,12 @@ export async function createEye(
   };
 }
 
-const MAKER = ['operator:journal', 'operator:review', 'operator:read'];
+const MAKER = ['operator:journal', 'operator:review', 'operator:admin', 'operator:read'];
 
 /** A maker, a second client of the same person, two approvers, and a client without the scope. */
 export async function createEyes(service: TestService) {
   const { id: customer } = await service.createCustomer();
-  const person = newId();
+  const { id: person } = await invite(service, { customerId: customer, roles: ['MAKER'] });
   const eye = (scopes: readonly string[], owner?: string) =>
     createEye(service, customer, { scopes, ...(owner && { person: owner }) });
   return {
