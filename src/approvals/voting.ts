@@ -112,8 +112,9 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
   return {
     declare(action) {
       if (actions.has(action.name)) throw new Error(`the action ${action.name} is declared twice`);
-      actions.set(action.name, action as unknown as Action);
-      return proposing(action as unknown as Action);
+      const known = action as unknown as Action;
+      actions.set(known.name, known);
+      return proposing(known);
     },
     approve,
     reject: (ballot) => submit(rejectCommand(ballot)),

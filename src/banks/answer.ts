@@ -86,5 +86,7 @@ export async function readAnswer(bytes: Uint8Array, settings: BankSettings): Pro
         })),
       };
     }
+    default:
+      throw new Error(`readDocument accepts no ${name satisfies never}`);
   }
 }

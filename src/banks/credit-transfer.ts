@@ -29,7 +29,7 @@ function ownerName({ person_details: person, institution_details: institution }:
 /** A name that the networks cannot write is left out: the bank has it in the operator's records. */
 function originatorName(originator: Originator | undefined): string | undefined {
   const { identity, customerName } = originator ?? {};
-  const name = identity === undefined ? customerName : ownerName(identity as FiatAccountOwner);
+  const name = identity === undefined ? customerName : ownerName(identity);
   if (name === undefined) return undefined;
   try {
     return nameOf(name, 'The name of the originator');

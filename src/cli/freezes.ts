@@ -49,7 +49,7 @@ function subjectOf({ positionals }: Invocation): Subject {
     return { scope, subjectId: null };
   }
   if (id === undefined || extra !== undefined) throw new UsageError(`Expected one ${noun}_id.`);
-  if (!isId(id)) throw new CommandError(`There is no ${noun} with the id "${id}".`);
+  if (!isId(id)) throw new CommandError(`There is no ${noun} with the id "${String(id)}".`);
   return { scope, subjectId: id };
 }
 

@@ -40,7 +40,7 @@ export function scopesOf(invocation: Invocation): readonly string[] | undefined 
 }
 
 function personId(id: string): string {
-  if (!isId(id)) throw new UsageError(`--owner must be the id of a person, not "${id}".`);
+  if (!isId(id)) throw new UsageError(`--owner must be the id of a person, not "${String(id)}".`);
   return id;
 }
 

@@ -29,8 +29,8 @@ export const administratorOf = ({ actor }: Pick<Database, 'actor'>): Actor => ac
 /** A person who acts under /signin. */
 export const personActor = (
   { id, customerId }: { readonly id: string; readonly customerId: string | null },
-  from?: string | undefined,
-  requestId?: string | undefined,
+  from?: string,
+  requestId?: string,
 ): Actor => actorOf({ kind: 'person', clientId: id, customerId: customerId ?? OPERATOR_ID, from, requestId });
 
 /** In the transaction that makes the change, after it. */

@@ -175,7 +175,7 @@ function faultOf(named: Named, subject: Subject, facts: PolicyFacts, assets: Ass
       return velocityFault({ policy, rule }, subject, facts, assets);
     case 'destinations':
       if (!rule.listed_only || facts.destination?.listed === true) return undefined;
-      return refused(named, 'The destination is not listed: list it with POST /v2/policies/destinations');
+      return refused(named, 'The destination is not listed: list it with POST /v2/destinations');
     default:
       return undefined;
   }

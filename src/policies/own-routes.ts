@@ -7,7 +7,6 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
-import type { CryptoNetwork } from '../networks/crypto.ts';
 import type { Networks } from '../networks/register.ts';
 import {
   addDestination,
@@ -50,9 +49,9 @@ function readDestination(text: string, networks: Networks): string {
       pointer,
       `must be fiat_account/ and the id of a fiat account, or one of ${networks.cryptoNetworks.join(', ')}, a slash and an address`,
     );
-  const fault = networks.addressFault(network as CryptoNetwork, address);
+  const fault = networks.addressFault(network, address);
   if (fault !== undefined) throw invalidField(pointer, `has an address that ${fault}`);
-  return destinationOf({ network, address: networks.canonicalAddress(network as CryptoNetwork, address) });
+  return destinationOf({ network, address: networks.canonicalAddress(network, address) });
 }
 
 const destinationChange = (what: 'listed' | 'removed', row: Destination, at: Instant): Change => ({
@@ -67,7 +66,7 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
   return [
     route({
       method: 'POST',
-      path: '/v2/policies/destinations',
+      path: '/v2/destinations',
       operationId: 'listDestinationForWithdrawals',
       tag: TAG,
       summary: 'Put a destination on your list',
@@ -100,7 +99,7 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
     }),
     route({
       method: 'GET',
-      path: '/v2/policies/destinations',
+      path: '/v2/destinations',
       operationId: 'listDestinations',
       tag: TAG,
       summary: 'List your destinations',
@@ -122,7 +121,7 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
     }),
     route({
       method: 'DELETE',
-      path: '/v2/policies/destinations/{id}',
+      path: '/v2/destinations/{id}',
       operationId: 'removeDestination',
       tag: TAG,
       summary: 'Take a destination off your list',

@@ -80,17 +80,17 @@ async function runDry(parts: PolicyParts, body: Static<typeof DryRunRequest>, cu
   const { database, clock, assets } = parts;
   const document = readDocument(body, customerId === null, parts);
   const sinceNs = clock.now() - BigInt(LIMITS.policyDryRunDays) * DAY_NS;
-  const found = await recentUses(database, customerId ?? undefined, sinceNs, LIMITS.policyDryRunMax);
-  const places = await destinationsAmong(database, found);
+  const uses = await recentUses(database, customerId ?? undefined, sinceNs, LIMITS.policyDryRunMax);
+  const places = await destinationsAmong(database, uses);
   const policy = draftOf(document, customerId);
   const result = dryRun(
     policy,
-    found.toReversed(),
+    uses.toReversed(),
     (use) => places.get(`${use.customerId}/${use.destination}`),
     assets,
   );
-  const complete = found.length < LIMITS.policyDryRunMax;
-  const from = complete ? sinceNs : found.at(-1)!.atNs;
+  const complete = uses.length < LIMITS.policyDryRunMax;
+  const from = complete ? sinceNs : uses.at(-1)!.atNs;
   return { from: formatInstant(from), complete, ...result };
 }
 

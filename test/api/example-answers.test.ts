@@ -127,7 +127,9 @@ beforeAll(async () => {
 
 describe('the example answer', () => {
   it('is given for every operation', () => {
-    expect(operations.filter((one) => exampleOf(one) === undefined).map(({ name }) => name)).toEqual([]);
+    const without = operations.filter((one) => exampleOf(one) === undefined);
+    // A stream is a text without a schema of its own; its events are those of the feed.
+    expect(without.map(({ id }) => id)).toEqual(['streamEvents']);
   });
 
   it.each(
@@ -159,12 +161,6 @@ describe('the example answer', () => {
     const { items: _, ...rest } = example;
     expect(rest).toEqual(operation.id === 'listEvents' ? { ...rest, has_more: false } : {});
     if (operation.id === 'listEvents') expect(Object.keys(body).sort()).toEqual(Object.keys(example).sort());
-  });
-
-  it('of the stream is an event of the feed', () => {
-    expect(exampleOf(service.description.operation('streamEvents'))).toEqual(
-      exampleOf(service.description.operation('getEvent')),
-    );
   });
 
   it('of the token endpoint and its metadata has the shape of a real answer', async () => {

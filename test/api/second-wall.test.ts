@@ -119,7 +119,10 @@ describe('a service whose statements have all lost their condition on the custom
       const { items } = (await alice.customer.call('GET', path)).body;
       expect(items.length).toBeGreaterThan(0);
       expectRefused(await whileForgotten(() => mallory.call('GET', path)), items[0].id);
-      expect({ path, items: (await mallory.call('GET', path)).body.items }).toEqual({ path, items: [] });
+      const own = (await mallory.call('GET', path)).body.items;
+      // Only the log has something of a customer that has done nothing: that it was created.
+      const others = own.filter((one: any) => one.customer_id !== mallory.id || path !== '/v2/audit-log');
+      expect({ path, others }).toEqual({ path, others: [] });
     }
   });
 

@@ -133,7 +133,7 @@ async function readAsOwner(operation: Operation, path: string): Promise<unknown>
     // Read as a part of something else: a member of its account, a destination of the list.
     const elsewhere: Record<string, string> = {
       removeAccountMember: '/v2/identity/accounts',
-      removeDestination: '/v2/policies/destinations',
+      removeDestination: '/v2/destinations',
       releaseOwnHeldWithdrawal: `/v2/transfer/transfers/${id}`,
       refuseOwnHeldWithdrawal: `/v2/transfer/transfers/${id}`,
     };

@@ -135,7 +135,7 @@ describe.each(PRIVILEGED_CASES)('$action', (one) => {
   it('is executed once if two last approvals come at the same time', async () => {
     const { approval, before, effect } = await propose(one);
     const answers = await Promise.all([vote(eyes.approver, approval), vote(eyes.other, approval)]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
     expect(await effect()).not.toEqual(before);
     expect((await stored(eyes.approver, approval.id)).votes).toHaveLength(1);
   });

@@ -183,8 +183,8 @@ describe('destinations', () => {
     await set([{ type: 'destinations', name: 'known', listed_only: true, cooling_off_hours: 24 }]);
     const refused = await send();
     expectProblem(refused, 403, 'policy-refused');
-    expect(refused.body.detail).toContain('list it with POST /v2/policies/destinations');
-    const listed = await alice.call('POST', '/v2/policies/destinations', {
+    expect(refused.body.detail).toContain('list it with POST /v2/destinations');
+    const listed = await alice.call('POST', '/v2/destinations', {
       destination: `BITCOIN/${BITCOIN.toUpperCase()}`,
       label: 'Cold',
     });
@@ -192,9 +192,9 @@ describe('destinations', () => {
     expect((await send()).body.secondary_status.name).toBe('COOLING_OFF');
     await service.database.query('update policy_destinations set created_at_ns = 0');
     expect((await send()).body.secondary_status.name).toBe('QUEUED');
-    const items = (await alice.call('GET', '/v2/policies/destinations')).body.items;
+    const items = (await alice.call('GET', '/v2/destinations')).body.items;
     expect(items).toMatchObject([{ id: listed.body.id, label: 'Cold' }]);
-    expect((await alice.call('DELETE', `/v2/policies/destinations/${listed.body.id}`)).status).toBe(200);
+    expect((await alice.call('DELETE', `/v2/destinations/${listed.body.id}`)).status).toBe(200);
     expectProblem(await send(), 403, 'policy-refused');
   });
 

@@ -126,7 +126,7 @@ export async function createBelongings(
     listPolicyVersions: () => make.getPolicy!(),
     destinations: async () => {
       const body = { destination: `fiat_account/${await make['fiat-accounts']!()}`, label: 'Cold wallet' };
-      return (await post('/v2/policies/destinations', body)).id;
+      return (await post('/v2/destinations', body)).id;
     },
     // Held as a policy would: no policy of these tests concerns other withdrawals.
     'held-withdrawals': () => held(customer.id),
@@ -189,6 +189,6 @@ export const asExamples = (
     (await customer.call('POST', path, description.operation(operation).body!.example)).body.id;
   return {
     policies: () => created('/v2/policies', 'changeOwnPolicy'),
-    destinations: () => created('/v2/policies/destinations', 'listDestinationForWithdrawals'),
+    destinations: () => created('/v2/destinations', 'listDestinationForWithdrawals'),
   };
 };
