@@ -87,6 +87,12 @@ function linesOf({ networks, banks, alarms }: Shown): string {
   return [table([HEADER, ...rows, ...ofBanks]), ...told].join('\n');
 }
 
+type File = {
+  readonly format: string;
+  readonly content: string;
+  readonly summary: Readonly<Record<string, string>>;
+};
+
 async function refill(invocation: Invocation): Promise<number> {
   noArguments(invocation);
   const body = {
@@ -94,21 +100,18 @@ async function refill(invocation: Invocation): Promise<number> {
     asset: text(invocation, 'asset'),
     amount: text(invocation, 'amount'),
   };
-  const answer = await callService(invocation, 'POST', '/v2/operator/treasury/refills', body);
+  const answer = (await callService(invocation, 'POST', '/v2/operator/treasury/refills', body)) as File;
   const { out } = invocation.options;
   if (typeof out === 'string')
     try {
       // Never over a file that somebody may be signing.
-      writeFileSync(out, `${String(answer.content)}\n`, { flag: 'wx' });
+      writeFileSync(out, `${answer.content}\n`, { flag: 'wx' });
     } catch (error) {
       throw new CommandError(`${out} cannot be written: ${(error as Error).message}`);
     }
-  const facts = Object.entries(answer.summary as Record<string, string>).map(([name, value]) => [
-    name,
-    value,
-  ]);
-  const place = typeof out === 'string' ? `The transaction is in ${out}.` : String(answer.content);
-  show(invocation, answer, `${String(answer.format)}\n${table(facts)}\n${place}`);
+  const facts = Object.entries(answer.summary).map(([name, value]) => [name, value]);
+  const place = typeof out === 'string' ? `The transaction is in ${out}.` : answer.content;
+  show(invocation, answer, `${answer.format}\n${table(facts)}\n${place}`);
   return 0;
 }
 
@@ -123,12 +126,11 @@ async function cancel(invocation: Invocation): Promise<number> {
     ...(typeof transfer === 'string' && { transfer_id: transfer }),
     ...(typeof assignment === 'string' && { assignment_id: assignment }),
   };
-  const answer = await callService(invocation, 'POST', '/v2/operator/treasury/cancellations', body);
+  const made = await callService(invocation, 'POST', '/v2/operator/treasury/cancellations', body);
+  const answer = made as { readonly cancellation_id?: string };
   const nonce =
-    answer.cancellation_id === undefined
-      ? ''
-      : ` Transaction ${String(answer.cancellation_id)} uses up its place.`;
-  show(invocation, answer, `Nothing is sent for ${String(transfer ?? assignment)}.${nonce}`);
+    answer.cancellation_id === undefined ? '' : ` Transaction ${answer.cancellation_id} uses up its place.`;
+  show(invocation, answer, `Nothing is sent for it.${nonce}`);
   return 0;
 }
 

@@ -132,8 +132,8 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
     return { intent, policy: own, examined: await family.examine(intent, bytes) };
   }
 
-  async function checkKeys(keys: readonly string[], assignmentId: string | null): Promise<void> {
-    for (const key of keys) {
+  async function checkPaid(paid: readonly string[], assignmentId: string | null): Promise<void> {
+    for (const key of paid) {
       const earlierId = history.assignmentOf(key);
       if (earlierId !== undefined && earlierId !== assignmentId)
         checkEarlier(
@@ -146,10 +146,10 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
   }
 
   async function checkPast({ intent, examined, policy: own }: Ready, atMs: number): Promise<void> {
-    const keys = intent.purpose === 'PAYMENTS' ? intent.payments.map(({ key }) => key) : [];
-    const gone = [intent.id, ...keys].find((id) => history.isDiscarded(id));
+    const paid = intent.purpose === 'PAYMENTS' ? intent.payments.map(({ key }) => key) : [];
+    const gone = [intent.id, ...paid].find((id) => history.isDiscarded(id));
     if (gone !== undefined) refuse('discarded', `${gone} was discarded: it is never signed.`);
-    await checkKeys(keys, intent.id);
+    await checkPaid(paid, intent.id);
     checkFees(own, history, { assignmentId: intent.id, feeUnits: examined.feeUnitsMax, nowMs: atMs });
     checkVelocity(policy, history, intent, atMs);
   }
@@ -197,7 +197,7 @@ export async function createSigner(parts: SignerParts): Promise<RecordingSigner>
         'already-signed-elsewhere',
         `Assignment ${assignmentId} was signed: the chain decides about it.`,
       );
-    await checkKeys(paid, assignmentId);
+    await checkPaid(paid, assignmentId);
     const base = {
       atMs: now(),
       requestId,

@@ -5,7 +5,7 @@ import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { CryptoNetwork } from '../../src/networks/crypto.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
-import { type RefusalCode, type Signer, SignerRefusal } from '../../src/signer/contract.ts';
+import { type RecordingSigner, type RefusalCode, SignerRefusal } from '../../src/signer/contract.ts';
 import { createSigner } from '../../src/signer/decide.ts';
 import { type Keys, keysOfSeed } from '../../src/signer/keys.ts';
 import { type DecisionLog, openLog } from '../../src/signer/log.ts';
@@ -142,7 +142,7 @@ export const withNetwork = (network: CryptoNetwork, changes: Partial<NetworkPoli
 });
 
 export type TestSigner = {
-  readonly signer: Signer;
+  readonly signer: RecordingSigner;
   readonly log: DecisionLog;
   readonly logPath: string;
   /** Asks with a new id. */
