@@ -24,7 +24,7 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
   let proxy: RpcProxy;
   const nodes: FerryProcess[] = [];
   let kills = 0;
-  let isOver = false;
+  const over = new AbortController();
 
   beforeAll(async () => {
     production = await createProduction({
@@ -45,14 +45,14 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
   });
 
   async function mine(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await production.anvil.mine();
       await sleep(BLOCK_MS);
     }
   }
 
   async function kill(): Promise<void> {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await sleep(randomInt(KILL_MS_MIN, KILL_MS_MAX));
       const index = randomInt(nodes.length);
       await nodes[index]!.end('SIGKILL');
@@ -79,6 +79,20 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
+  /** Waits as long as there is progress. */
+  async function allCompleted(already = 0): Promise<void> {
+    let done = already;
+    await until(
+      'more withdrawals are completed',
+      async () => {
+        done = (await states()).COMPLETED ?? 0;
+        return done > already;
+      },
+      500,
+    );
+    if (done < WITHDRAWALS) await allCompleted(done);
+  }
+
   it('are on the chain once each, the nonces have no gap, and wallet and ledger are equal to the unit', async () => {
     const { anvil, lane } = production;
     const before = proxy.calls.length;
@@ -87,21 +101,9 @@ describe(`${WITHDRAWALS} withdrawals over one lane of three nodes`, () => {
     const made: { id: string; to: string }[] = [];
     const refIds = Array.from({ length: WITHDRAWALS }, newId);
     await inParallel(refIds, CLIENTS, async (refId) => void made.push(await request(refId)));
-    let last = -1;
-    // As long as there is progress.
-    for (let done = 0; done < WITHDRAWALS; ) {
-      await until(
-        'more withdrawals are completed',
-        async () => {
-          done = (await states()).COMPLETED ?? 0;
-          return done > last;
-        },
-        500,
-      );
-      last = done;
-    }
+    await allCompleted();
     const elapsedMs = performance.now() - startMs;
-    isOver = true;
+    over.abort();
     await Promise.all(background);
     const calls = proxy.calls.length - before;
 

@@ -145,12 +145,12 @@ export async function createProduction(options: ProductionOptions = {}) {
       rail: NETWORK,
       account: lane,
     };
-    const options = Object.entries(facts).map(([name, value]) => `--${name}=${value}`);
+    const given = Object.entries(facts).map(([name, value]) => `--${name}=${value}`);
     const booked = await runFerry(
       [
         'journal',
         'opening-balance',
-        ...options,
+        ...given,
         `--profile-id=${profile}`,
         `--amount=${amount}`,
         '--url',

@@ -140,7 +140,7 @@ export function configOf({ evm, solana }: ChainPlan, nodes: readonly LocalNode[]
   };
   return {
     assets,
-    rails: { ...Object.fromEntries(ofEvm), ...(ofSolana && { [solana!.network]: ofSolana }) },
+    rails: { ...Object.fromEntries(ofEvm), ...(ofSolana && { [solana.network]: ofSolana }) },
   };
 }
 
