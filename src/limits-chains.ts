@@ -48,9 +48,10 @@ export const CHAIN_LIMITS = {
   chainAddressPageMax: 10_000,
   /**
    * Addresses after the last one that was handed out, at which deposits are noticed: a database that was restored does not know who
-   * has them. As many as a busy service hands out between a backup and the restore are skipped by `ferry rails recover`.
+   * has them. As many as other wallets look ahead (BIP-44); each takes two milliseconds when the scanner starts.
    */
-  chainAddressesAhead: 100,
+  chainAddressesAhead: 20,
+  /** Addresses that `ferry rails recover` skips: more than a busy service hands out between a backup and the restore. */
   chainAddressesSkipped: 1_000,
   chainAddressesSkippedMax: 1_000_000,
   /** Addresses that are derived before other work gets its turn: a few milliseconds. */

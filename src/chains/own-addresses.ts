@@ -27,7 +27,8 @@ export function createOwnAddresses(
   let isOpen = false;
 
   async function watch(through: bigint): Promise<void> {
-    for (; watched < through && account !== undefined; watched += 1n) {
+    if (account === undefined) return;
+    for (; watched < through; watched += 1n) {
       const { address, path } = await account.derive(watched);
       known.set(address, path);
       ahead.set(address, watched);

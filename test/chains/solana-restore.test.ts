@@ -49,9 +49,8 @@ it('pays nothing a second time after a restore, and hands out no address again',
 
   await production.restore();
   await production.startSigner();
-  const done = await production.ferry(
-    ...['rails', 'recover', '--network', 'SOLANA', '--skip-addresses', String(SKIPPED), '--json'],
-  );
+  const recover = ['rails', 'recover', '--network', 'SOLANA', '--skip-addresses', String(SKIPPED), '--json'];
+  const done = await production.ferry(...recover);
   expect(done).toMatchObject({ code: 0 });
   const { recovered, next_address: nextAddress } = JSON.parse(done.stdout) as {
     recovered: { outcome: string; payments: { key: string }[] }[];

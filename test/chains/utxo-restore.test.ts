@@ -130,10 +130,8 @@ describe.each(kinds.map((kind) => [kind.network, kind] as const))('a restored wa
     });
     await recover();
     if (stopped.includes('signer-refused')) {
-      const { code } = await production.ferry(
-        ...['rails', 'resume', '--network', kind.network, '--task', production.change()],
-      );
-      expect(code).toBe(0);
+      const resumed = ['rails', 'resume', '--network', kind.network, '--task', production.change()];
+      expect((await production.ferry(...resumed)).code).toBe(0);
     }
     await production.completed(ids);
     expect(await production.paid(three.map(({ local }) => local))).toEqual(three.map(() => [COIN]));

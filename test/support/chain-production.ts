@@ -196,9 +196,15 @@ export async function createChainProduction(under: ChainProduction) {
       });
       return created.id as string;
     },
+    /** A busy machine may take longer than the service waits for a rail. */
     async depositAddress(): Promise<string> {
-      const body = { profile_id: profile, crypto_network: network };
-      return (await call('POST', '/v2/transfer/deposit-addresses', body)).address as string;
+      const body = { ref_id: newId(), profile_id: profile, crypto_network: network };
+      let address = '';
+      await until('the rail has an address', async () => {
+        ({ address } = await call('POST', '/v2/transfer/deposit-addresses', body));
+        return true;
+      });
+      return address;
     },
     async startSigner(): Promise<void> {
       running.signer = await startSigner(signerEnv);

@@ -31,7 +31,7 @@ if (Number(process.versions.node.split('.')[0]) >= 24) {
       load(url, context, next) {
         const loaded = next(url, context);
         if (!url.endsWith('/src/chains/keeper.ts')) return loaded;
-        const source = String(loaded.source);
+        const source = Buffer.from(loaded.source).toString('utf8');
         if (!source.includes(given)) throw new Error('the keeper has no checkpoints where they are expected');
         return { ...loaded, source: source.replace(given, changed) };
       },
