@@ -58,7 +58,7 @@ function breaking(method: 'write' | 'rename', how: 'middle' | 'after'): Transpor
       return {
         ...session,
         async [method](from: string, to: never) {
-          const call = session[method] as (from: string, to: never) => Promise<void>;
+          const call: (from: string, to: never) => Promise<void> = session[method];
           if (isBroken) return call(from, to);
           isBroken = true;
           if (how === 'after') await call(from, to);
