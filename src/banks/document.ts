@@ -45,7 +45,7 @@ function checkNamespaces(root: XmlNode): void {
 async function parsed(bytes: Uint8Array): Promise<XmlNode> {
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new UnacceptableFile('it is not text in UTF-8');
   }

@@ -4,6 +4,7 @@ import { listAside, listFindings, listStatements } from '../banks/received-store
 import type { Database } from '../database/database.ts';
 import { formatAmount } from '../kernel/amount.ts';
 import { formatInstant, type Instant, NS_PER_SECOND } from '../kernel/instant.ts';
+import { listDifferences } from '../reconciliation/balance-store.ts';
 import { vaultOf } from '../vault.ts';
 import {
   CommandError,
@@ -39,6 +40,7 @@ async function reportOf(database: Database, rail: string, { config }: Invocation
   const findings = await listFindings(database, rail, LINES_MAX);
   const aside = await listAside(database, rail, LINES_MAX);
   const statements = await listStatements(database, rail, 10);
+  const differences = await listDifferences(database, `clearing:${rail}`, LINES_MAX);
   const shown = (units: bigint, asset: string): string =>
     `${formatAmount(units, config.assets.find(asset)?.decimals ?? 0)} ${asset}`;
   return {
@@ -59,6 +61,13 @@ async function reportOf(database: Database, rail: string, { config }: Invocation
       opening: shown(openingUnits, asset),
       closing: shown(closingUnits, asset),
     })),
+    differences: differences.map(({ reference, units, ledgerUnits, asset, atNs }) => ({
+      statement: reference,
+      bank: shown(units, asset),
+      ledger: shown(ledgerUnits, asset),
+      difference: shown(units - ledgerUnits, asset),
+      ...age(atNs),
+    })),
   };
 }
 
@@ -67,7 +76,7 @@ type Report = Awaited<ReturnType<typeof reportOf>>;
 const section = (title: string, rows: readonly (readonly string[])[]): string =>
   rows.length === 0 ? `${title}: none` : `${title}:\n${table(rows)}`;
 
-function linesOf({ files, findings, set_aside: aside, statements }: Report): string {
+function linesOf({ files, findings, set_aside: aside, statements, differences }: Report): string {
   return [
     section(
       'Files of payments',
@@ -90,6 +99,16 @@ function linesOf({ files, findings, set_aside: aside, statements }: Report): str
     section(
       'Last statements',
       statements.map(({ id, date, opening, closing }) => [id, date, opening, closing]),
+    ),
+    section(
+      'Closing balances that differ from the ledger',
+      differences.map(({ statement, age, bank, ledger, difference }) => [
+        statement,
+        age,
+        `bank ${bank}`,
+        `ledger ${ledger}`,
+        `difference ${difference}`,
+      ]),
     ),
   ].join('\n\n');
 }

@@ -88,6 +88,19 @@ export function lastBalances(database: Queryable): Promise<OutsideBalance[]> {
   );
 }
 
+/** Balances that differ from the ledger of their time, oldest first. */
+export function listDifferences(
+  database: Queryable,
+  account: string,
+  max: number,
+): Promise<readonly OutsideBalance[]> {
+  return database.query<OutsideBalance>(
+    `select ${COLUMNS} from reconciliation_balances b
+     where b.account = $1 and b.units <> b.ledger_units order by b.at_ns, b.id limit $2`,
+    [account, max],
+  );
+}
+
 type Difference = { readonly account: string; readonly asset: string; readonly units: bigint };
 
 /** The last balance of each account and asset. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { notification } from '../../src/banks/sandbox-messages.ts';
 import { BANK_LIMITS } from '../../src/limits-banks.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { type BankWorld, createBankWorld, OWN_ACCOUNT } from './bank-world.ts';
 
 let world: BankWorld;
@@ -38,6 +39,22 @@ const ATTACKS: [string, string | Buffer, RegExp][] = [
   ],
   ['an entity without a declaration', inside('&nbsp;'), /entity &nbsp; is not accepted/],
   ['a processing instruction', declared('<?xml-stylesheet href="http://x"?>'), /not acceptable XML/],
+  [
+    'a quadratic bomb',
+    declared(`<!DOCTYPE d [<!ENTITY a "${'a'.repeat(100_000)}">]>`, inside('&a;'.repeat(1_000))),
+    /not acceptable XML/,
+  ],
+  ['an external document type', declared('<!DOCTYPE d SYSTEM "http://x/d.dtd">'), /not acceptable XML/],
+  [
+    'parameter entities',
+    declared('<!DOCTYPE d [<!ENTITY % p SYSTEM "file:///x">%p;]>'),
+    /not acceptable XML/,
+  ],
+  [
+    'an amount in huge digits',
+    good.replaceAll('>5.00<', `>${'9'.repeat(1_000_000)}.00<`),
+    /entry 1 must have/,
+  ],
   ['elements nested deeply', inside('<a>'.repeat(100) + '</a>'.repeat(100)), /nested deeper/],
   [
     'millions of elements',
@@ -45,6 +62,11 @@ const ATTACKS: [string, string | Buffer, RegExp][] = [
     /more than 1500000 elements/,
   ],
   ['another encoding', utf16, /not text in UTF-8|not acceptable/],
+  ['the mark of UTF-16', Buffer.concat([Buffer.from([0xff, 0xfe]), utf16]), /not text in UTF-8/],
+  ['the mark of UTF-16, swapped', Buffer.concat([Buffer.from([0xfe, 0xff]), utf16]), /not text in UTF-8/],
+  ['UTF-7 that is only claimed', good.replace('UTF-8', 'UTF-7'), /encoding must be UTF-8/],
+  ['a mark of UTF-8 in its middle', good.replace('<Ntry>', '<Ntry>\ufeff<'), /not acceptable XML/],
+  ['two marks of UTF-8', `\ufeff\ufeff${good}`, /not acceptable XML/],
   ['another encoding that is only claimed', good.replace('UTF-8', 'ISO-8859-1'), /encoding must be UTF-8/],
   [
     'bytes that are no UTF-8',
@@ -57,6 +79,21 @@ const ATTACKS: [string, string | Buffer, RegExp][] = [
     'an entry in another namespace',
     good.replace('<Ntry>', '<Ntry xmlns="urn:evil">'),
     /<Ntry> declares another namespace/,
+  ],
+  [
+    'its namespace on another prefix than its elements have',
+    good.replace('<Document xmlns=', '<Document xmlns:a='),
+    /no message of ISO 20022/,
+  ],
+  [
+    'its namespace on a child instead of the root',
+    good
+      .replace(/<Document xmlns="([^"]*)">/, '<Document>')
+      .replace(
+        '<BkToCstmrDbtCdtNtfctn>',
+        '<BkToCstmrDbtCdtNtfctn xmlns="urn:iso:std:iso:20022:tech:xsd:camt.054.001.08">',
+      ),
+    /no message of ISO 20022/,
   ],
   [
     'an amount with another prefix',
@@ -82,7 +119,10 @@ const ATTACKS: [string, string | Buffer, RegExp][] = [
   ['a control character', inside('a\u0000b'), /characters that XML does not have/],
 ];
 
-it.each(ATTACKS)(
+/** The reader of XML is tested with fewer elements and a lower bound as well. */
+const usual = ATTACKS.filter(([name]) => IS_LONG || name !== 'millions of elements');
+
+it.each(usual)(
   'a file with %s is kept aside with the reason, and nothing is booked',
   async (_, content, reason) => {
     writeFileSync(join(world.directories.root, 'incoming', 'attack.xml'), content);
@@ -98,6 +138,27 @@ it.each(ATTACKS)(
     expect(world.directories.list('incoming')).toEqual([]);
   },
 );
+
+it('a message whose elements all have one prefix is the same message', async () => {
+  const prefixed = good
+    .replaceAll(/<(\/?)([A-Z])/g, '<$1iso:$2')
+    .replace('xmlns=', 'xmlns:iso=')
+    .replaceAll('R1', 'R-prefixed');
+  writeFileSync(join(world.directories.root, 'incoming', 'prefixed.xml'), prefixed);
+  for (let turn = 0; turn < 2; turn += 1) await world.worker.turn();
+  expect(await world.collect()).toMatchObject([{ about: 'deposit', deposit: { reference: 'R-prefixed' } }]);
+});
+
+it('a huge text in an entry is cut for people, and books the entry', async () => {
+  const huge = inside('y'.repeat(5_000_000)).replaceAll('R1', 'R-huge');
+  writeFileSync(join(world.directories.root, 'incoming', 'huge-text.xml'), huge);
+  for (let turn = 0; turn < 2; turn += 1) await world.worker.turn();
+  const [notice] = await world.collect();
+  expect(notice).toMatchObject({ about: 'deposit', deposit: { reference: 'R-huge' } });
+  expect(JSON.stringify(notice, (_, value) => (typeof value === 'bigint' ? '' : value)).length).toBeLessThan(
+    2_000,
+  );
+});
 
 it('a file that is larger than is read stays where it is, and does not stop the others', async () => {
   writeFileSync(

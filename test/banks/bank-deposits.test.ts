@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { notification, statement } from '../../src/banks/sandbox-messages.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { listDifferences } from '../../src/reconciliation/balance-store.ts';
 import { type BankWorld, createBankWorld, OWN_ACCOUNT } from './bank-world.ts';
 
 const MEMO = 'NZ4TBTPRJKQ5';
@@ -176,6 +177,10 @@ describe('a statement', () => {
     );
     // The ledger of this test is empty: all of it is a difference, and is listed as one.
     expect(rows).toEqual([{ units: 800n, ledger: 0n, reference: 'S12' }]);
+    const differences = await listDifferences(world.database, 'clearing:wire', 10);
+    expect(differences.map(({ reference, units }) => [reference, units])).toContainEqual(['S12', 800n]);
+    // With its age: it stands since the end of that day.
+    expect(differences.at(-1)!.atNs).toBeLessThan(world.clock.now());
     const [today] = await world.database.query<{ waiting: bigint }>(
       'select count(*) as waiting from bank_statements where reconciled and not compared',
     );

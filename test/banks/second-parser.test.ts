@@ -133,9 +133,15 @@ describe.runIf(HAS_PROWIDE)('a second, independent parser', () => {
     );
     const read = await readBoth(texts);
     expect(read.map(({ message }) => message![0])).toEqual([
-      ...['pacs.008.001.08', 'pacs.002.001.10', 'pacs.004.001.10'],
-      ...['pacs.008.001.08', 'pacs.002.001.10', 'pacs.004.001.10'],
-      ...['camt.054.001.08', 'camt.053.001.08', 'pain.002.001.12'],
+      'pacs.008.001.08',
+      'pacs.002.001.10',
+      'pacs.004.001.10',
+      'pacs.008.001.08',
+      'pacs.002.001.10',
+      'pacs.004.001.10',
+      'camt.054.001.08',
+      'camt.053.001.08',
+      'pain.002.001.12',
     ]);
     for (const [index, text] of texts.entries()) expectSame(text, read[index]!);
   });

@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { rounds } from '../support/rounds.ts';
 import { type BankWorld, createBankWorld } from './bank-world.ts';
 import { payMany } from './many-payments.ts';
 
 /** FERRY_TEST_LONG: all of it, as `npm run test:banks` does. */
-const COUNT = process.env.FERRY_TEST_LONG ? 10_000 : 500;
+const COUNT = rounds(200, 10_000);
 
 let world: BankWorld;
 beforeAll(async () => {
   world = await createBankWorld({
-    settings: { batch: { payments_max: COUNT === 10_000 ? 1_000 : 100, seconds: 0 } },
+    settings: { batch: { payments_max: COUNT === 10_000 ? 1_000 : 40, seconds: 0 } },
   });
 });
 afterAll(() => world.remove());

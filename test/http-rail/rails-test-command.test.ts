@@ -8,6 +8,7 @@ import { NETWORKS } from '../../src/networks/register.ts';
 import { assets } from '../support/ledger.ts';
 import { deriveAddress } from '../support/networks.ts';
 import { type Finished, runFerry } from '../support/process.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import {
   type Adapter,
   GO_ADAPTER,
@@ -62,7 +63,8 @@ describe('the example adapters', () => {
     await passes(await startPythonAdapter(), ['python3', PYTHON_ADAPTER]);
   });
 
-  it('in Go passes, and so it does after kill -9', async () => {
+  // The compiler takes most of the time.
+  it.runIf(IS_LONG)('in Go passes, and so it does after kill -9', async () => {
     const how = missing('go');
     if (how !== undefined) return console.warn(`The adapter in Go was not tested: ${how}.`);
     const directory = mkdtempSync(join(tmpdir(), 'ferry-go-'));

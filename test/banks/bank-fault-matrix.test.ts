@@ -7,6 +7,7 @@ import { notification, statusReport } from '../../src/banks/sandbox-messages.ts'
 import type { Session, Transport } from '../../src/banks/transport.ts';
 import { newId } from '../../src/kernel/id.ts';
 import type { Notice } from '../../src/rails/rail.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { type BankWorld, createBankWorld, OWN_ACCOUNT } from './bank-world.ts';
 
 /**
@@ -57,7 +58,7 @@ function breaking(method: 'write' | 'rename', how: 'middle' | 'after'): Transpor
       return {
         ...session,
         async [method](from: string, to: never) {
-          const call = session[method] as (from: string, to: never) => Promise<void>;
+          const call: (from: string, to: never) => Promise<void> = session[method];
           if (isBroken) return call(from, to);
           isBroken = true;
           if (how === 'after') await call(from, to);
@@ -275,13 +276,12 @@ async function combine(name: string, step: BankCheckpoint, earlier: bigint): Pro
   return sum - invented;
 }
 
-const isLong = process.env.FERRY_TEST_LONG !== undefined;
 it.each(Object.keys(FAULTS).map((name, index) => [name, index] as const))(
   'a node is killed while %s',
   async (name, index) => {
     world = await createBankWorld();
     let sum = 0n;
-    const steps = isLong ? STEPS : [STEPS[index % STEPS.length]!];
+    const steps = IS_LONG ? STEPS : [STEPS[index % STEPS.length]!];
     for (const step of steps) sum = await combine(name, step, sum);
   },
 );
