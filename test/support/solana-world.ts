@@ -45,8 +45,8 @@ export async function createSolanaWorld(chain: TestChain, cold?: string) {
   };
   const read = readSigner({ signer: 'embedded', ...(cold !== undefined && { cold_address: cold }) }, context);
   if (read.kind !== 'embedded') throw new Error('the signer of this world is embedded');
-  const own = read.policy.networks.get(NETWORK)!;
-  const networks = new Map([[NETWORK, { ...own, lanes: LANES }] as const]);
+  const given = read.policy.networks.get(NETWORK)!;
+  const networks = new Map([[NETWORK, { ...given, lanes: LANES }] as const]);
   const signerSettings = { ...read, policy: { ...read.policy, networks } };
   const account = () => openSigner(signerSettings).account(NETWORK, signal());
   const { lanes } = await account();
