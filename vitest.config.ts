@@ -1,5 +1,4 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { testsOfLongRuns } from './test/support/long-tests.ts';
 import LongestFirst from './test/support/sequencer.ts';
 import { testsWithoutNodes } from './test/support/utxo-programs.ts';
 
@@ -10,7 +9,7 @@ const longTests = isLong ? [] : ['**/*.long.test.ts'];
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...testsWithoutNodes(), ...longTests, ...testsOfLongRuns()],
+    exclude: [...configDefaults.exclude, ...testsWithoutNodes(), ...longTests],
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/patient-limits.ts'],
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most

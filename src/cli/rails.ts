@@ -225,7 +225,7 @@ export const RAIL_COMMANDS: readonly CommandLine[] = [
       network: { value: 'network', help: 'such as ETHEREUM' },
       'skip-addresses': {
         value: 'number',
-        help: `deposit addresses that may have been handed out since the backup (${LIMITS.chainAddressesSkipped})`,
+        help: `deposit addresses that may have been handed out since the backup, ${LIMITS.chainAddressesSkipped} by default`,
       },
     },
     json: true,

@@ -95,7 +95,7 @@ export const SANDBOX_BANK_COMMANDS: readonly CommandLine[] = [
       ...PLACE,
       messages: {
         value: 'set',
-        help: "pain.001 (default), fedwire or fednow, as in the rail's configuration",
+        help: "pain.001 by default, fedwire or fednow, as in the rail's configuration",
       },
       aba: {
         value: 'number',

@@ -154,14 +154,14 @@ const TEXT_SCHEMA = { type: 'string' };
 
 /** JSON has the schema; streams of events, tables and XML are texts, whose form their standards describe. */
 function contentOf(route: Route, { inAnswer }: Components): Json {
-  const example = route.answer === undefined ? {} : { example: route.answer };
-  const json = { schema: inAnswer(route.response), ...example };
-  return Object.fromEntries(
-    (route.streams ?? ['application/json']).map((type) => [
-      type,
-      type === 'application/json' ? json : { schema: TEXT_SCHEMA },
-    ]),
-  );
+  const { answer } = route;
+  const formOf = (type: string): Json => {
+    if (type === 'application/json')
+      return { schema: inAnswer(route.response), ...(answer === undefined ? {} : { example: answer }) };
+    const isOfEvents = type === 'text/event-stream' && answer !== undefined;
+    return { schema: TEXT_SCHEMA, ...(isOfEvents ? { example: `data: ${JSON.stringify(answer)}\n\n` } : {}) };
+  };
+  return Object.fromEntries((route.streams ?? ['application/json']).map((type) => [type, formOf(type)]));
 }
 
 /** An action that waits for others. */

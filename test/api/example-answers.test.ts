@@ -163,6 +163,11 @@ describe('the example answer', () => {
     if (operation.id === 'listEvents') expect(Object.keys(body).sort()).toEqual(Object.keys(example).sort());
   });
 
+  it('of the stream is an event of the feed', () => {
+    const [, data] = /^data: (.*)\n\n$/.exec(exampleOf(service.description.operation('streamEvents')))!;
+    expect(JSON.parse(data!)).toEqual(exampleOf(service.description.operation('getEvent')));
+  });
+
   it('of the token endpoint and its metadata has the shape of a real answer', async () => {
     const { clientId, clientSecret } = await createClient(service.database, service.vault, {
       customer: customer.id,

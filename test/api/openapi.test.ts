@@ -184,9 +184,8 @@ describe('the document', () => {
     expect(enums.filter(({ type }) => type !== 'string')).toEqual([]);
     expect(ids.length).toBeGreaterThan(100);
     expect(ids.filter(({ format }) => format !== 'uuid')).toEqual([]);
-    expect(description.operation('streamEvents').responses[200].content).toEqual({
-      'text/event-stream': { schema: { type: 'string' } },
-    });
+    const stream = description.operation('streamEvents').responses[200].content;
+    expect(stream['text/event-stream'].schema).toEqual({ type: 'string' });
     expect(Object.keys(description.operation('createToken').responses[200].content)).toHaveLength(1);
   });
 

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHECKPOINTS } from '../../src/chains/keeper.ts';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Anvil, hex } from '../support/anvil.ts';
 import { createProduction, type Production } from '../support/evm-production.ts';
+import { cellsOf } from '../support/kill-cells.ts';
 import { type RpcProxy, startProxy } from '../support/rpc-proxy.ts';
 import { until } from '../support/until.ts';
 
@@ -174,41 +174,45 @@ async function killedAt(): Promise<void> {
   );
 }
 
-describe.each(Object.entries(FAULTS))('a service is killed, and %s', (_, fault) => {
-  it.each(CHECKPOINTS)('%s: paid once, credited once', async (at) => {
-    const before = await nonce();
-    await fault.before?.();
-    const payAgain = await pay();
-    writeFileSync(dieAt, at);
-    const { id, to } = await production.withdraw('ETH', '1');
-    await killedAt();
-    expect(readFileSync(passed, 'utf8')).toContain(`died at ${at}`);
-    await fault.after?.(id);
-    rmSync(dieAt);
-    if (existsSync(passed)) rmSync(passed);
-    const calls = first.calls.length + second.calls.length;
-    await production.startNode();
-    await until(
-      'the next process has talked to its nodes',
-      () => first.calls.length + second.calls.length > calls + 20,
-    );
-    for (const one of [first, second]) one.answer = honest;
-    await payAgain();
-    await production.completed([id]);
-    expect(await anvil.balance(to)).toBe(ETHER);
-    expect(await nonce()).toBe(before + 1);
-    await until(
-      'the deposit is credited',
-      async () => {
-        await payAgain();
-        await anvil.mine();
-        return (await credited()) === received;
-      },
-      100,
-    );
-    await anvil.mine(13);
-    expect(await credited()).toBe(received);
-  });
+const cells = cellsOf(FAULTS, [
+  ['nothing else happens', 'after the broadcast'],
+  ['one block is reorganised away', 'after the broadcast'],
+]);
+
+it.each(cells)('if %s, and a service is killed %s: paid once, credited once', async (name, at) => {
+  const fault = FAULTS[name]!;
+  const before = await nonce();
+  await fault.before?.();
+  const payAgain = await pay();
+  writeFileSync(dieAt, at);
+  const { id, to } = await production.withdraw('ETH', '1');
+  await killedAt();
+  expect(readFileSync(passed, 'utf8')).toContain(`died at ${at}`);
+  await fault.after?.(id);
+  rmSync(dieAt);
+  if (existsSync(passed)) rmSync(passed);
+  const calls = first.calls.length + second.calls.length;
+  await production.startNode();
+  await until(
+    'the next process has talked to its nodes',
+    () => first.calls.length + second.calls.length > calls + 20,
+  );
+  for (const one of [first, second]) one.answer = honest;
+  await payAgain();
+  await production.completed([id]);
+  expect(await anvil.balance(to)).toBe(ETHER);
+  expect(await nonce()).toBe(before + 1);
+  await until(
+    'the deposit is credited',
+    async () => {
+      await payAgain();
+      await anvil.mine();
+      return (await credited()) === received;
+    },
+    100,
+  );
+  await anvil.mine(13);
+  expect(await credited()).toBe(received);
 });
 
 it('wallet and ledger are equal to the unit, and the ledger is sound', async () => {

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 /** Many withdrawals over one lane, while three service processes are killed with SIGKILL at random: judged by the chain. */
 
-const WITHDRAWALS = Number(process.env.FERRY_TEST_WITHDRAWALS ?? 200);
+const WITHDRAWALS = Number(process.env.FERRY_TEST_WITHDRAWALS ?? 60);
 const AMOUNT = '0.01';
 const UNITS = 10n ** 16n;
 const BLOCK_MS = 250;

@@ -66,7 +66,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       expect(await arrived(payments[100]!.address)).toEqual([]);
       await node.mine(CONFIRMATIONS - 1);
       const final = { kind: 'final', succeeded: true, feeUnits: version.feeUnitsMax, txHash, txIndexes };
-      expect(await wallet.observe(assignment, [version])).toEqual(final);
+      expect(await wallet.observe(assignment, [version])).toMatchObject(final);
       const before = wallet.coins();
       await wallet.scan();
       const change = wallet.coins().find((coin) => coin.txHash === txHash)!;
@@ -144,7 +144,7 @@ describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
       await node.mine(CONFIRMATIONS);
       const versions = [first, second].filter((one): one is Version => one !== undefined);
       const { feeUnitsMax: feeUnits, hash: txHash } = first;
-      expect(await wallet.observe(assignment, versions)).toEqual({
+      expect(await wallet.observe(assignment, versions)).toMatchObject({
         kind: 'final',
         succeeded: true,
         feeUnits,
