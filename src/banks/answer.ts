@@ -74,7 +74,8 @@ export async function readAnswer(bytes: Uint8Array, settings: BankSettings): Pro
       const isOwn = (account: string): boolean => plainAccount(account) === plainAccount(debtor.account);
       return { name, arrival: readPacs008(message, currency, isOwn) };
     }
-    default: {
+    case 'camt.053':
+    case 'camt.054': {
       const reports = readCamt(name, message, currency);
       for (const report of reports) checkAccount(report, settings);
       return {
