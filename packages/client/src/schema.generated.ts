@@ -858,11 +858,27 @@ export interface paths {
         get: operations["getFreeze"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/freezes/{id}/lift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
         /**
          * Lift a freeze
          * @description What waited goes on, unless another freeze stops it: withdrawals are submitted, and settlement transactions settle if their window is open. Scope: `operator:admin`.
          */
-        delete: operations["liftFreeze"];
+        post: operations["liftFreeze"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3780,7 +3796,7 @@ export interface components {
              * @description When it was frozen
              */
             created_at: string;
-            /** @description Who: `client:<id>`, or `cli` */
+            /** @description Who: `client:<id>`, `person:<id>` or `cli:<user>` */
             frozen_by: string;
             /**
              * Format: uuid
@@ -3836,7 +3852,7 @@ export interface components {
              * @description When it was frozen
              */
             created_at: string;
-            /** @description Who: `client:<id>`, or `cli` */
+            /** @description Who: `client:<id>`, `person:<id>` or `cli:<user>` */
             frozen_by: string;
             /**
              * Format: uuid
@@ -4246,6 +4262,11 @@ export interface components {
              * @description Withdrawal
              */
             transfer_id?: string;
+        };
+        /** LiftFreezeRequest */
+        LiftFreezeRequest: {
+            /** @description Why it is lifted, for operators only */
+            reason: string;
         };
         /** LimitUtilization */
         LimitUtilization: {
@@ -8948,10 +8969,7 @@ export interface operations {
     };
     liftFreeze: {
         parameters: {
-            query: {
-                /** @description Why it is lifted, for operators only */
-                reason: string;
-            };
+            query?: never;
             header?: never;
             path: {
                 /** @description Identifier */
@@ -8959,7 +8977,16 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "New credentials were issued: CASE-2207."
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiftFreezeRequest"];
+            };
+        };
         responses: {
             /** @description Success */
             200: {
