@@ -87,6 +87,6 @@ export async function readAnswer(bytes: Uint8Array, settings: BankSettings): Pro
       };
     }
     default:
-      throw new Error(`readDocument accepts no ${name satisfies never}`);
+      throw new Error(`readDocument accepts no ${String(name satisfies never)}`);
   }
 }

@@ -89,6 +89,12 @@ const usageOf = (options: Options, isOptional: boolean): string =>
 const optionsOf = (fields: readonly Field[]): Options =>
   Object.assign({}, ...fields.map((field) => OPTIONS_OF[field])) as Options;
 
+/** An entry, or the request that waits for approval where four eyes are required. */
+const bookedLine = (answer: Readonly<Record<string, unknown>>): string =>
+  'quorum' in answer
+    ? `Nothing is booked yet: request ${String(answer.id)} waits for the approval of somebody else.`
+    : `Booked ${String(answer.kind)}: ${String(answer.id)}`;
+
 /** A summary without Markdown, and the choice of fields in words. */
 function bookCommand(kind: BookedKind): CommandLine {
   const { meaning, required, optional = [], oneOf = [] } = factsOf(kind);
@@ -116,7 +122,7 @@ function bookCommand(kind: BookedKind): CommandLine {
       ]);
       const body = { kind, ...commonBody(invocation), ...Object.fromEntries(fields) };
       const entry = await callService(invocation, 'POST', PATH, body);
-      show(invocation, entry, `Booked ${kind}: ${String(entry.id)}`);
+      show(invocation, entry, bookedLine(entry));
       return 0;
     },
   };
@@ -144,7 +150,7 @@ function endCommand(verb: 'resolve' | 'cancel'): CommandLine {
       };
       const path = `/v2/operator/withdrawals/${encodeURIComponent(id)}/${verb}`;
       const entry = await callService(invocation, 'POST', path, body);
-      show(invocation, entry, `Booked ${String(entry.kind)}: ${String(entry.id)}`);
+      show(invocation, entry, bookedLine(entry));
       return 0;
     },
   };

@@ -9,7 +9,7 @@ import { freeze, knownFreeze, lift, type UnderWay, untilFrozen } from './act.ts'
 import { freezeCommand, liftCommand } from './commands.ts';
 import { FREEZE, FROZEN, LIFTED } from './examples.ts';
 import { type Freeze, presentFreeze, presentFrozen, type Subject, subjectText } from './freeze.ts';
-import { FreezeList, FreezeQuery, FreezeRequest, FreezeShape, FrozenShape, LiftQuery } from './schema.ts';
+import { FreezeList, FreezeQuery, FreezeRequest, FreezeShape, FrozenShape, LiftRequest } from './schema.ts';
 import { findFreeze, listFreezes } from './store.ts';
 
 const TAG = 'Operator';
@@ -87,8 +87,8 @@ function writeRoutes(parts: FreezeParts): Route[] {
       },
     }),
     route({
-      method: 'DELETE',
-      path: '/v2/operator/freezes/{id}',
+      method: 'POST',
+      path: '/v2/operator/freezes/{id}/lift',
       operationId: 'liftFreeze',
       tag: TAG,
       summary: 'Lift a freeze',
@@ -96,13 +96,13 @@ function writeRoutes(parts: FreezeParts): Route[] {
         'What waited goes on, unless another freeze stops it: withdrawals are submitted, and settlement transactions settle if their window is open.',
       scope: 'operator:admin',
       params: IdParams,
-      query: LiftQuery,
+      body: LiftRequest,
+      example: { reason: LIFTED.lifted_because },
       response: FreezeShape,
       problems: ['not-found', 'invalid-state'],
       answer: LIFTED,
       privileged: privileged('freeze.lift'),
-      async handle({ caller, params, query }) {
-        const { reason } = query;
+      async handle({ caller, params, body: { reason } }) {
         return (
           (await proposeLift(caller, { id: params.id, reason })) ?? {
             body: presentFreeze(await lift(database, params.id, actorOf(caller), reason)),

@@ -16,7 +16,10 @@ export const FreezeRequest = Type.Object(
   { ...closed, title: 'FreezeRequest' },
 );
 
-export const LiftQuery = Type.Object({ reason: Reason('Why it is lifted, for operators only') }, closed);
+export const LiftRequest = Type.Object(
+  { reason: Reason('Why it is lifted, for operators only') },
+  { ...closed, title: 'LiftFreezeRequest' },
+);
 
 const fields = {
   id: Id('Identifier of the freeze'),
@@ -24,7 +27,7 @@ const fields = {
   subject_id: Type.Optional(Id('The customer, identity or profile; absent for the platform')),
   status: Type.Enum(['IN_FORCE', 'LIFTED']),
   reason: Type.String({ description: 'Why' }),
-  frozen_by: Type.String({ description: 'Who: `client:<id>`, or `cli`' }),
+  frozen_by: Type.String({ description: 'Who: `client:<id>`, `person:<id>` or `cli:<user>`' }),
   created_at: DateTime('When it was frozen'),
   lifted_by: Type.Optional(Type.String({ description: 'Who has lifted it' })),
   lifted_because: Type.Optional(Type.String({ description: 'Why it was lifted' })),

@@ -23,9 +23,9 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 async function propose({ action, make }: PrivilegedCase) {
-  const { path, body, effect, method = 'POST' } = await make(world);
+  const { path, body, effect } = await make(world);
   const before = await effect();
-  const proposed = await eyes.maker.call(method, path, body);
+  const proposed = await eyes.maker.call('POST', path, body);
   expect(proposed).toMatchObject({ status: 202, body: { action, status: 'PENDING', votes: [], quorum: 1 } });
   expect(proposed.body.maker).toMatchObject({ kind: 'CLIENT', id: eyes.maker.clientId });
   expect(await effect()).toEqual(before);

@@ -82,6 +82,7 @@ describe('the Authorization header', () => {
     expect(await node.auth.authenticate(`Bearer ${token}`)).toEqual({
       customerId: client.customerId,
       clientId: client.clientId,
+      name: 'test',
       scopes: new Set(READ_AND_WRITE),
       integration: 'FIRST_PARTY',
     });

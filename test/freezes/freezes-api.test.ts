@@ -28,7 +28,7 @@ afterAll(() => service.stop());
 const freeze = (scope: string, subjectId?: string): Promise<Answer> =>
   operator.call('POST', '/v2/operator/freezes', { scope, subject_id: subjectId, reason: 'CASE-1' });
 const lift = ({ body }: Answer): Promise<Answer> =>
-  operator.call('DELETE', `/v2/operator/freezes/${body.id}?reason=CASE-1`);
+  operator.call('POST', `/v2/operator/freezes/${body.id}/lift`, { reason: 'CASE-1' });
 const pay = (who: TestCustomer, from: string, to: string, more: object = {}): Promise<Answer> =>
   who.call('POST', '/v2/transfer/platform', {
     from_profile_id: from,

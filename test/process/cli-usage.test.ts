@@ -38,7 +38,9 @@ describe('help', () => {
       expect(stdout).toContain(summary);
       expect(stdout).toContain(`Usage: ferry ${usage}`);
       for (const [option, { help }] of Object.entries(options ?? {})) {
-        expect(stdout).toMatch(new RegExp(`^ {2}--${option}\\b.* ${help}$`, 'm'));
+        expect(stdout).toMatch(
+          new RegExp(`^ {2}--${option}\\b.* ${help.replaceAll(/[.()]/g, '\\$&')}$`, 'm'),
+        );
       }
       expect(stdout.includes('--json')).toBe(printsJson === true);
       expect(stdout).toMatch(/^ {2}--help /m);

@@ -45,6 +45,7 @@ beforeAll(async () => {
   test = await createTestDatabase('template1');
   env = {
     FERRY_MODE: 'production',
+    FERRY_FOUR_EYES: 'off',
     FERRY_PUBLIC_URL: 'https://pay.example',
     DATABASE_URL: urlOf(test.address),
     FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),

@@ -108,6 +108,7 @@ export async function createChainProduction(under: ChainProduction) {
   writeConfig(config, under, { ...under.rail(keys), signer: { socket: join(directory, 'signer.sock') } });
   const env: Record<string, string> = {
     FERRY_MODE: 'production',
+    FERRY_FOUR_EYES: 'off',
     FERRY_PUBLIC_URL: 'https://pay.example',
     DATABASE_URL: urlOf(test.address),
     FERRY_SECRET_KEY: Buffer.alloc(32, 5).toString('base64'),

@@ -102,6 +102,7 @@ export async function createProduction(options: ProductionOptions = {}) {
   write();
   const env = {
     FERRY_MODE: 'production',
+    FERRY_FOUR_EYES: 'off',
     FERRY_PUBLIC_URL: 'https://pay.example',
     DATABASE_URL: urlOf(test.address),
     FERRY_SECRET_KEY: Buffer.alloc(32, 5).toString('base64'),

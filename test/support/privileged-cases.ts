@@ -132,9 +132,8 @@ export type PrivilegedCase = {
   readonly action: string;
   /** The request, and how its effect is read. */
   readonly make: (world: PrivilegedWorld) => Promise<{
-    readonly method?: 'POST' | 'DELETE';
     readonly path: string;
-    readonly body?: object;
+    readonly body: object;
     readonly effect: () => Promise<unknown>;
   }>;
 };
@@ -222,8 +221,8 @@ export const PRIVILEGED_CASES: readonly PrivilegedCase[] = [
     action: 'freeze.lift',
     async make({ frozen, freezesOf }) {
       const { id, subject } = await frozen();
-      const path = `/v2/operator/freezes/${id}?reason=CASE-1%20is%20closed`;
-      return { method: 'DELETE', path, effect: () => freezesOf(subject) };
+      const path = `/v2/operator/freezes/${id}/lift`;
+      return { path, body: { reason: 'CASE-1 is closed.' }, effect: () => freezesOf(subject) };
     },
   },
 ];

@@ -89,6 +89,7 @@ export async function startWireProduction(
   const env: Record<string, string> = {
     ...(files.withFile({ rails: { wire: rail } }) as Record<string, string>),
     FERRY_MODE: 'production',
+    FERRY_FOUR_EYES: 'off',
     FERRY_PUBLIC_URL: 'https://pay.example',
     DATABASE_URL: urlOf(test.address),
     FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),

@@ -11,6 +11,7 @@ export {
 export {
   AlreadyExists,
   Conflict,
+  DigestMismatch,
   ExceedsPrecision,
   FeeExpired,
   FerryProblem,
@@ -22,7 +23,9 @@ export {
   InvalidState,
   NoAnswer,
   NotFound,
+  PolicyRefused,
   RateLimited,
+  StepUpRequired,
   TokenRefused,
   Unauthenticated,
   Unavailable,

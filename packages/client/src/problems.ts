@@ -45,10 +45,13 @@ export class Forbidden extends FerryProblem {}
 export class InsufficientScope extends Forbidden {}
 export class InsufficientFunds extends FerryProblem {}
 export class FeeExpired extends FerryProblem {}
+export class PolicyRefused extends FerryProblem {}
+export class StepUpRequired extends FerryProblem {}
 export class NotFound extends FerryProblem {}
 export class Conflict extends FerryProblem {}
 export class AlreadyExists extends Conflict {}
 export class InvalidState extends Conflict {}
+export class DigestMismatch extends Conflict {}
 export class RateLimited extends FerryProblem {}
 export class Unavailable extends FerryProblem {}
 export class InternalProblem extends FerryProblem {}
@@ -60,12 +63,15 @@ export const PROBLEM_CLASSES: Readonly<Record<string, typeof FerryProblem>> = {
   'insufficient-scope': InsufficientScope,
   'insufficient-funds': InsufficientFunds,
   'fee-expired': FeeExpired,
+  'policy-refused': PolicyRefused,
+  'step-up-required': StepUpRequired,
   forbidden: Forbidden,
   'not-found': NotFound,
   'method-not-allowed': FerryProblem,
   'request-timeout': FerryProblem,
   'already-exists': AlreadyExists,
   'invalid-state': InvalidState,
+  'digest-mismatch': DigestMismatch,
   'payload-too-large': FerryProblem,
   'unsupported-media-type': FerryProblem,
   'headers-too-large': FerryProblem,

@@ -74,6 +74,150 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests that need approval
+         * @description Privileged actions of your customer that wait for others, and those that were decided. Scope: `control:read_approval`.
+         */
+        get: operations["listApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a request that needs approval
+         * @description Scope: `control:read_approval`.
+         */
+        get: operations["getApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a request
+         * @description Requires the `digest` that you have seen. The maker cannot approve, nor another client of the same person. The vote that reaches the quorum executes the action in the same transaction; if the action is refused then, the request is FAILED, with the problem. Scope: `control:approve`.
+         */
+        post: operations["approveApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/approvals/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject a request
+         * @description Ends the request; nothing is executed. The maker can withdraw a request in this way, too. Scope: `control:approve`.
+         */
+        post: operations["rejectApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the audit log of your customer
+         * @description Every change, with who made it, from where and with which request, and the resource before and after it; and refused attempts at privileged actions. Secrets and personal data are shown as digests. The log is append-only. Of operators and of other customers, only the kind of the actor is shown. Scope: `control:read_audit_log`.
+         */
+        get: operations["listAuditLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/destinations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your destinations
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["listDestinations"];
+        put?: never;
+        /**
+         * Put a destination on your list
+         * @description For policies that allow only listed destinations. The cooling-off time of such a policy begins now. A destination that is on the list stays as it is. Scope: `policy:write_policy`.
+         */
+        post: operations["listDestinationForWithdrawals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/destinations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a destination off your list
+         * @description Withdrawals that were accepted before are paid. Scope: `policy:write_policy`.
+         */
+        delete: operations["removeDestination"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/events": {
         parameters: {
             query?: never;
@@ -434,6 +578,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the caller
+         * @description Who calls, a client or a person, and what the caller may do. For every caller.
+         */
+        get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/accounts/{account}/entries": {
         parameters: {
             query?: never;
@@ -446,6 +610,106 @@ export interface paths {
          * @description `fees`, `conversion`, `suspense`, `treasury` or `clearing:<rail>`. `created_at` is the instant `at` of an entry. Scope: `operator:read`.
          */
         get: operations["listAccountEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests that need approval
+         * @description Privileged actions of operators that wait for others, and those that were decided. Scope: `operator:read`.
+         */
+        get: operations["listOperatorApprovals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a request that needs approval
+         * @description Scope: `operator:read`.
+         */
+        get: operations["getOperatorApproval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/approvals/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve a request
+         * @description Requires the `digest` that you have seen. The maker cannot approve, nor another client of the same person. The vote that reaches the quorum executes the action in the same transaction; if the action is refused then, the request is FAILED, with the problem. Scope: `operator:approve`.
+         */
+        post: operations["approveOperatorApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/approvals/{id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject a request
+         * @description Ends the request; nothing is executed. The maker can withdraw a request in this way, too. Scope: `operator:approve`.
+         */
+        post: operations["rejectOperatorApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the audit log
+         * @description Every change, with who made it, from where and with which request, and the resource before and after it; and refused attempts at privileged actions. Secrets and personal data are shown as digests. The log is append-only. Of all customers. Scope: `operator:read`.
+         */
+        get: operations["listOperatorAuditLog"];
         put?: never;
         post?: never;
         delete?: never;
@@ -554,6 +818,72 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/freezes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List freezes
+         * @description Scope: `operator:read`.
+         */
+        get: operations["listFreezes"];
+        put?: never;
+        /**
+         * Freeze a profile, an identity, a customer or the platform
+         * @description Stops everything at once that moves value of a profile, an identity (the requests that name it, and the profiles of the accounts that it owns), a customer, or the whole platform: new transfers, withdrawals that were accepted and not handed to a rail, affirmations and settlements. Deposits that arrive are credited, and cannot be used. Other customers get the answer for an unknown profile.
+         *
+         *     The answer comes when transactions and calls of rails that began before the freeze have ended: nothing is submitted to a rail after it, unless `in_force` is false or `submissions_under_way` is not 0. What is frozen already keeps its freeze. Scope: `operator:admin`.
+         */
+        post: operations["createFreeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/freezes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a freeze
+         * @description Scope: `operator:read`.
+         */
+        get: operations["getFreeze"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/freezes/{id}/lift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lift a freeze
+         * @description What waited goes on, unless another freeze stops it: withdrawals are submitted, and settlement transactions settle if their window is open. Scope: `operator:admin`.
+         */
+        post: operations["liftFreeze"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/journal-entries": {
         parameters: {
             query?: never;
@@ -604,6 +934,90 @@ export interface paths {
         get: operations["getJournalEntry"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List policies, of the operator and of all customers
+         * @description Scope: `operator:read`.
+         */
+        get: operations["listPolicies"];
+        put?: never;
+        /**
+         * Create or change a policy of the operator
+         * @description Rules for the withdrawals of all customers. A policy of a name that exists gets a new version; earlier versions stay. What exceeds a limit is refused when it is requested; what needs time or a decision is held. The answer comes when no withdrawal is decided on the version before. Scope: `operator:admin`.
+         */
+        post: operations["changePolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/policies/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a policy
+         * @description Scope: `operator:read`.
+         */
+        get: operations["getPolicy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/policies/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a policy
+         * @description Scope: `operator:read`.
+         */
+        get: operations["listPolicyVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/policies/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what a policy would have held or refused
+         * @description Evaluates the rules on the withdrawals of all customers of the last 30 days, at most the latest 10000, each at its own time. Nothing is stored. Rules that ask for a screening count as held. Scope: `operator:admin`.
+         */
+        post: operations["dryRunPolicy"];
         delete?: never;
         options?: never;
         head?: never;
@@ -774,6 +1188,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/treasury": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what is on chain, in the ledger and in flight
+         * @description By network and asset: the wallets as they were last observed at a final block, what the ledger says, what is in flight, and the difference; the last balances that banks reported; and alarms. Scope: `operator:read`.
+         */
+        get: operations["getTreasury"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/trial-balance": {
         parameters: {
             query?: never;
@@ -834,6 +1268,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/withdrawals/{id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what only operators may know about a withdrawal
+         * @description The reasons of the rail, of screening and of those who released or refused it, oldest first. The customer is shown the public form in `secondary_status`. Scope: `operator:read`.
+         */
+        get: operations["listWithdrawalNotes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/withdrawals/{id}/refuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refuse a withdrawal that a policy holds
+         * @description Ends a withdrawal that waits for the approval that a policy of the operator requires, as FAILED. Its total returns. Scope: `operator:approve`.
+         */
+        post: operations["refuseHeldWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/withdrawals/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release a withdrawal that a policy holds
+         * @description Gives the approval that a policy of the operator requires. The withdrawal is submitted, unless something else holds it. Scope: `operator:approve`.
+         */
+        post: operations["releaseHeldWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/withdrawals/{id}/resolve": {
         parameters: {
             query?: never;
@@ -848,6 +1342,242 @@ export interface paths {
          * @description Ends a withdrawal that was submitted, by the evidence in `reference`. What the rail reports afterwards moves nothing: if it differs, it is listed as a contradiction. The operation is refused while the withdrawal is QUEUED, and while it is being submitted. Scope: `operator:journal`.
          */
         post: operations["resolveWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/people": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List people
+         * @description The people of your customer. People of the operator see everybody. Scope: `people:read_person`.
+         */
+        get: operations["listPeople"];
+        put?: never;
+        /**
+         * Add a person
+         * @description Send `enrolment_url` to the person, who creates a passkey with it, within 72 hours and once. There are no passwords. Scope: `people:write_person`. A person must have signed in, or stepped up, within the last 10 minutes.
+         */
+        post: operations["createPerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/people/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a person
+         * @description Scope: `people:read_person`.
+         */
+        get: operations["getPerson"];
+        /**
+         * Change the roles or the name of a person
+         * @description The new roles count from the next request of the person on. Nobody can change their own. Scope: `people:write_person`. A person must have signed in, or stepped up, within the last 10 minutes.
+         */
+        put: operations["changePerson"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/people/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a person
+         * @description For good, and at once: all sessions end, and passkeys and the enrolment link are removed. Scope: `people:write_person`.
+         */
+        post: operations["disablePerson"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/people/{id}/enrolment-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a new enrolment link
+         * @description For a person who has not used the first one, or has no device any more. Replaces the link before; passkeys stay. Scope: `people:write_person`. A person must have signed in, or stepped up, within the last 10 minutes.
+         */
+        post: operations["createEnrolmentLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/people/{id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the sessions of a person
+         * @description Those that have not ended; there are at most 10. Scope: `people:read_person`.
+         */
+        get: operations["listPersonSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End all sessions of a person
+         * @description At once, on every node. The person can sign in again. Scope: `people:write_person`.
+         */
+        delete: operations["endPersonSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your policies
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["listOwnPolicies"];
+        put?: never;
+        /**
+         * Create or change a policy
+         * @description Rules for your own withdrawals. A policy of a name that exists gets a new version; earlier versions stay. What exceeds a limit is refused when it is requested; what needs time or a decision is held. The answer comes when no withdrawal is decided on the version before. Scope: `policy:write_policy`.
+         */
+        post: operations["changeOwnPolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a policy
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["getOwnPolicy"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies/{id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a policy
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["listOwnPolicyVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies/dry-run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what a policy would have held or refused
+         * @description Evaluates the rules on your own withdrawals of the last 30 days, at most the latest 10000, each at its own time. Nothing is stored. Rules that ask for a screening count as held. Scope: `policy:write_policy`.
+         */
+        post: operations["dryRunOwnPolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies/held-withdrawals/{id}/refuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refuse a withdrawal that a policy holds
+         * @description Ends a withdrawal that waits for the approval that a policy of your own requires, as FAILED. Its total returns. Scope: `policy:approve_withdrawal`.
+         */
+        post: operations["refuseOwnHeldWithdrawal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/policies/held-withdrawals/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Release a withdrawal that a policy holds
+         * @description Gives the approval that a policy of your own requires. The withdrawal is submitted, unless something else holds it. Scope: `policy:approve_withdrawal`.
+         */
+        post: operations["releaseOwnHeldWithdrawal"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1386,6 +2116,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/transfer/limits/utilizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is used of the limits
+         * @description The velocity limits for withdrawals of an asset from a profile, of the operator and your own. Scope: `policy:read_policy`.
+         */
+        get: operations["listLimitUtilizations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/transfer/platform": {
         parameters: {
             query?: never;
@@ -1523,6 +2273,31 @@ export interface components {
             /** @description Roles of the member on the account */
             roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
         };
+        /**
+         * Actor
+         * @description Who did it
+         */
+        Actor: {
+            /**
+             * Format: uuid
+             * @description Customer of the client or person
+             */
+            customer_id?: string;
+            /** @description Address that the request came from */
+            from?: string;
+            /** @description Client, person, worker, or user of the command line */
+            id?: string;
+            /** @enum {string} */
+            kind: "CLIENT" | "PERSON" | "WORKER" | "CLI";
+            name?: string;
+            /**
+             * Format: uuid
+             * @description Person who owns the client
+             */
+            owner_person_id?: string;
+            /** @description X-Request-Id of the request */
+            request_id?: string;
+        };
         /** AddAccountMembersRequest */
         AddAccountMembersRequest: {
             /**
@@ -1550,6 +2325,83 @@ export interface components {
             account_id: string;
             members: components["schemas"]["AccountMember"][];
         };
+        /** Approval */
+        Approval: {
+            /**
+             * @description What is proposed
+             * @enum {string}
+             */
+            action: "journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift";
+            /** @description The only ones who may approve it */
+            approvers?: string[];
+            /**
+             * Format: date-time
+             * @description When it was proposed
+             */
+            created_at: string;
+            /** @description Of exactly what is proposed; a vote names it */
+            digest: string;
+            /**
+             * Format: date-time
+             * @description When it expires, unless it was decided before
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description Request
+             */
+            id: string;
+            /**
+             * @description Who approves it
+             * @enum {string}
+             */
+            level: "OPERATOR" | "CUSTOMER";
+            maker: components["schemas"]["Actor"];
+            /** @description Why the execution was refused */
+            problem?: {
+                detail: string;
+                slug: string;
+                title: string;
+            };
+            /** @description Exactly what is proposed */
+            proposal: {
+                [key: string]: unknown;
+            };
+            /** @description How many must approve it */
+            quorum: number;
+            ref_id?: string;
+            /** @description What the execution made */
+            result?: {
+                id: string;
+                type: string;
+            };
+            /** @enum {string} */
+            status: "PENDING" | "EXECUTED" | "FAILED" | "REJECTED" | "EXPIRED";
+            /** @description What will happen */
+            summary: string;
+            /**
+             * Format: date-time
+             * @description When it changed last
+             */
+            updated_at: string;
+            votes: {
+                by: components["schemas"]["Actor"];
+                /**
+                 * Format: date-time
+                 * @description When
+                 */
+                created_at: string;
+                /** @enum {string} */
+                decision: "APPROVED" | "REJECTED";
+                reason?: string;
+            }[];
+        };
+        /** ApprovalList */
+        ApprovalList: {
+            items: components["schemas"]["Approval"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
         /** ApproveRequest */
         ApproveRequest: {
             /** @description Identifies the version of the account that was shown: the `digest` of a view */
@@ -1570,6 +2422,51 @@ export interface components {
              * @example 25.5
              */
             total: string;
+        };
+        /** AuditEntry */
+        AuditEntry: {
+            /** @description The type of the resource, and what happened: profile.created */
+            action: string;
+            actor?: components["schemas"]["Actor"];
+            /** @description The resource after the change; absent if it does not exist any more */
+            after?: {
+                [key: string]: unknown;
+            };
+            /** @description The resource before the change; absent if it was created */
+            before?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: date-time
+             * @description When
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description Customer whom it concerns
+             */
+            customer_id?: string;
+            /**
+             * Format: uuid
+             * @description Entry; the same as that of the event, if customers get one
+             */
+            id: string;
+            /** @enum {string} */
+            outcome: "DONE" | "REFUSED";
+            refusal?: {
+                /** @description Attempts within a minute that count as one */
+                attempts: number;
+                detail: string;
+                problem: string;
+            };
+            resource_id: string;
+            resource_type: string;
+        };
+        /** AuditList */
+        AuditList: {
+            items: components["schemas"]["AuditEntry"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
         };
         /** Balance */
         Balance: {
@@ -1628,6 +2525,13 @@ export interface components {
             /** @enum {string} */
             type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "UNKNOWN";
         };
+        /** ChangePersonRequest */
+        ChangePersonRequest: {
+            /** @description For people */
+            name?: string;
+            /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
+            roles?: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
+        };
         /** CreateAccountRequest */
         CreateAccountRequest: {
             account: {
@@ -1652,6 +2556,46 @@ export interface components {
             };
             /** @description Whether to create a profile for the account as well; default false */
             create_profile?: boolean;
+        };
+        /** CreatedPerson */
+        CreatedPerson: {
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer of the person; absent for people of the operator
+             */
+            customer_id?: string;
+            /** @description Unique among your active people. Finds the person at the first sign-in with an OpenID provider */
+            email: string;
+            /**
+             * Format: date-time
+             * @description When the link expires
+             */
+            enrolment_expires_at: string;
+            /** @description Send it to the person, who creates a passkey with it, once. It is not shown again */
+            enrolment_url: string;
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
+            id: string;
+            /** @description For people */
+            name: string;
+            /** @description Passkeys that the person can sign in with */
+            passkeys: number;
+            /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
+            roles: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
+            /** @enum {string} */
+            status: "ACTIVE" | "DISABLED";
+            /**
+             * Format: date-time
+             * @description Last change of name, roles or status
+             */
+            updated_at: string;
         };
         /** CreateFiatAccountRequest */
         CreateFiatAccountRequest: {
@@ -1793,6 +2737,20 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             type?: "PERSON" | "INSTITUTION";
+        };
+        /** CreatePersonRequest */
+        CreatePersonRequest: {
+            /**
+             * Format: uuid
+             * @description For the operator: the customer of the person; without it, the person is one of the operator
+             */
+            customer_id?: string;
+            /** @description Unique among your active people. Finds the person at the first sign-in with an OpenID provider */
+            email: string;
+            /** @description For people */
+            name: string;
+            /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
+            roles: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
         };
         /** CreateProfileRequest */
         CreateProfileRequest: {
@@ -1983,6 +2941,31 @@ export interface components {
             profile_id: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
+        };
+        /** EndedSessions */
+        EndedSessions: {
+            /** @description How many sessions have ended */
+            ended: number;
+            /**
+             * Format: uuid
+             * @description Identifier of the person
+             */
+            person_id: string;
+        };
+        /** EnrolmentLink */
+        EnrolmentLink: {
+            /**
+             * Format: date-time
+             * @description When the link expires
+             */
+            enrolment_expires_at: string;
+            /** @description Send it to the person, who creates a passkey with it, once. It is not shown again */
+            enrolment_url: string;
+            /**
+             * Format: uuid
+             * @description Identifier of the person
+             */
+            person_id: string;
         };
         /** Entry */
         Entry: {
@@ -2205,6 +3188,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -2384,6 +3374,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -2538,6 +3535,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -2785,6 +3789,101 @@ export interface components {
              */
             total?: string;
         };
+        /** Freeze */
+        Freeze: {
+            /**
+             * Format: date-time
+             * @description When it was frozen
+             */
+            created_at: string;
+            /** @description Who: `client:<id>`, `person:<id>` or `cli:<user>` */
+            frozen_by: string;
+            /**
+             * Format: uuid
+             * @description Identifier of the freeze
+             */
+            id: string;
+            /**
+             * Format: date-time
+             * @description When it was lifted
+             */
+            lifted_at?: string;
+            /** @description Why it was lifted */
+            lifted_because?: string;
+            /** @description Who has lifted it */
+            lifted_by?: string;
+            /** @description Why */
+            reason: string;
+            /** @enum {string} */
+            scope: "PLATFORM" | "CUSTOMER" | "IDENTITY" | "PROFILE";
+            /** @enum {string} */
+            status: "IN_FORCE" | "LIFTED";
+            /**
+             * Format: uuid
+             * @description The customer, identity or profile; absent for the platform
+             */
+            subject_id?: string;
+        };
+        /** FreezeList */
+        FreezeList: {
+            items: components["schemas"]["Freeze"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** FreezeRequest */
+        FreezeRequest: {
+            /** @description Why, for operators only */
+            reason: string;
+            /**
+             * @description What is frozen
+             * @enum {string}
+             */
+            scope: "PLATFORM" | "CUSTOMER" | "IDENTITY" | "PROFILE";
+            /**
+             * Format: uuid
+             * @description The customer, identity or profile; absent for the platform
+             */
+            subject_id?: string;
+        };
+        /** FrozenNow */
+        FrozenNow: {
+            /**
+             * Format: date-time
+             * @description When it was frozen
+             */
+            created_at: string;
+            /** @description Who: `client:<id>`, `person:<id>` or `cli:<user>` */
+            frozen_by: string;
+            /**
+             * Format: uuid
+             * @description Identifier of the freeze
+             */
+            id: string;
+            /** @description Every transaction that began before the freeze has ended. If false, one is still running and may not see the freeze. */
+            in_force: boolean;
+            /**
+             * Format: date-time
+             * @description When it was lifted
+             */
+            lifted_at?: string;
+            /** @description Why it was lifted */
+            lifted_because?: string;
+            /** @description Who has lifted it */
+            lifted_by?: string;
+            /** @description Why */
+            reason: string;
+            /** @enum {string} */
+            scope: "PLATFORM" | "CUSTOMER" | "IDENTITY" | "PROFILE";
+            /** @enum {string} */
+            status: "IN_FORCE" | "LIFTED";
+            /**
+             * Format: uuid
+             * @description The customer, identity or profile; absent for the platform
+             */
+            subject_id?: string;
+            /** @description Payments that were being handed to a rail before the freeze and still are. 0: nothing more is submitted. */
+            submissions_under_way: number;
+        };
         /** GuaranteedFee */
         GuaranteedFee: {
             /**
@@ -2849,6 +3948,11 @@ export interface components {
              * @example 25.5
              */
             total?: string;
+        };
+        /** HeldWithdrawalRequest */
+        HeldWithdrawalRequest: {
+            /** @description Why. The customer is not shown it. */
+            reason: string;
         };
         /** Identity */
         Identity: {
@@ -3159,6 +4263,79 @@ export interface components {
              */
             transfer_id?: string;
         };
+        /** LiftFreezeRequest */
+        LiftFreezeRequest: {
+            /** @description Why it is lifted, for operators only */
+            reason: string;
+        };
+        /** LimitUtilization */
+        LimitUtilization: {
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description What is left now
+             * @example 25.5
+             */
+            available: string;
+            /**
+             * @description The limit
+             * @example 25.5
+             */
+            max: string;
+            /** @enum {string} */
+            per: "PROFILE" | "CUSTOMER";
+            /** @description Name of the policy */
+            policy: string;
+            /** @description Only on these rails */
+            rails?: string[];
+            /** @description Name of the rule */
+            rule: string;
+            /**
+             * @description What withdrawals of the window have used
+             * @example 25.5
+             */
+            used: string;
+            /** @enum {string} */
+            window: "HOUR" | "DAY" | "WEEK";
+        };
+        /** LimitUtilizationList */
+        LimitUtilizationList: {
+            items: components["schemas"]["LimitUtilization"][];
+        };
+        /** ListedDestination */
+        ListedDestination: {
+            /** @description Who has listed it */
+            added_by: string;
+            /**
+             * Format: date-time
+             * @description When it was listed: the cooling-off time begins here
+             */
+            created_at: string;
+            /** @description Network and address, or `fiat_account/` and its id */
+            destination: string;
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
+            id: string;
+            label?: string;
+        };
+        /** ListedDestinationList */
+        ListedDestinationList: {
+            items: components["schemas"]["ListedDestination"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** ListedDestinationRequest */
+        ListedDestinationRequest: {
+            /** @description Network and address (`BITCOIN/bc1q…`), or `fiat_account/` and its id */
+            destination: string;
+            /** @description For people */
+            label?: string;
+        };
         /** Match */
         Match: {
             /** @description Account */
@@ -3192,6 +4369,53 @@ export interface components {
             item_ids: string[];
             /** @description Why; for operators only */
             reason: string;
+        };
+        /** Me */
+        Me: {
+            /**
+             * Format: uuid
+             * @description The customer of the person; absent for people of the operator
+             */
+            customer_id?: string;
+            /** @description Unique among your active people. Finds the person at the first sign-in with an OpenID provider */
+            email?: string;
+            /** @description Of the client or the person */
+            id: string;
+            /** @enum {string} */
+            kind: "CLIENT" | "PERSON";
+            /** @description For people */
+            name?: string;
+            /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
+            roles?: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
+            /** @description What the caller may do */
+            scopes: string[];
+            session?: {
+                /**
+                 * Format: date-time
+                 * @description When the person last proved who they are: the sign-in or a step-up
+                 */
+                authenticated_at: string;
+                /**
+                 * Format: date-time
+                 * @description Sign-in
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description When the person has to sign in again; earlier if the session is not used
+                 */
+                expires_at: string;
+                /**
+                 * Format: uuid
+                 * @description Identifier
+                 */
+                id: string;
+                /**
+                 * @description How the person signed in
+                 * @enum {string}
+                 */
+                method: "PASSKEY" | "OPENID" | "DEMO";
+            };
         };
         /** Movement */
         Movement: {
@@ -3274,6 +4498,45 @@ export interface components {
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
+        /** Person */
+        Person: {
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer of the person; absent for people of the operator
+             */
+            customer_id?: string;
+            /** @description Unique among your active people. Finds the person at the first sign-in with an OpenID provider */
+            email: string;
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
+            id: string;
+            /** @description For people */
+            name: string;
+            /** @description Passkeys that the person can sign in with */
+            passkeys: number;
+            /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
+            roles: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
+            /** @enum {string} */
+            status: "ACTIVE" | "DISABLED";
+            /**
+             * Format: date-time
+             * @description Last change of name, roles or status
+             */
+            updated_at: string;
+        };
+        /** PersonList */
+        PersonList: {
+            items: components["schemas"]["Person"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
         /** PlatformTransferRequest */
         PlatformTransferRequest: {
             /**
@@ -3326,6 +4589,248 @@ export interface components {
              * @description Destination profile
              */
             to_profile_id: string;
+        };
+        /** Policy */
+        Policy: {
+            applies_to?: components["schemas"]["PolicyScope"];
+            /** @description Who made this version: `client:<id>` */
+            changed_by: string;
+            /**
+             * Format: date-time
+             * @description When the policy was created
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer that it belongs to; absent: the operator
+             */
+            customer_id?: string;
+            /** @description Whether it is in force */
+            enabled: boolean;
+            /**
+             * Format: uuid
+             * @description Identifier of the policy
+             */
+            id: string;
+            /** @description Its name */
+            name: string;
+            /** @description Why */
+            reason: string;
+            rules: components["schemas"]["PolicyRule"][];
+            /**
+             * Format: date-time
+             * @description When this version was created
+             */
+            updated_at: string;
+            /** @description Incremented by every change */
+            version: number;
+        };
+        /** PolicyDryRun */
+        PolicyDryRun: {
+            /** @description False: there were more withdrawals, and only the latest were examined */
+            complete: boolean;
+            /** @description Withdrawals of the last 30 days that the policy applies to */
+            examined: number;
+            /**
+             * Format: date-time
+             * @description The first withdrawal that was examined was not requested before
+             */
+            from: string;
+            held: number;
+            passed: number;
+            refused: number;
+            /** @description Those that would not have passed, newest first, at most 100 */
+            withdrawals: components["schemas"]["PolicyDryRunItem"][];
+        };
+        /** PolicyDryRunItem */
+        PolicyDryRunItem: {
+            /**
+             * Format: date-time
+             * @description When it was requested
+             */
+            created_at: string;
+            /** @description In words */
+            detail: string;
+            /** @enum {string} */
+            outcome: "HELD" | "REFUSED";
+            /** @description The rule that would have held or refused it */
+            rule: string;
+            /**
+             * Format: uuid
+             * @description The withdrawal
+             */
+            transfer_id: string;
+        };
+        /** PolicyDryRunRequest */
+        PolicyDryRunRequest: {
+            applies_to?: components["schemas"]["PolicyScopeRequest"];
+            rules: components["schemas"]["PolicyRuleRequest"][];
+        };
+        /** PolicyList */
+        PolicyList: {
+            items: components["schemas"]["Policy"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** PolicyRequest */
+        PolicyRequest: {
+            applies_to?: components["schemas"]["PolicyScopeRequest"];
+            /** @description Whether it is in force */
+            enabled: boolean;
+            /** @description Its name, unique for its owner. An existing policy of that name gets a new version. */
+            name: string;
+            /** @description Why it is changed */
+            reason: string;
+            rules: components["schemas"]["PolicyRuleRequest"][];
+        };
+        /** PolicyRule */
+        PolicyRule: {
+            /**
+             * @description A withdrawal of a larger amount is held until it is approved; 0 for every one
+             * @example 25.5
+             */
+            above?: string;
+            /**
+             * @description Asset of the limit or threshold
+             * @example USD
+             */
+            asset?: string;
+            /** @description Withdrawals to a destination are held until this long after it was listed or, if any may be used, first used */
+            cooling_off_hours?: number;
+            /** @description Days, by that time zone */
+            days?: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
+            /**
+             * @description First minute, by that time zone
+             * @example 09:00
+             */
+            from?: string;
+            /** @description The screening hook, as the configuration file names it */
+            hook?: string;
+            /** @description A destination that is not listed is refused */
+            listed_only?: boolean;
+            /**
+             * @description The largest amount of a withdrawal, or of all withdrawals of the window, without fees. More is refused.
+             * @example 25.5
+             */
+            max?: string;
+            /** @description Its name, unique within the policy: refusals and holds show it */
+            name: string;
+            /**
+             * @description Whose withdrawals are added up, without those that FAILED. ALL: those of all customers, for the operator.
+             * @enum {string}
+             */
+            per?: "PROFILE" | "CUSTOMER" | "ALL";
+            /**
+             * @description IANA name
+             * @example America/New_York
+             */
+            time_zone?: string;
+            /**
+             * @description The minute at which it ends; 24:00 for midnight
+             * @example 09:00
+             */
+            to?: string;
+            /**
+             * @description `amount_limit`: asset, max. `velocity`: asset, max, window, per. `destinations`: listed_only, cooling_off_hours. `business_hours`: time_zone, days, from, to. `approval`: asset, above. `screening`: hook.
+             * @enum {string}
+             */
+            type: "amount_limit" | "velocity" | "destinations" | "business_hours" | "approval" | "screening";
+            /**
+             * @description The last 60 minutes, 24 hours or 7 days
+             * @enum {string}
+             */
+            window?: "HOUR" | "DAY" | "WEEK";
+        };
+        /** PolicyRuleRequest */
+        PolicyRuleRequest: {
+            /**
+             * @description A withdrawal of a larger amount is held until it is approved; 0 for every one
+             * @example 25.5
+             */
+            above?: string;
+            /**
+             * @description Asset of the limit or threshold
+             * @example USD
+             */
+            asset?: string;
+            /** @description Withdrawals to a destination are held until this long after it was listed or, if any may be used, first used */
+            cooling_off_hours?: number;
+            /** @description Days, by that time zone */
+            days?: ("SUN" | "MON" | "TUE" | "WED" | "THU" | "FRI" | "SAT")[];
+            /**
+             * @description First minute, by that time zone
+             * @example 09:00
+             */
+            from?: string;
+            /** @description The screening hook, as the configuration file names it */
+            hook?: string;
+            /** @description A destination that is not listed is refused */
+            listed_only?: boolean;
+            /**
+             * @description The largest amount of a withdrawal, or of all withdrawals of the window, without fees. More is refused.
+             * @example 25.5
+             */
+            max?: string;
+            /** @description Its name, unique within the policy: refusals and holds show it */
+            name: string;
+            /**
+             * @description Whose withdrawals are added up, without those that FAILED. ALL: those of all customers, for the operator.
+             * @enum {string}
+             */
+            per?: "PROFILE" | "CUSTOMER" | "ALL";
+            /**
+             * @description IANA name
+             * @example America/New_York
+             */
+            time_zone?: string;
+            /**
+             * @description The minute at which it ends; 24:00 for midnight
+             * @example 09:00
+             */
+            to?: string;
+            /**
+             * @description `amount_limit`: asset, max. `velocity`: asset, max, window, per. `destinations`: listed_only, cooling_off_hours. `business_hours`: time_zone, days, from, to. `approval`: asset, above. `screening`: hook.
+             * @enum {string}
+             */
+            type: "amount_limit" | "velocity" | "destinations" | "business_hours" | "approval" | "screening";
+            /**
+             * @description The last 60 minutes, 24 hours or 7 days
+             * @enum {string}
+             */
+            window?: "HOUR" | "DAY" | "WEEK";
+        };
+        /**
+         * PolicyScope
+         * @description Which withdrawals it is about; absent: all
+         */
+        PolicyScope: {
+            /** @description Only these assets */
+            assets?: string[];
+            /** @description Only these customers; in policies of the operator */
+            customer_ids?: string[];
+            /** @description Only these profiles */
+            profile_ids?: string[];
+            /** @description Only these rails: kinds of fiat accounts and crypto networks */
+            rails?: string[];
+        };
+        /**
+         * PolicyScopeRequest
+         * @description Which withdrawals it is about; absent: all
+         */
+        PolicyScopeRequest: {
+            /** @description Only these assets */
+            assets?: string[];
+            /** @description Only these customers; in policies of the operator */
+            customer_ids?: string[];
+            /** @description Only these profiles */
+            profile_ids?: string[];
+            /** @description Only these rails: kinds of fiat accounts and crypto networks */
+            rails?: string[];
+        };
+        /** PolicyVersionList */
+        PolicyVersionList: {
+            /** @description All versions, newest first */
+            items: components["schemas"]["Policy"][];
         };
         /** Position */
         Position: {
@@ -3694,6 +5199,49 @@ export interface components {
             /** @description Included in the event that the customer receives */
             reason?: string;
         };
+        /** Session */
+        Session: {
+            /** @description The address that the person signed in from */
+            address?: string;
+            /**
+             * Format: date-time
+             * @description When the person last proved who they are: the sign-in or a step-up
+             */
+            authenticated_at: string;
+            /**
+             * Format: date-time
+             * @description Sign-in
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the person has to sign in again; earlier if the session is not used
+             */
+            expires_at: string;
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
+            id: string;
+            /**
+             * @description How the person signed in
+             * @enum {string}
+             */
+            method: "PASSKEY" | "OPENID" | "DEMO";
+            /**
+             * Format: date-time
+             * @description Last use, to the minute
+             */
+            used_at: string;
+            /** @description The browser, as it names itself */
+            user_agent?: string;
+        };
+        /** SessionList */
+        SessionList: {
+            items: components["schemas"]["Session"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
         /** SettlementLeg */
         SettlementLeg: {
             /**
@@ -4058,6 +5606,160 @@ export interface components {
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
+        /** Treasury */
+        Treasury: {
+            alarms: {
+                /**
+                 * @description Asset
+                 * @example USD
+                 */
+                asset?: string;
+                /** @description A sentence for operators */
+                detail: string;
+                /** @description Rail */
+                rail: string;
+                /** @enum {string} */
+                reason: "below-low-mark" | "above-high-mark" | "difference" | "out-of-gas" | "not-observed" | "stopped";
+            }[];
+            banks: {
+                /** @description `clearing:<rail>` or `treasury` */
+                account: string;
+                /**
+                 * @description Asset
+                 * @example USD
+                 */
+                asset: string;
+                /**
+                 * Format: date-time
+                 * @description When the balance was that
+                 */
+                at: string;
+                /**
+                 * @description The last balance that the bank reported; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                balance: string;
+                /**
+                 * @description What the bank has more; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                difference: string;
+                /**
+                 * @description What the ledger had at that time; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                ledger_balance: string;
+                /** @description The statement */
+                reference: string;
+            }[];
+            networks: {
+                /** @description The cold wallet */
+                cold_address?: string;
+                /** @description Network */
+                network: string;
+                wallets: {
+                    /**
+                     * @description Asset
+                     * @example USD
+                     */
+                    asset: string;
+                    /**
+                     * @description What the chain has more than the ledger, without what is in flight; may be negative
+                     * @example 12.5
+                     * @example -0.01
+                     */
+                    difference: string;
+                    /**
+                     * Format: date-time
+                     * @description Since when there is a difference
+                     */
+                    differs_since?: string;
+                    /** @description Of the coin: payments whose fee the poorest lane can pay */
+                    gas_payments?: number;
+                    /**
+                     * @description Above it the hot wallet pays the cold one
+                     * @example 25.5
+                     */
+                    high_mark?: string;
+                    in_flight: {
+                        /**
+                         * @description Deposits that are not final yet
+                         * @example 25.5
+                         */
+                        arriving: string;
+                        /**
+                         * @description The most that the fees of all open transactions can be
+                         * @example 25.5
+                         */
+                        fees_reserved: string;
+                        /**
+                         * @description Payments and moves to the cold wallet that have not ended
+                         * @example 25.5
+                         */
+                        leaving: string;
+                    };
+                    ledger: {
+                        /**
+                         * @description What `cold:<rail>` says is in the cold wallet; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        cold: string;
+                        /**
+                         * @description What `clearing:<rail>` says is there; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        hot: string;
+                        /**
+                         * @description What `network-fees:<rail>` says the network was paid; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        network_fees: string;
+                    };
+                    /**
+                     * @description Which side of its marks the hot wallet is on
+                     * @enum {string}
+                     */
+                    level: "BELOW_LOW" | "BETWEEN" | "ABOVE_HIGH" | "UNMARKED";
+                    /**
+                     * @description Below it the hot wallet needs a refill
+                     * @example 25.5
+                     */
+                    low_mark?: string;
+                    on_chain: {
+                        /**
+                         * @description In the cold wallet, if there is one
+                         * @example 25.5
+                         */
+                        cold?: string;
+                        /**
+                         * @description At deposit addresses, not swept yet
+                         * @example 25.5
+                         */
+                        deposit_addresses: string;
+                        /** @description Its hash */
+                        hash: string;
+                        /** @description The final block at which this was so */
+                        height: number;
+                        /**
+                         * @description In the hot wallet
+                         * @example 25.5
+                         */
+                        hot: string;
+                        /**
+                         * Format: date-time
+                         * @description When it was observed
+                         */
+                        observed_at: string;
+                    };
+                }[];
+            }[];
+        };
         /** TrialBalance */
         TrialBalance: {
             assets: components["schemas"]["AssetTrialBalance"][];
@@ -4360,6 +6062,24 @@ export interface components {
             updated_at: string;
             url: string;
         };
+        /** WithdrawalNote */
+        WithdrawalNote: {
+            /**
+             * Format: date-time
+             * @description When
+             */
+            created_at: string;
+            /** @description In words, for operators only */
+            detail: string;
+            /** @enum {string} */
+            kind: "RAIL_REASON" | "SCREENING_REQUESTED" | "SCREENING_PASSED" | "SCREENING_REFUSED" | "RELEASED" | "REFUSED";
+            /** @description Who: `client:<id>`, `rail:<name>` or `hook:<name>` */
+            noted_by: string;
+        };
+        /** WithdrawalNoteList */
+        WithdrawalNoteList: {
+            items: components["schemas"]["WithdrawalNote"][];
+        };
     };
     responses: never;
     parameters: never;
@@ -4460,12 +6180,22 @@ export interface operations {
                      *         "identity:read_account",
                      *         "funding:write_profile",
                      *         "funding:read_profile",
+                     *         "policy:read_policy",
+                     *         "policy:write_policy",
+                     *         "policy:approve_withdrawal",
                      *         "events:read_event",
                      *         "events:write_webhook",
+                     *         "people:read_person",
+                     *         "people:write_person",
+                     *         "control:read_audit_log",
+                     *         "control:read_approval",
+                     *         "control:approve",
                      *         "sandbox:simulate",
                      *         "operator:read",
                      *         "operator:journal",
-                     *         "operator:review"
+                     *         "operator:review",
+                     *         "operator:approve",
+                     *         "operator:admin"
                      *       ],
                      *       "response_types_supported": [],
                      *       "grant_types_supported": [
@@ -4597,7 +6327,7 @@ export interface operations {
                     client_secret?: string;
                     /** @enum {string} */
                     grant_type: "client_credentials";
-                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, events:read_event, events:write_webhook, sandbox:simulate, operator:read, operator:journal, operator:review. */
+                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, policy:read_policy, policy:write_policy, policy:approve_withdrawal, events:read_event, events:write_webhook, people:read_person, people:write_person, control:read_audit_log, control:read_approval, control:approve, sandbox:simulate, operator:read, operator:journal, operator:review, operator:approve, operator:admin. */
                     scope?: string;
                 };
             };
@@ -4627,6 +6357,513 @@ export interface operations {
                         /** @enum {string} */
                         token_type: "bearer";
                     };
+                };
+            };
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description Only these actions (repeatable) */
+                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift")[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only these requests (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only with one of these statuses (repeatable) */
+                statuses?: ("PENDING" | "EXECUTED" | "FAILED" | "REJECTED" | "EXPIRED")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *           "action": "journal_entry.book",
+                     *           "level": "CUSTOMER",
+                     *           "status": "PENDING",
+                     *           "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *           "proposal": {
+                     *             "asset": "USD",
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "amount": "12.5",
+                     *             "kind": "WRITE_OFF",
+                     *             "ref_id": "goodwill-0001",
+                     *             "reason": "Goodwill after the outage.",
+                     *             "reference": "CASE-1042"
+                     *           },
+                     *           "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *           "maker": {
+                     *             "kind": "CLIENT",
+                     *             "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "back office",
+                     *             "from": "192.0.2.10",
+                     *             "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *           },
+                     *           "quorum": 1,
+                     *           "votes": [],
+                     *           "ref_id": "goodwill-0001",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApprovalList"];
+                };
+            };
+        };
+    };
+    getApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "CUSTOMER",
+                     *       "status": "PENDING",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    approveApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                 *       "reason": "Checked with support."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The digest of the request that you have seen */
+                    digest: string;
+                    /** @description Why */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "CUSTOMER",
+                     *       "status": "EXECUTED",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [
+                     *         {
+                     *           "decision": "APPROVED",
+                     *           "by": {
+                     *             "kind": "CLIENT",
+                     *             "id": "2c9b1e7d-5f60-4d3a-b8a1-7e4f92d0c653",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "controller",
+                     *             "from": "192.0.2.11",
+                     *             "request_id": "019bc0fd-8ba2-7c12-9a4e-60d1c8f27b35"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "reason": "Checked with support."
+                     *         }
+                     *       ],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z",
+                     *       "result": {
+                     *         "type": "journal_entry",
+                     *         "id": "019bc0fd-8ba2-74e7-a2c1-5d3fe8b06a94"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    rejectApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                 *       "reason": "Checked with support."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The digest of the request that you have seen */
+                    digest: string;
+                    /** @description Why */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "CUSTOMER",
+                     *       "status": "REJECTED",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [
+                     *         {
+                     *           "decision": "REJECTED",
+                     *           "by": {
+                     *             "kind": "CLIENT",
+                     *             "id": "2c9b1e7d-5f60-4d3a-b8a1-7e4f92d0c653",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "controller",
+                     *             "from": "192.0.2.11",
+                     *             "request_id": "019bc0fd-8ba2-7c12-9a4e-60d1c8f27b35"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "reason": "Checked with support."
+                     *         }
+                     *       ],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    listAuditLog: {
+        parameters: {
+            query?: {
+                /** @description Only these actions, such as fiat_account.* (repeatable) */
+                actions?: string[];
+                /** @description Only of these clients, people, workers or users (repeatable) */
+                actor_ids?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only these entries (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only of these resources (repeatable) */
+                resource_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b55-a0d3-6c1f94e80001",
+                     *           "action": "profile.created",
+                     *           "resource_type": "profile",
+                     *           "resource_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "outcome": "DONE",
+                     *           "actor": {
+                     *             "kind": "CLIENT",
+                     *             "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *             "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *             "name": "back office",
+                     *             "from": "192.0.2.10",
+                     *             "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *           },
+                     *           "after": {
+                     *             "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "nickname": "Treasury",
+                     *             "type": "DEFAULT",
+                     *             "description": "Where customers are paid from"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    listDestinations: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *           "destination": "BITCOIN/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *           "label": "Cold wallet",
+                     *           "added_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedDestinationList"];
+                };
+            };
+        };
+    };
+    listDestinationForWithdrawals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "destination": "BITCOIN/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                 *       "label": "Cold wallet"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListedDestinationRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *       "destination": "BITCOIN/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "label": "Cold wallet",
+                     *       "added_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedDestination"];
+                };
+            };
+        };
+    };
+    removeDestination: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *       "destination": "BITCOIN/bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "label": "Cold wallet",
+                     *       "added_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListedDestination"];
                 };
             };
         };
@@ -5754,6 +7991,37 @@ export interface operations {
             };
         };
     };
+    getMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "CLIENT",
+                     *       "id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "scopes": [
+                     *         "funding:read_profile",
+                     *         "transfer:read_transfer"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+        };
+    };
     listAccountEntries: {
         parameters: {
             query: {
@@ -5811,6 +8079,392 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SystemEntryList"];
+                };
+            };
+        };
+    };
+    listOperatorApprovals: {
+        parameters: {
+            query?: {
+                /** @description Only these actions (repeatable) */
+                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift")[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only these requests (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only with one of these statuses (repeatable) */
+                statuses?: ("PENDING" | "EXECUTED" | "FAILED" | "REJECTED" | "EXPIRED")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *           "action": "journal_entry.book",
+                     *           "level": "OPERATOR",
+                     *           "status": "PENDING",
+                     *           "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *           "proposal": {
+                     *             "asset": "USD",
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "amount": "12.5",
+                     *             "kind": "WRITE_OFF",
+                     *             "ref_id": "goodwill-0001",
+                     *             "reason": "Goodwill after the outage.",
+                     *             "reference": "CASE-1042"
+                     *           },
+                     *           "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *           "maker": {
+                     *             "kind": "CLIENT",
+                     *             "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "back office",
+                     *             "from": "192.0.2.10",
+                     *             "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *           },
+                     *           "quorum": 1,
+                     *           "votes": [],
+                     *           "ref_id": "goodwill-0001",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ApprovalList"];
+                };
+            };
+        };
+    };
+    getOperatorApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "OPERATOR",
+                     *       "status": "PENDING",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    approveOperatorApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                 *       "reason": "Checked with support."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The digest of the request that you have seen */
+                    digest: string;
+                    /** @description Why */
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "OPERATOR",
+                     *       "status": "EXECUTED",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [
+                     *         {
+                     *           "decision": "APPROVED",
+                     *           "by": {
+                     *             "kind": "CLIENT",
+                     *             "id": "2c9b1e7d-5f60-4d3a-b8a1-7e4f92d0c653",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "controller",
+                     *             "from": "192.0.2.11",
+                     *             "request_id": "019bc0fd-8ba2-7c12-9a4e-60d1c8f27b35"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "reason": "Checked with support."
+                     *         }
+                     *       ],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z",
+                     *       "result": {
+                     *         "type": "journal_entry",
+                     *         "id": "019bc0fd-8ba2-74e7-a2c1-5d3fe8b06a94"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    rejectOperatorApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                 *       "reason": "Checked with support."
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The digest of the request that you have seen */
+                    digest: string;
+                    /** @description Why */
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "action": "journal_entry.book",
+                     *       "level": "OPERATOR",
+                     *       "status": "REJECTED",
+                     *       "summary": "Book a journal entry: WRITE_OFF of 12.5 USD. Goodwill after the outage.",
+                     *       "proposal": {
+                     *         "asset": "USD",
+                     *         "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *         "amount": "12.5",
+                     *         "kind": "WRITE_OFF",
+                     *         "ref_id": "goodwill-0001",
+                     *         "reason": "Goodwill after the outage.",
+                     *         "reference": "CASE-1042"
+                     *       },
+                     *       "digest": "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+                     *       "maker": {
+                     *         "kind": "CLIENT",
+                     *         "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *         "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *         "name": "back office",
+                     *         "from": "192.0.2.10",
+                     *         "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *       },
+                     *       "quorum": 1,
+                     *       "votes": [
+                     *         {
+                     *           "decision": "REJECTED",
+                     *           "by": {
+                     *             "kind": "CLIENT",
+                     *             "id": "2c9b1e7d-5f60-4d3a-b8a1-7e4f92d0c653",
+                     *             "customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *             "name": "controller",
+                     *             "from": "192.0.2.11",
+                     *             "request_id": "019bc0fd-8ba2-7c12-9a4e-60d1c8f27b35"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:02.107544Z",
+                     *           "reason": "Checked with support."
+                     *         }
+                     *       ],
+                     *       "ref_id": "goodwill-0001",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "expires_at": "2026-01-22T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    listOperatorAuditLog: {
+        parameters: {
+            query?: {
+                /** @description Only these actions, such as fiat_account.* (repeatable) */
+                actions?: string[];
+                /** @description Only of these clients, people, workers or users (repeatable) */
+                actor_ids?: string[];
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Only of this customer */
+                customer_id?: string;
+                /** @description Only these entries (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Only of these resources (repeatable) */
+                resource_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b55-a0d3-6c1f94e80001",
+                     *           "action": "profile.created",
+                     *           "resource_type": "profile",
+                     *           "resource_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "outcome": "DONE",
+                     *           "actor": {
+                     *             "kind": "CLIENT",
+                     *             "id": "f81f7a43-8c4e-4a0c-9e0f-5a3b8f0c1d27",
+                     *             "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *             "name": "back office",
+                     *             "from": "192.0.2.10",
+                     *             "request_id": "019bc0fd-8ba2-7c11-8d02-3b6f0a91e5d4"
+                     *           },
+                     *           "after": {
+                     *             "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "nickname": "Treasury",
+                     *             "type": "DEFAULT",
+                     *             "description": "Where customers are paid from"
+                     *           },
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditList"];
                 };
             };
         };
@@ -6179,6 +8833,186 @@ export interface operations {
             };
         };
     };
+    listFreezes: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Of these scopes (repeatable) */
+                scopes?: ("PLATFORM" | "CUSTOMER" | "IDENTITY" | "PROFILE")[];
+                /** @description In these statuses (repeatable) */
+                statuses?: ("IN_FORCE" | "LIFTED")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7c55-8d10-5f0b7a3e9c21",
+                     *           "scope": "PROFILE",
+                     *           "subject_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "status": "IN_FORCE",
+                     *           "reason": "Credentials of the customer are for sale: CASE-2207.",
+                     *           "frozen_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FreezeList"];
+                };
+            };
+        };
+    };
+    createFreeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "PROFILE",
+                 *       "subject_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "reason": "Credentials of the customer are for sale: CASE-2207."
+                 *     }
+                 */
+                "application/json": components["schemas"]["FreezeRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7c55-8d10-5f0b7a3e9c21",
+                     *       "scope": "PROFILE",
+                     *       "subject_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "status": "IN_FORCE",
+                     *       "reason": "Credentials of the customer are for sale: CASE-2207.",
+                     *       "frozen_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "in_force": true,
+                     *       "submissions_under_way": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FrozenNow"];
+                };
+            };
+        };
+    };
+    getFreeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7c55-8d10-5f0b7a3e9c21",
+                     *       "scope": "PROFILE",
+                     *       "subject_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "status": "IN_FORCE",
+                     *       "reason": "Credentials of the customer are for sale: CASE-2207.",
+                     *       "frozen_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Freeze"];
+                };
+            };
+        };
+    };
+    liftFreeze: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "New credentials were issued: CASE-2207."
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiftFreezeRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7c55-8d10-5f0b7a3e9c21",
+                     *       "scope": "PROFILE",
+                     *       "subject_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "status": "LIFTED",
+                     *       "reason": "Credentials of the customer are for sale: CASE-2207.",
+                     *       "frozen_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "lifted_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "lifted_because": "New credentials were issued: CASE-2207.",
+                     *       "lifted_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Freeze"];
+                };
+            };
+        };
+    };
     listJournalEntries: {
         parameters: {
             query?: {
@@ -6372,6 +9206,379 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    listPolicies: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *           "name": "wires",
+                     *           "version": 1,
+                     *           "enabled": true,
+                     *           "applies_to": {
+                     *             "rails": [
+                     *               "wire"
+                     *             ]
+                     *           },
+                     *           "rules": [
+                     *             {
+                     *               "type": "amount_limit",
+                     *               "name": "one payment",
+                     *               "asset": "USD",
+                     *               "max": "250000"
+                     *             },
+                     *             {
+                     *               "type": "velocity",
+                     *               "name": "one day",
+                     *               "asset": "USD",
+                     *               "max": "1000000",
+                     *               "window": "DAY",
+                     *               "per": "CUSTOMER"
+                     *             },
+                     *             {
+                     *               "type": "approval",
+                     *               "name": "large payments",
+                     *               "asset": "USD",
+                     *               "above": "50000"
+                     *             }
+                     *           ],
+                     *           "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "reason": "Agreed with the bank: CASE-2290.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyList"];
+                };
+            };
+        };
+    };
+    changePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "wires",
+                 *       "enabled": true,
+                 *       "applies_to": {
+                 *         "rails": [
+                 *           "wire"
+                 *         ]
+                 *       },
+                 *       "rules": [
+                 *         {
+                 *           "type": "amount_limit",
+                 *           "name": "one payment",
+                 *           "asset": "USD",
+                 *           "max": "250000"
+                 *         },
+                 *         {
+                 *           "type": "velocity",
+                 *           "name": "one day",
+                 *           "asset": "USD",
+                 *           "max": "1000000",
+                 *           "window": "DAY",
+                 *           "per": "CUSTOMER"
+                 *         },
+                 *         {
+                 *           "type": "approval",
+                 *           "name": "large payments",
+                 *           "asset": "USD",
+                 *           "above": "50000"
+                 *         }
+                 *       ],
+                 *       "reason": "Agreed with the bank: CASE-2290."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PolicyRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *       "name": "wires",
+                     *       "version": 1,
+                     *       "enabled": true,
+                     *       "applies_to": {
+                     *         "rails": [
+                     *           "wire"
+                     *         ]
+                     *       },
+                     *       "rules": [
+                     *         {
+                     *           "type": "amount_limit",
+                     *           "name": "one payment",
+                     *           "asset": "USD",
+                     *           "max": "250000"
+                     *         },
+                     *         {
+                     *           "type": "velocity",
+                     *           "name": "one day",
+                     *           "asset": "USD",
+                     *           "max": "1000000",
+                     *           "window": "DAY",
+                     *           "per": "CUSTOMER"
+                     *         },
+                     *         {
+                     *           "type": "approval",
+                     *           "name": "large payments",
+                     *           "asset": "USD",
+                     *           "above": "50000"
+                     *         }
+                     *       ],
+                     *       "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "reason": "Agreed with the bank: CASE-2290.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    getPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *       "name": "wires",
+                     *       "version": 1,
+                     *       "enabled": true,
+                     *       "applies_to": {
+                     *         "rails": [
+                     *           "wire"
+                     *         ]
+                     *       },
+                     *       "rules": [
+                     *         {
+                     *           "type": "amount_limit",
+                     *           "name": "one payment",
+                     *           "asset": "USD",
+                     *           "max": "250000"
+                     *         },
+                     *         {
+                     *           "type": "velocity",
+                     *           "name": "one day",
+                     *           "asset": "USD",
+                     *           "max": "1000000",
+                     *           "window": "DAY",
+                     *           "per": "CUSTOMER"
+                     *         },
+                     *         {
+                     *           "type": "approval",
+                     *           "name": "large payments",
+                     *           "asset": "USD",
+                     *           "above": "50000"
+                     *         }
+                     *       ],
+                     *       "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "reason": "Agreed with the bank: CASE-2290.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    listPolicyVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *           "name": "wires",
+                     *           "version": 1,
+                     *           "enabled": true,
+                     *           "applies_to": {
+                     *             "rails": [
+                     *               "wire"
+                     *             ]
+                     *           },
+                     *           "rules": [
+                     *             {
+                     *               "type": "amount_limit",
+                     *               "name": "one payment",
+                     *               "asset": "USD",
+                     *               "max": "250000"
+                     *             },
+                     *             {
+                     *               "type": "velocity",
+                     *               "name": "one day",
+                     *               "asset": "USD",
+                     *               "max": "1000000",
+                     *               "window": "DAY",
+                     *               "per": "CUSTOMER"
+                     *             },
+                     *             {
+                     *               "type": "approval",
+                     *               "name": "large payments",
+                     *               "asset": "USD",
+                     *               "above": "50000"
+                     *             }
+                     *           ],
+                     *           "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "reason": "Agreed with the bank: CASE-2290.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyVersionList"];
+                };
+            };
+        };
+    };
+    dryRunPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "applies_to": {
+                 *         "rails": [
+                 *           "cubix"
+                 *         ]
+                 *       },
+                 *       "rules": [
+                 *         {
+                 *           "type": "amount_limit",
+                 *           "name": "one payment",
+                 *           "asset": "USD",
+                 *           "max": "250000"
+                 *         },
+                 *         {
+                 *           "type": "velocity",
+                 *           "name": "one day",
+                 *           "asset": "USD",
+                 *           "max": "1000000",
+                 *           "window": "DAY",
+                 *           "per": "CUSTOMER"
+                 *         },
+                 *         {
+                 *           "type": "approval",
+                 *           "name": "large payments",
+                 *           "asset": "USD",
+                 *           "above": "50000"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PolicyDryRunRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2025-12-16T09:30:00Z",
+                     *       "examined": 0,
+                     *       "complete": true,
+                     *       "passed": 0,
+                     *       "held": 0,
+                     *       "refused": 0,
+                     *       "withdrawals": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyDryRun"];
                 };
             };
         };
@@ -6824,6 +10031,83 @@ export interface operations {
             };
         };
     };
+    getTreasury: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "networks": [
+                     *         {
+                     *           "network": "ETHEREUM",
+                     *           "cold_address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+                     *           "wallets": [
+                     *             {
+                     *               "asset": "ETH",
+                     *               "on_chain": {
+                     *                 "hot": "52.5",
+                     *                 "deposit_addresses": "0.75",
+                     *                 "cold": "200",
+                     *                 "height": 23456789,
+                     *                 "hash": "0x9b559aef7ea858608c2e554246fe4a24287e7aeeb976848df2b9a2531f4b9171",
+                     *                 "observed_at": "2026-01-15T09:30:00.123456Z"
+                     *               },
+                     *               "ledger": {
+                     *                 "hot": "53.25",
+                     *                 "cold": "200",
+                     *                 "network_fees": "0.0421"
+                     *               },
+                     *               "in_flight": {
+                     *                 "arriving": "0",
+                     *                 "leaving": "1.5",
+                     *                 "fees_reserved": "0.00126"
+                     *               },
+                     *               "difference": "0",
+                     *               "low_mark": "10",
+                     *               "high_mark": "50",
+                     *               "level": "ABOVE_HIGH",
+                     *               "gas_payments": 41666
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "banks": [
+                     *         {
+                     *           "account": "clearing:wire",
+                     *           "asset": "USD",
+                     *           "balance": "1250",
+                     *           "ledger_balance": "0",
+                     *           "difference": "1250",
+                     *           "reference": "2026-01-15",
+                     *           "at": "2026-01-15T09:30:00.123456789Z"
+                     *         }
+                     *       ],
+                     *       "alarms": [
+                     *         {
+                     *           "rail": "ETHEREUM",
+                     *           "asset": "ETH",
+                     *           "reason": "above-high-mark",
+                     *           "detail": "The hot wallet has 52.5 ETH, the high mark is 50."
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Treasury"];
+                };
+            };
+        };
+    };
     getTrialBalance: {
         parameters: {
             query?: {
@@ -6978,6 +10262,155 @@ export interface operations {
             };
         };
     };
+    listWithdrawalNotes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "kind": "RELEASED",
+                     *           "detail": "The invoice was checked with the payee: CASE-2311.",
+                     *           "noted_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WithdrawalNoteList"];
+                };
+            };
+        };
+    };
+    refuseHeldWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The invoice was checked with the payee: CASE-2311."
+                 *     }
+                 */
+                "application/json": components["schemas"]["HeldWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "FAILED",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "REFUSED",
+                     *         "detail": "The approval that a policy requires was refused. The full total was returned."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    releaseHeldWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The invoice was checked with the payee: CASE-2311."
+                 *     }
+                 */
+                "application/json": components["schemas"]["HeldWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "PENDING",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "QUEUED",
+                     *         "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
     resolveWithdrawal: {
         parameters: {
             query?: never;
@@ -7032,6 +10465,835 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["JournalEntry"];
+                };
+            };
+        };
+    };
+    listPeople: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description For the operator: only people of this customer */
+                customer_id?: string;
+                /** @description Ids of people (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "name": "Ada Lindqvist",
+                     *           "email": "ada@example.com",
+                     *           "roles": [
+                     *             "MAKER",
+                     *             "APPROVER"
+                     *           ],
+                     *           "status": "ACTIVE",
+                     *           "passkeys": 0,
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PersonList"];
+                };
+            };
+        };
+    };
+    createPerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Ada Lindqvist",
+                 *       "email": "ada@example.com",
+                 *       "roles": [
+                 *         "MAKER",
+                 *         "APPROVER"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreatePersonRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "Ada Lindqvist",
+                     *       "email": "ada@example.com",
+                     *       "roles": [
+                     *         "MAKER",
+                     *         "APPROVER"
+                     *       ],
+                     *       "status": "ACTIVE",
+                     *       "passkeys": 0,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "enrolment_url": "https://example.com/signin/enrol#Zm9yLW9uZS1wZXJzb24tYW5kLW9ubHktb25jZS0tLS0",
+                     *       "enrolment_expires_at": "2026-01-18T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedPerson"];
+                };
+            };
+        };
+    };
+    getPerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "Ada Lindqvist",
+                     *       "email": "ada@example.com",
+                     *       "roles": [
+                     *         "MAKER",
+                     *         "APPROVER"
+                     *       ],
+                     *       "status": "ACTIVE",
+                     *       "passkeys": 0,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+        };
+    };
+    changePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "roles": [
+                 *         "VIEWER"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangePersonRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "Ada Lindqvist",
+                     *       "email": "ada@example.com",
+                     *       "roles": [
+                     *         "VIEWER"
+                     *       ],
+                     *       "status": "ACTIVE",
+                     *       "passkeys": 0,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+        };
+    };
+    disablePerson: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "Ada Lindqvist",
+                     *       "email": "ada@example.com",
+                     *       "roles": [
+                     *         "MAKER",
+                     *         "APPROVER"
+                     *       ],
+                     *       "status": "DISABLED",
+                     *       "passkeys": 0,
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Person"];
+                };
+            };
+        };
+    };
+    createEnrolmentLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "person_id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "enrolment_url": "https://example.com/signin/enrol#Zm9yLW9uZS1wZXJzb24tYW5kLW9ubHktb25jZS0tLS0",
+                     *       "enrolment_expires_at": "2026-01-18T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EnrolmentLink"];
+                };
+            };
+        };
+    };
+    listPersonSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7e52-8d06-c19b7f4a3d28",
+                     *           "method": "PASSKEY",
+                     *           "address": "192.0.2.7",
+                     *           "user_agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "authenticated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "used_at": "2026-01-15T09:30:00.482193Z",
+                     *           "expires_at": "2026-01-15T21:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+        };
+    };
+    endPersonSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "person_id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "ended": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EndedSessions"];
+                };
+            };
+        };
+    };
+    listOwnPolicies: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *           "name": "wires",
+                     *           "version": 1,
+                     *           "enabled": true,
+                     *           "applies_to": {
+                     *             "rails": [
+                     *               "wire"
+                     *             ]
+                     *           },
+                     *           "rules": [
+                     *             {
+                     *               "type": "amount_limit",
+                     *               "name": "one payment",
+                     *               "asset": "USD",
+                     *               "max": "250000"
+                     *             },
+                     *             {
+                     *               "type": "velocity",
+                     *               "name": "one day",
+                     *               "asset": "USD",
+                     *               "max": "1000000",
+                     *               "window": "DAY",
+                     *               "per": "CUSTOMER"
+                     *             },
+                     *             {
+                     *               "type": "approval",
+                     *               "name": "large payments",
+                     *               "asset": "USD",
+                     *               "above": "50000"
+                     *             }
+                     *           ],
+                     *           "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "reason": "Agreed with the bank: CASE-2290.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyList"];
+                };
+            };
+        };
+    };
+    changeOwnPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "wires",
+                 *       "enabled": true,
+                 *       "applies_to": {
+                 *         "rails": [
+                 *           "wire"
+                 *         ]
+                 *       },
+                 *       "rules": [
+                 *         {
+                 *           "type": "amount_limit",
+                 *           "name": "one payment",
+                 *           "asset": "USD",
+                 *           "max": "250000"
+                 *         },
+                 *         {
+                 *           "type": "velocity",
+                 *           "name": "one day",
+                 *           "asset": "USD",
+                 *           "max": "1000000",
+                 *           "window": "DAY",
+                 *           "per": "CUSTOMER"
+                 *         },
+                 *         {
+                 *           "type": "approval",
+                 *           "name": "large payments",
+                 *           "asset": "USD",
+                 *           "above": "50000"
+                 *         }
+                 *       ],
+                 *       "reason": "Agreed with the bank: CASE-2290."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PolicyRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *       "name": "wires",
+                     *       "version": 1,
+                     *       "enabled": true,
+                     *       "applies_to": {
+                     *         "rails": [
+                     *           "wire"
+                     *         ]
+                     *       },
+                     *       "rules": [
+                     *         {
+                     *           "type": "amount_limit",
+                     *           "name": "one payment",
+                     *           "asset": "USD",
+                     *           "max": "250000"
+                     *         },
+                     *         {
+                     *           "type": "velocity",
+                     *           "name": "one day",
+                     *           "asset": "USD",
+                     *           "max": "1000000",
+                     *           "window": "DAY",
+                     *           "per": "CUSTOMER"
+                     *         },
+                     *         {
+                     *           "type": "approval",
+                     *           "name": "large payments",
+                     *           "asset": "USD",
+                     *           "above": "50000"
+                     *         }
+                     *       ],
+                     *       "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "reason": "Agreed with the bank: CASE-2290.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    getOwnPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *       "name": "wires",
+                     *       "version": 1,
+                     *       "enabled": true,
+                     *       "applies_to": {
+                     *         "rails": [
+                     *           "wire"
+                     *         ]
+                     *       },
+                     *       "rules": [
+                     *         {
+                     *           "type": "amount_limit",
+                     *           "name": "one payment",
+                     *           "asset": "USD",
+                     *           "max": "250000"
+                     *         },
+                     *         {
+                     *           "type": "velocity",
+                     *           "name": "one day",
+                     *           "asset": "USD",
+                     *           "max": "1000000",
+                     *           "window": "DAY",
+                     *           "per": "CUSTOMER"
+                     *         },
+                     *         {
+                     *           "type": "approval",
+                     *           "name": "large payments",
+                     *           "asset": "USD",
+                     *           "above": "50000"
+                     *         }
+                     *       ],
+                     *       "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *       "reason": "Agreed with the bank: CASE-2290.",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Policy"];
+                };
+            };
+        };
+    };
+    listOwnPolicyVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7b1d-9e02-6c1f4d8a7b35",
+                     *           "name": "wires",
+                     *           "version": 1,
+                     *           "enabled": true,
+                     *           "applies_to": {
+                     *             "rails": [
+                     *               "wire"
+                     *             ]
+                     *           },
+                     *           "rules": [
+                     *             {
+                     *               "type": "amount_limit",
+                     *               "name": "one payment",
+                     *               "asset": "USD",
+                     *               "max": "250000"
+                     *             },
+                     *             {
+                     *               "type": "velocity",
+                     *               "name": "one day",
+                     *               "asset": "USD",
+                     *               "max": "1000000",
+                     *               "window": "DAY",
+                     *               "per": "CUSTOMER"
+                     *             },
+                     *             {
+                     *               "type": "approval",
+                     *               "name": "large payments",
+                     *               "asset": "USD",
+                     *               "above": "50000"
+                     *             }
+                     *           ],
+                     *           "changed_by": "client:01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "reason": "Agreed with the bank: CASE-2290.",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyVersionList"];
+                };
+            };
+        };
+    };
+    dryRunOwnPolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "applies_to": {
+                 *         "rails": [
+                 *           "cubix"
+                 *         ]
+                 *       },
+                 *       "rules": [
+                 *         {
+                 *           "type": "amount_limit",
+                 *           "name": "one payment",
+                 *           "asset": "USD",
+                 *           "max": "250000"
+                 *         },
+                 *         {
+                 *           "type": "velocity",
+                 *           "name": "one day",
+                 *           "asset": "USD",
+                 *           "max": "1000000",
+                 *           "window": "DAY",
+                 *           "per": "CUSTOMER"
+                 *         },
+                 *         {
+                 *           "type": "approval",
+                 *           "name": "large payments",
+                 *           "asset": "USD",
+                 *           "above": "50000"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PolicyDryRunRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2025-12-16T09:30:00Z",
+                     *       "examined": 0,
+                     *       "complete": true,
+                     *       "passed": 0,
+                     *       "held": 0,
+                     *       "refused": 0,
+                     *       "withdrawals": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PolicyDryRun"];
+                };
+            };
+        };
+    };
+    refuseOwnHeldWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The invoice was checked with the payee: CASE-2311."
+                 *     }
+                 */
+                "application/json": components["schemas"]["HeldWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "FAILED",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "REFUSED",
+                     *         "detail": "The approval that a policy requires was refused. The full total was returned."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    releaseOwnHeldWithdrawal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The invoice was checked with the payee: CASE-2311."
+                 *     }
+                 */
+                "application/json": components["schemas"]["HeldWithdrawalRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "direction": "DEBIT",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *       "amount": "0.05",
+                     *       "total": "0.0501",
+                     *       "fee": "0.0001",
+                     *       "asset": "BTC",
+                     *       "type": "CRYPTO_WITHDRAWAL",
+                     *       "status": "PENDING",
+                     *       "balance_asset": "BTC",
+                     *       "destination_address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "crypto_network": "BITCOIN",
+                     *       "auto_conversion": {},
+                     *       "secondary_status": {
+                     *         "name": "QUEUED",
+                     *         "detail": "Waiting to be submitted to the BITCOIN rail."
+                     *       },
+                     *       "notional_value": "3256.5"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Transfer"];
                 };
             };
         };
@@ -8982,6 +13244,50 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    listLimitUtilizations: {
+        parameters: {
+            query: {
+                /** @description Asset */
+                asset: string;
+                /** @description The profile to withdraw from */
+                profile_id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "policy": "wires",
+                     *           "rule": "one day",
+                     *           "window": "DAY",
+                     *           "per": "CUSTOMER",
+                     *           "asset": "USD",
+                     *           "max": "1000000",
+                     *           "used": "0",
+                     *           "available": "1000000",
+                     *           "rails": [
+                     *             "wire"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LimitUtilizationList"];
                 };
             };
         };
