@@ -1,7 +1,8 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ID_PATTERN } from '../../src/kernel/id.ts';
 import { openItems } from './books.ts';
+import { closed, describeError } from './schemas.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
 /** The published document, and requests that are made from it alone. */
@@ -50,24 +51,6 @@ export const OUTSIDE = /^\/(health|metrics|docs|problems|openapi\.json)(\/|$)/;
 
 const isHeaderThere = (headers: Received['headers'], name: string): boolean =>
   (headers.get(name) ?? '') !== '';
-
-function describeError({ instancePath, message, params }: ErrorObject): string {
-  const { additionalProperty, allowedValues } = params as {
-    additionalProperty?: string;
-    allowedValues?: readonly string[];
-  };
-  const more = additionalProperty ?? allowedValues?.join(', ');
-  return `${instancePath || 'the body'} ${message}${more === undefined ? '' : `: ${more}`}`;
-}
-
-/** Answers may get further fields in later releases, but in this one they have exactly those of the document. */
-function closed(schema: any): any {
-  if (Array.isArray(schema)) return schema.map(closed);
-  if (schema === null || typeof schema !== 'object') return schema;
-  const inner = Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, closed(one)]));
-  const isOpen = schema.type === 'object' && schema.properties !== undefined;
-  return isOpen ? { additionalProperties: false, ...inner } : inner;
-}
 
 export function readDescription(document: any): Description {
   // Strict: a keyword that Ajv does not know, or that cannot apply, is a mistake in the document.
