@@ -66,6 +66,7 @@ export const OPERATIONS = {
   removeMatch: ['POST', '/v2/operator/reconciliations/matches/{id}/remove', 'once'],
   reportBalance: ['POST', '/v2/operator/reconciliations/balances', 'once'],
   listBalanceReports: ['GET', '/v2/operator/reconciliations/balances', 'list'],
+  getTreasury: ['GET', '/v2/operator/treasury', 'read'],
   simulateDeposit: ['POST', '/v2/sandbox/profiles/{id}/deposit', 'ref_id'],
   simulateCryptoDeposit: ['POST', '/v2/sandbox/crypto-deposits', 'once'],
   simulateFiatDeposit: ['POST', '/v2/sandbox/fiat-deposits', 'once'],

@@ -774,6 +774,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/treasury": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what is on chain, in the ledger and in flight
+         * @description By network and asset: the wallets as they were last observed at a final block, what the ledger says, what is in flight, and the difference; the last balances that banks reported; and alarms. Scope: `operator:read`.
+         */
+        get: operations["getTreasury"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/trial-balance": {
         parameters: {
             query?: never;
@@ -2205,6 +2225,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -2384,6 +2411,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -2538,6 +2572,13 @@ export interface components {
             ref_id?: string;
             /** @enum {string} */
             status: "PENDING" | "APPROVED" | "REJECTED";
+            /** @description Names and addresses that payments carry in other letters, because payment networks have only Latin ones without accents. Absent if there are none. */
+            transliterations?: {
+                /** @description The field, as a JSON pointer */
+                pointer: string;
+                /** @description Its text as payments carry it */
+                sent_as: string;
+            }[];
             /**
              * Format: date-time
              * @description Last update time
@@ -4058,6 +4099,160 @@ export interface components {
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
+        /** Treasury */
+        Treasury: {
+            alarms: {
+                /**
+                 * @description Asset
+                 * @example USD
+                 */
+                asset?: string;
+                /** @description A sentence for operators */
+                detail: string;
+                /** @description Rail */
+                rail: string;
+                /** @enum {string} */
+                reason: "below-low-mark" | "above-high-mark" | "difference" | "out-of-gas" | "not-observed" | "stopped";
+            }[];
+            banks: {
+                /** @description `clearing:<rail>` or `treasury` */
+                account: string;
+                /**
+                 * @description Asset
+                 * @example USD
+                 */
+                asset: string;
+                /**
+                 * Format: date-time
+                 * @description When the balance was that
+                 */
+                at: string;
+                /**
+                 * @description The last balance that the bank reported; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                balance: string;
+                /**
+                 * @description What the bank has more; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                difference: string;
+                /**
+                 * @description What the ledger had at that time; may be negative
+                 * @example 12.5
+                 * @example -0.01
+                 */
+                ledger_balance: string;
+                /** @description The statement */
+                reference: string;
+            }[];
+            networks: {
+                /** @description The cold wallet */
+                cold_address?: string;
+                /** @description Network */
+                network: string;
+                wallets: {
+                    /**
+                     * @description Asset
+                     * @example USD
+                     */
+                    asset: string;
+                    /**
+                     * @description What the chain has more than the ledger, without what is in flight; may be negative
+                     * @example 12.5
+                     * @example -0.01
+                     */
+                    difference: string;
+                    /**
+                     * Format: date-time
+                     * @description Since when there is a difference
+                     */
+                    differs_since?: string;
+                    /** @description Of the coin: payments whose fee the poorest lane can pay */
+                    gas_payments?: number;
+                    /**
+                     * @description Above it the hot wallet pays the cold one
+                     * @example 25.5
+                     */
+                    high_mark?: string;
+                    in_flight: {
+                        /**
+                         * @description Deposits that are not final yet
+                         * @example 25.5
+                         */
+                        arriving: string;
+                        /**
+                         * @description The most that the fees of all open transactions can be
+                         * @example 25.5
+                         */
+                        fees_reserved: string;
+                        /**
+                         * @description Payments and moves to the cold wallet that have not ended
+                         * @example 25.5
+                         */
+                        leaving: string;
+                    };
+                    ledger: {
+                        /**
+                         * @description What `cold:<rail>` says is in the cold wallet; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        cold: string;
+                        /**
+                         * @description What `clearing:<rail>` says is there; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        hot: string;
+                        /**
+                         * @description What `network-fees:<rail>` says the network was paid; may be negative
+                         * @example 12.5
+                         * @example -0.01
+                         */
+                        network_fees: string;
+                    };
+                    /**
+                     * @description Which side of its marks the hot wallet is on
+                     * @enum {string}
+                     */
+                    level: "BELOW_LOW" | "BETWEEN" | "ABOVE_HIGH" | "UNMARKED";
+                    /**
+                     * @description Below it the hot wallet needs a refill
+                     * @example 25.5
+                     */
+                    low_mark?: string;
+                    on_chain: {
+                        /**
+                         * @description In the cold wallet, if there is one
+                         * @example 25.5
+                         */
+                        cold?: string;
+                        /**
+                         * @description At deposit addresses, not swept yet
+                         * @example 25.5
+                         */
+                        deposit_addresses: string;
+                        /** @description Its hash */
+                        hash: string;
+                        /** @description The final block at which this was so */
+                        height: number;
+                        /**
+                         * @description In the hot wallet
+                         * @example 25.5
+                         */
+                        hot: string;
+                        /**
+                         * Format: date-time
+                         * @description When it was observed
+                         */
+                        observed_at: string;
+                    };
+                }[];
+            }[];
+        };
         /** TrialBalance */
         TrialBalance: {
             assets: components["schemas"]["AssetTrialBalance"][];
@@ -4789,6 +4984,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example data: {"id":"019bc0fd-8ba3-73e3-83e3-c9040e220001","type":"transfer.crypto_withdrawal.pending","created_at":"2026-01-15T09:30:00.482193Z","resource_id":"019bc0fd-8ba2-7329-8f29-a8431be64c5f","data":{"customer_id":"01981b3e-1f40-7d22-8c19-5b7a90e3d614","profile_id":"01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40","direction":"DEBIT","created_at":"2026-01-15T09:30:00.482193Z","updated_at":"2026-01-15T09:30:00.482193Z","id":"019bc0fd-8ba2-7329-8f29-a8431be64c5f","amount":"0.05","total":"0.0501","fee":"0.0001","asset":"BTC","type":"CRYPTO_WITHDRAWAL","status":"PENDING","balance_asset":"BTC","destination_address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","crypto_network":"BITCOIN","auto_conversion":{},"secondary_status":{"name":"QUEUED","detail":"Waiting to be submitted to the BITCOIN rail."},"notional_value":"3256.5"}} */
                     "text/event-stream": string;
                 };
             };
@@ -6820,6 +7016,83 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    getTreasury: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "networks": [
+                     *         {
+                     *           "network": "ETHEREUM",
+                     *           "cold_address": "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC",
+                     *           "wallets": [
+                     *             {
+                     *               "asset": "ETH",
+                     *               "on_chain": {
+                     *                 "hot": "52.5",
+                     *                 "deposit_addresses": "0.75",
+                     *                 "cold": "200",
+                     *                 "height": 23456789,
+                     *                 "hash": "0x9b559aef7ea858608c2e554246fe4a24287e7aeeb976848df2b9a2531f4b9171",
+                     *                 "observed_at": "2026-01-15T09:30:00.123456Z"
+                     *               },
+                     *               "ledger": {
+                     *                 "hot": "53.25",
+                     *                 "cold": "200",
+                     *                 "network_fees": "0.0421"
+                     *               },
+                     *               "in_flight": {
+                     *                 "arriving": "0",
+                     *                 "leaving": "1.5",
+                     *                 "fees_reserved": "0.00126"
+                     *               },
+                     *               "difference": "0",
+                     *               "low_mark": "10",
+                     *               "high_mark": "50",
+                     *               "level": "ABOVE_HIGH",
+                     *               "gas_payments": 41666
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "banks": [
+                     *         {
+                     *           "account": "clearing:wire",
+                     *           "asset": "USD",
+                     *           "balance": "1250",
+                     *           "ledger_balance": "0",
+                     *           "difference": "1250",
+                     *           "reference": "2026-01-15",
+                     *           "at": "2026-01-15T09:30:00.123456789Z"
+                     *         }
+                     *       ],
+                     *       "alarms": [
+                     *         {
+                     *           "rail": "ETHEREUM",
+                     *           "asset": "ETH",
+                     *           "reason": "above-high-mark",
+                     *           "detail": "The hot wallet has 52.5 ETH, the high mark is 50."
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Treasury"];
                 };
             };
         };
