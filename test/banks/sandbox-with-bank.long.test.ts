@@ -13,7 +13,6 @@ import {
   tokenFrom,
   urlOf,
 } from '../support/process.ts';
-import { IS_LONG } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { bankEntry, createDirectories, OWN_ACCOUNT } from './bank-world.ts';
 
@@ -37,7 +36,7 @@ afterEach(async () => {
 });
 
 /** Two processes and demo data: only in the long form. The same exchange in production is tested always. */
-it.runIf(IS_LONG)('the sandbox pays and is paid by the sandbox bank, in messages of FedNow', async () => {
+it('the sandbox pays and is paid by the sandbox bank, in messages of FedNow', async () => {
   const messages = 'fednow';
   test = await createTestDatabase('template1');
   const rail = { kind: 'iso20022', ...bankEntry(directories.root, { messages, batch: undefined }) };
