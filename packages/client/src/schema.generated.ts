@@ -7026,6 +7026,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /** @example data: {"id":"019bc0fd-8ba3-73e3-83e3-c9040e220001","type":"transfer.crypto_withdrawal.pending","created_at":"2026-01-15T09:30:00.482193Z","resource_id":"019bc0fd-8ba2-7329-8f29-a8431be64c5f","data":{"customer_id":"01981b3e-1f40-7d22-8c19-5b7a90e3d614","profile_id":"01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40","direction":"DEBIT","created_at":"2026-01-15T09:30:00.482193Z","updated_at":"2026-01-15T09:30:00.482193Z","id":"019bc0fd-8ba2-7329-8f29-a8431be64c5f","amount":"0.05","total":"0.0501","fee":"0.0001","asset":"BTC","type":"CRYPTO_WITHDRAWAL","status":"PENDING","balance_asset":"BTC","destination_address":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","crypto_network":"BITCOIN","auto_conversion":{},"secondary_status":{"name":"QUEUED","detail":"Waiting to be submitted to the BITCOIN rail."},"notional_value":"3256.5"}} */
                     "text/event-stream": string;
                 };
             };
