@@ -162,7 +162,7 @@ async function settleAnnounced(tx: Transaction, report: StatusReport, context: C
   return true;
 }
 
-/** The payment of ours that comes back: by its own id, or as the one of the message that has its UETR. */
+/** The outgoing payment that is returned: found by its own id, or by the UETR of its message. */
 async function returnedPayment(
   tx: Transaction,
   { messageId, endToEndId, uetr }: Original,

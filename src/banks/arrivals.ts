@@ -5,7 +5,7 @@ import type { Entry, Sender } from './camt.ts';
 import { child, childrenOf, nodeAt, textAt, UnacceptableFile } from './document.ts';
 
 /**
- * Money that arrives over a network of the Federal Reserve: ISO 20022 pacs.008 (a payment) and pacs.004 (a payment of ours that
+ * Money that arrives over a network of the Federal Reserve: ISO 20022 pacs.008 (a payment) and pacs.004 (an outgoing payment that
  * comes back), each with one transaction. The id of the message names it; statements have the same id.
  */
 export type Arrival = {
@@ -80,7 +80,7 @@ export function readPacs008(message: XmlNode, currency: Asset, isOwn: (account: 
     ...childrenOf(remittance, 'Strd').map((one) => textAt(one, 'CdtrRefInf/Ref') ?? ''),
     ...childrenOf(transaction, 'InstrForCdtrAgt').map((one) => textAt(one, 'InstrInf') ?? ''),
   ].filter((text) => text !== '');
-  // Its EndToEndId is the payer's. Payments of ours come back as a pacs.004.
+  // Its EndToEndId is the payer's. Outgoing payments are returned as a pacs.004.
   const units = amountAt(transaction, 'IntrBkSttlmAmt', currency);
   const entry = entryOf(messageId, { units, bookedOn, texts, sender: senderOf(transaction) });
   return { messageId, entry, original: undefined };

@@ -150,7 +150,7 @@ export type Draft = {
   readonly coins: readonly Coin[];
   /**
    * In the order of the transaction's outputs or instructions. Of purposes that pay no withdrawal: what is moved to another wallet
-   * of ours, with an empty key.
+   * of the operator, with an empty key.
    */
   readonly payments: readonly Outgoing[];
   /** What a driver needs again for every version, such as the address for the change. JSON. */
@@ -220,7 +220,7 @@ export type Block = BlockId & {
   readonly parentHash: string;
   readonly timeMs: number;
   readonly received: readonly Received[];
-  /** UTXO: outpoints of ours that it spends, as `txHash:output`. */
+  /** UTXO: outpoints of the wallet that it spends, as `txHash:output`. */
   readonly spent: readonly string[];
   /** What the cold wallet has paid to the hot one. */
   readonly refills?: readonly RefillSeen[];

@@ -10,7 +10,7 @@ import { TRANSPORT_KINDS } from './transport.ts';
 import { byRequests } from './writes.ts';
 
 /** The same as `npm run hostile`, with a fixed seed and fewer requests, and without the workers afterwards. */
-const REQUESTS = 2_400;
+const REQUESTS = 3_600;
 const SEED = 15;
 
 const isForOperators = (scopes: readonly string[]): boolean =>

@@ -102,7 +102,7 @@ function tokensIn(receipts: readonly Receipt[], settings: EvmSettings, isOurs: I
   );
 }
 
-/** What the cold wallet pays to the lanes. Whoever sends a transaction pays its fee. */
+/** What the cold wallet pays to the lanes. The sender of a transaction pays its fee. */
 function refillsIn(
   { transactions }: RawBlock,
   receipts: readonly Receipt[],
