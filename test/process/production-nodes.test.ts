@@ -267,6 +267,7 @@ describe('the configuration file', () => {
       DATABASE_URL: urlOf(test.address),
       FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
       FERRY_CONFIG: file,
+      FERRY_OPENID_SECRET: 'of the OpenID provider',
     });
     expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
     expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(404);
