@@ -159,7 +159,7 @@ describe('a file of the wrong shape is refused, with the entry, its value and wh
   it.each([
     [
       { asets: [] },
-      'asets is not a known entry: use assets, fees, prices, external_issuer, openid_provider, rails, rent_lamports_per_day_max',
+      'asets is not a known entry: use assets, fees, prices, external_issuer, openid_provider, rails, four_eyes, screening, rent_lamports_per_day_max',
     ],
     [{ fees: { tea: {} } }, 'fees.tea is not a known entry: use fiat, crypto, deposits'],
     [{ fees: { fiat: { wire: 20 } } }, `fees.fiat.wire ${DECIMAL}, not 20`],
