@@ -39,6 +39,8 @@ describe('payments in files', () => {
     expect(await world.ask(refused)).toEqual({
       kind: 'failed',
       reason: 'The bank refused the payment: the account is closed (AC04).',
+      // For operators: as the bank wrote it.
+      privateReason: 'The bank refused the payment: RJCT AC04.',
     });
     expect(await world.ask(paid)).toMatchObject({ kind: 'completed' });
     expect((await world.filesOf()).at(-1)).toMatchObject({ state: 'PART' });
