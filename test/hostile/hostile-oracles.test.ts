@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { packLine, packText } from '../../src/events/pack.ts';
+import { newId } from '../../src/kernel/id.ts';
 import { type Operation, readDescription } from '../support/openapi.ts';
 import { type Answer, readAnswer } from './connection.ts';
 import {
@@ -268,6 +270,20 @@ describe('the log of writes', () => {
     ]);
     expect(byRequests(written)).toHaveLength(3);
     expect(byRequests(decodeChanges(['table public.event_groups: INSERT: x']))).toHaveLength(1);
+  });
+
+  it('leaves out refused attempts in the audit log, and no group with anything else', () => {
+    const group = (lines: number, ...types: string[]) => {
+      const text = types.map((type, line) => packLine(line, type, newId(), '1', '{}')).join('');
+      const records = packText(text).toString('hex');
+      return decodeChanges([
+        `table public.event_groups: INSERT: lines[integer]:${lines} records[bytea]:'\\x${records}' actors[bytea]:'\\x7b7d'`,
+      ]);
+    };
+    expect(byRequests(group(0, 'journal_entry.book.refused', 'client.create.refused'))).toEqual([]);
+    expect(byRequests(group(0, 'journal_entry.book.refused', 'profile.created'))).toHaveLength(1);
+    expect(byRequests(group(1, 'journal_entry.book.refused'))).toHaveLength(1);
+    expect(byRequests(group(0))).toHaveLength(1);
   });
 
   it('tells what may be written after the answer to an earlier request', () => {
