@@ -273,11 +273,11 @@ describe('the log of writes', () => {
   });
 
   it('leaves out refused attempts in the audit log, and no group with anything else', () => {
-    const group = (lines: number, ...types: string[]) => {
+    const group = (eventCount: number, ...types: string[]) => {
       const text = types.map((type, line) => packLine(line, type, newId(), '1', '{}')).join('');
       const records = packText(text).toString('hex');
       return decodeChanges([
-        `table public.event_groups: INSERT: lines[integer]:${lines} records[bytea]:'\\x${records}' actors[bytea]:'\\x7b7d'`,
+        `table public.event_groups: INSERT: lines[integer]:${eventCount} records[bytea]:'\\x${records}' actors[bytea]:'\\x7b7d'`,
       ]);
     };
     expect(byRequests(group(0, 'journal_entry.book.refused', 'client.create.refused'))).toEqual([]);
