@@ -20,7 +20,7 @@ export default defineConfig({
     // These limits only end tests that hang. They are far longer than any test takes, also on a machine that is ten times
     // slower, so no test needs its own. Without the last one Vitest polls for one second.
     testTimeout: isLong ? 3_600_000 : 300_000,
-    hookTimeout: 300_000,
+    hookTimeout: isLong ? 3_600_000 : 300_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     reporters: [process.env.CI === undefined ? 'dot' : 'default', './test/support/count-reporter.ts'],
   },
