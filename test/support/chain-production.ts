@@ -226,6 +226,12 @@ export async function createChainProduction(under: ChainProduction) {
       expect(child.signalCode).toBe('SIGKILL');
       rmSync(env.FERRY_TEST_DEATH!);
     },
+    /** A test that failed may have left the service dead, or about to die. */
+    async isRunning(): Promise<void> {
+      rmSync(env.FERRY_TEST_DEATH!, { force: true });
+      const { child } = running.node;
+      if (child.exitCode !== null || child.signalCode !== null) running.node = await startFerry(env);
+    },
     /** From now on it dies there. */
     willDieAt: (checkpoint: Checkpoint): void => writeFileSync(env.FERRY_TEST_DEATH!, checkpoint),
     /** Both processes are killed, and a copy of the database is kept. They do not run afterwards. */
