@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Anvil, hex } from '../support/anvil.ts';
 import { createProduction, type Production } from '../support/evm-production.ts';
 import { cellsOf } from '../support/kill-cells.ts';
@@ -184,6 +184,12 @@ async function killedAt(): Promise<void> {
     50,
   );
 }
+
+beforeEach(async () => {
+  for (const one of [first, second]) one.answer = honest;
+  rmSync(dieAt, { force: true });
+  await production.isRunning();
+});
 
 const cells = cellsOf(FAULTS, [
   ['nothing else happens', 'after the broadcast'],
