@@ -16,11 +16,15 @@ export default defineConfig({
     // of the time a test waits for the database, a process or a timeout.
     pool: 'forks',
     maxWorkers: 5,
+    // A process loads the modules of the service once, as they are, and runs many files: to load them takes longer than most files.
+    // So a file leaves nothing behind that another one could notice; test/support/patient-limits.ts sets the limits for each.
+    isolate: false,
+    experimental: { viteModuleRunner: false },
     sequence: { sequencer: LongestFirst },
     // These limits only end tests that hang. They are far longer than any test takes, also on a machine that is ten times
     // slower, so no test needs its own. Without the last one Vitest polls for one second.
     testTimeout: isLong ? 3_600_000 : 300_000,
-    hookTimeout: 300_000,
+    hookTimeout: isLong ? 3_600_000 : 300_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     reporters: [process.env.CI === undefined ? 'dot' : 'default', './test/support/count-reporter.ts'],
   },

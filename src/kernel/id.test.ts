@@ -8,10 +8,11 @@ const NOW = Date.parse('2026-03-01T12:00:00Z');
 
 // The module keeps the time of its last id, so each test loads its own copy; and the clock moves only when a test sets it.
 let newId: () => string;
+let copies = 0;
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: NOW });
-  vi.resetModules();
-  ({ newId } = await import('./id.ts'));
+  copies += 1;
+  ({ newId } = (await import(`./id.ts?copy=${copies}`)) as typeof import('./id.ts'));
 });
 afterEach(() => {
   vi.useRealTimers();

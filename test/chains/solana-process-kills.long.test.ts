@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { base58 } from '@scure/base';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { cellsOf, type Fault } from '../support/kill-cells.ts';
 import { lamportsOf } from '../support/solana-money.ts';
 import type { Relay } from '../support/solana-node.ts';
@@ -126,6 +126,11 @@ function honest(): void {
     relay.setDown(false);
   });
 }
+
+beforeEach(async () => {
+  honest();
+  await production.isRunning();
+});
 
 /** With these, nothing is final before they are over: the service does not come to the later checkpoints. */
 const NEVER_FINAL = [

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type CoinProxy, LOST, startCoinProxy } from '../support/coin-proxy.ts';
 import { cellsOf, type Fault } from '../support/kill-cells.ts';
 import { COIN, createUtxoProduction, kindOf, type UtxoProduction } from '../support/utxo-production.ts';
@@ -112,6 +112,11 @@ describe.runIf(litecoind !== undefined)('a service with a wallet of coins', () =
     },
   };
 
+  beforeEach(async () => {
+    honest();
+    await production.isRunning();
+  });
+
   const cells = cellsOf(FAULTS, [['ten blocks are reorganised away', 'after the broadcast']]);
 
   it.each(cells)('pays once if %s, and a process is killed %s', async (name, at) => {
@@ -123,7 +128,7 @@ describe.runIf(litecoind !== undefined)('a service with a wallet of coins', () =
     const id = await production.withdraw(production.asset, '0.1', address);
     await production.diesAt(at, async () => {
       await sleep(300);
-      await production.chain.mine(1);
+      await production.mineSome();
     });
     await after?.(id);
     await production.startNode();

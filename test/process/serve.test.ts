@@ -12,6 +12,7 @@ import {
   makeDataDir,
   removeDataDir,
   runFerry,
+  runHere,
   sandboxOf,
   startFerry,
   tokenFrom,
@@ -150,7 +151,7 @@ describe('an invalid environment', () => {
     ['FERRY_CONFIG', '/no/such/file.json'],
   ])('with %s=%s ends the start with one sentence that names it', async (name, value) => {
     const dataDir = makeDataDir();
-    const { code, stdout, stderr } = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, [name]: value });
+    const { code, stdout, stderr } = await runHere(['serve'], { FERRY_DATA_DIR: dataDir, [name]: value });
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.trim().split('\n')).toHaveLength(1);

@@ -17,7 +17,7 @@ import { unlockAsSandbox } from '../support/vault.ts';
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
 
-const ROUNDS = rounds(8, 20);
+const ROUNDS = rounds(4, 20);
 
 it('loses and doubles nothing when it is killed in the middle of a load, again and again', async () => {
   const acknowledged = new Set<string>();

@@ -13,6 +13,7 @@ import {
   signerFile,
   startSigner,
 } from '../signer/signer-process.ts';
+import { administer } from './administer.ts';
 import { createTestDatabase } from './database.ts';
 import { type FerryProcess, type Finished, runFerry, startFerry, tokenFrom, urlOf } from './process.ts';
 import { until } from './until.ts';
@@ -77,19 +78,13 @@ function writeConfig(path: string, { network, assets }: ChainProduction, rail: o
   );
 }
 
-async function administer(statement: string): Promise<void> {
-  const database = connectDatabase({ ...inject('postgres'), database: 'postgres' }, 1);
-  try {
-    await database.query(statement);
-  } finally {
-    await database.close();
-  }
-}
-
 async function copyDatabase(from: string, to: string): Promise<void> {
   await until('nobody is connected', async () => {
-    await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${from}'`);
-    await administer(`create database ${to} template ${from}`);
+    await administer(
+      inject('postgres'),
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${from}'`,
+    );
+    await administer(inject('postgres'), `create database ${to} template ${from}`);
     return true;
   });
 }
@@ -227,18 +222,24 @@ export async function createChainProduction(under: ChainProduction) {
       expect(child.signalCode).toBe('SIGKILL');
       rmSync(env.FERRY_TEST_DEATH!);
     },
+    /** A test that failed may have left the service dead, or about to die. */
+    async isRunning(): Promise<void> {
+      rmSync(env.FERRY_TEST_DEATH!, { force: true });
+      const { child } = running.node;
+      if (child.exitCode !== null || child.signalCode !== null) running.node = await startFerry(env);
+    },
     /** From now on it dies there. */
     willDieAt: (checkpoint: Checkpoint): void => writeFileSync(env.FERRY_TEST_DEATH!, checkpoint),
     /** Both processes are killed, and a copy of the database is kept. They do not run afterwards. */
     async backUp(): Promise<void> {
       await kill();
-      await administer(`drop database if exists ${name}_backup`);
+      await administer(inject('postgres'), `drop database if exists ${name}_backup`);
       await copyDatabase(name, `${name}_backup`);
     },
     /** The database is as it was at the backup. The log of the signer, the keys and the chain are not. */
     async restore(): Promise<void> {
       await kill();
-      await administer(`drop database ${name} with (force)`);
+      await administer(inject('postgres'), `drop database ${name} with (force)`);
       await copyDatabase(`${name}_backup`, name);
     },
     /** Lets blocks come until all of them have that status. */
@@ -271,7 +272,7 @@ export async function createChainProduction(under: ChainProduction) {
       for (const { child } of [node, signer])
         if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       await signer.ended;
-      await administer(`drop database if exists ${name}_backup with (force)`);
+      await administer(inject('postgres'), `drop database if exists ${name}_backup with (force)`);
       await test.drop();
       await dropRole(role);
       rmSync(directory, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 import { inject } from 'vitest';
-import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { administer } from './administer.ts';
 import { connectUnlocked } from './vault.ts';
 
 export type TestDatabase = {
@@ -29,17 +30,8 @@ export function unguarded(database: Database): Pick<Database, 'query'> {
 export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
   const postgres = inject('postgres');
   const name = `test_${newId().replaceAll('-', '_')}`;
-  const administer = async (statement: string): Promise<void> => {
-    const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
-    // Dropping a database waits for a checkpoint of the whole server, which may take a minute on a slow disk.
-    const connection = await administration.reserve({ patient: true });
-    await connection.query('set statement_timeout = 0');
-    await connection.query(statement);
-    connection.release();
-    await administration.close();
-  };
-  const remove = (): Promise<void> => administer(`drop database ${name} with (force)`);
-  await administer(`create database ${name} template ${template}`);
+  const remove = (): Promise<void> => administer(postgres, `drop database ${name} with (force)`);
+  await administer(postgres, `create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
   return {

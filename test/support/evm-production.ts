@@ -11,6 +11,7 @@ import {
   signerFile,
   startSigner,
 } from '../signer/signer-process.ts';
+import { administer } from './administer.ts';
 import { type Anvil, CHAIN_ID, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
 import { createTestDatabase } from './database.ts';
 import { type FerryProcess, type Finished, runFerry, startFerry, tokenFrom, urlOf } from './process.ts';
@@ -181,15 +182,6 @@ export async function createProduction(options: ProductionOptions = {}) {
     }
   }
 
-  async function administer(statement: string): Promise<void> {
-    const database = connectDatabase({ ...inject('postgres'), database: 'postgres' }, 1);
-    try {
-      await database.query(statement);
-    } finally {
-      await database.close();
-    }
-  }
-
   return {
     network: NETWORK,
     anvil,
@@ -205,13 +197,18 @@ export async function createProduction(options: ProductionOptions = {}) {
     withdraw,
     transfer,
     query,
-    administer,
+    administer: (statement: string) => administer(inject('postgres'), statement),
     configure: write,
     async startSigner(): Promise<void> {
       running.signer = await startSigner(signerEnv);
     },
     async startNode(): Promise<void> {
       running.node = await start();
+    },
+    /** A test that failed may have left the service dead. */
+    async isRunning(): Promise<void> {
+      const { child } = running.node;
+      if (child.exitCode !== null || child.signalCode !== null) running.node = await start();
     },
     /** Beside the one that is running. */
     startAnother: start,

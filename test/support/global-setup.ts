@@ -5,6 +5,7 @@ import type { TestProject } from 'vitest/node';
 import { connectDatabase } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { administer } from './administer.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,10 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
-  const administration = connectDatabase({ ...postgres, database: 'postgres' }, 1);
-  await administration.query('create database template_ferry');
-  await administration.query(`create role ${servingRole} login`);
-  await administration.close();
+  await administer(postgres, 'create database template_ferry', `create role ${servingRole} login`);
   const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1);
   await migrate(template, undefined, undefined, { servingRole });
   await template.close();

@@ -71,10 +71,21 @@ function closed(schema: any): any {
   return isOpen ? { additionalProperties: false, ...inner } : inner;
 }
 
+// Strict: a keyword that Ajv does not know, or that cannot apply, is a mistake in the document.
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
+addFormats.default(ajv);
+
+/** By the text of the schema: the services of many test files, which run in one process, have the same ones. */
+const compiled = new Map<string, ValidateFunction>();
+
+function compile(schema: any): ValidateFunction {
+  const text = JSON.stringify(schema);
+  const validate = compiled.get(text) ?? ajv.compile(schema);
+  compiled.set(text, validate);
+  return validate;
+}
+
 export function readDescription(document: any): Description {
-  // Strict: a keyword that Ajv does not know, or that cannot apply, is a mistake in the document.
-  const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true });
-  addFormats.default(ajv);
   const resolve = (schema: any): any => {
     if (Array.isArray(schema)) return schema.map(resolve);
     if (schema === null || typeof schema !== 'object') return schema;
@@ -89,7 +100,7 @@ export function readDescription(document: any): Description {
   const validators = new Map<unknown, ValidateFunction>();
   const faultsOf = (schema: any, value: unknown): string[] => {
     const key = schema.$ref ?? schema;
-    const validate = validators.get(key) ?? ajv.compile(closed(resolve(schema)));
+    const validate = validators.get(key) ?? compile(closed(resolve(schema)));
     validators.set(key, validate);
     return validate(value) ? [] : validate.errors!.map(describeError);
   };

@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { runCommand } from '../../src/cli/run.ts';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import type { SandboxFile } from '../../src/sandbox/demo.ts';
 import { until } from './until.ts';
@@ -35,8 +36,32 @@ export function nodeEnvironment(env: Record<string, string>): Record<string, str
   return { NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...environment(env) };
 }
 
-/** A command that ends by itself. */
-export function runFerry(args: readonly string[], env: Record<string, string>): Promise<Finished> {
+/** Commands that run until a signal, or hold keys. The first one takes no argument: with one it ends at once. */
+const NEEDS_A_PROCESS = /^(serve|sandbox\b.*|sandbox-bank\b.*|signer\b.*)$/s;
+
+/** A command that ends by itself. Where it can, it runs in this process: that is ten times cheaper than to start one for it. */
+export async function runFerry(args: readonly string[], env: Record<string, string>): Promise<Finished> {
+  const isHelp = args.includes('--help');
+  return NEEDS_A_PROCESS.test(args.join(' ')) && !isHelp ? spawnFerry(args, env) : runHere(args, env);
+}
+
+/** The same function that the process of the command calls. */
+export async function runHere(args: readonly string[], env: Record<string, string>): Promise<Finished> {
+  const output = { stdout: '', stderr: '' };
+  const code = await runCommand(args, {
+    env: environment(env),
+    stdout(text) {
+      output.stdout += text;
+    },
+    stderr(text) {
+      output.stderr += text;
+    },
+  });
+  return { code, ...output };
+}
+
+/** The command as users run it. */
+export function spawnFerry(args: readonly string[], env: Record<string, string>): Promise<Finished> {
   return new Promise((done) => {
     execFile(process.execPath, [FERRY, ...args], { env: environment(env) }, (error, stdout, stderr) => {
       done({ code: error === null ? 0 : Number(error.code), stdout, stderr });

@@ -13,9 +13,9 @@ import { rounds } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const ENDPOINTS = 10;
-const RESOURCES = rounds(100, 250);
+const RESOURCES = rounds(40, 250);
 const STEPS = 4;
-const KILLS = rounds(5, 12);
+const KILLS = rounds(3, 12);
 const WORKERS = 3;
 
 let test: TestDatabase;

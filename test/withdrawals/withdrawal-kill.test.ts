@@ -40,7 +40,8 @@ function start(): Promise<FerryProcess> {
   });
 }
 
-const WITHDRAWALS = rounds(160, 400);
+const WITHDRAWALS = rounds(60, 400);
+const KILLS_MIN = rounds(3, 6);
 const MEMOS = ['', '', '', 'sandbox:refuse', 'sandbox:fail', 'sandbox:twice', 'sandbox:down', 'sandbox:lost'];
 
 it('the rail’s record and the ledger agree after processes were killed in the middle of withdrawals', async () => {
@@ -87,7 +88,7 @@ it('the rail’s record and the ledger agree after processes were killed in the 
   // Awaited below; until then a failure must not end the whole run.
   sent.catch(() => undefined);
   let kills = 0;
-  while (progress.isSending || kills < 6) {
+  while (progress.isSending || kills < KILLS_MIN) {
     await sleep(200 + Math.random() * 400);
     const victim = Math.floor(Math.random() * nodes.length);
     await nodes[victim]!.end('SIGKILL');
