@@ -15,8 +15,10 @@ type Dependencies = {
   readonly fourEyes: FourEyes;
 };
 
+export type Approvals = Capability & { readonly declare: Declare };
+
 /** Four eyes: privileged actions wait until others have approved them. Other capabilities declare theirs. */
-export function createApprovals(dependencies: Dependencies): Capability & { readonly declare: Declare } {
+export function createApprovals(dependencies: Dependencies): Approvals {
   const voting = createVoting(dependencies);
   return {
     name: 'approvals',

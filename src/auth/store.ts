@@ -157,6 +157,20 @@ export async function disable(tx: Queryable, id: string): Promise<Client | undef
 }
 
 /** Undefined when there is no such client. */
+export async function enable(tx: Queryable, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set disabled_at_ns = null where id = $1 returning ${CLIENT}`,
+    [id],
+  );
+  return rows[0];
+}
+
+export async function clientById(tx: Queryable, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(`select ${CLIENT} from clients where id = $1`, [id]);
+  return rows[0];
+}
+
+/** Undefined when there is no such client. */
 export async function setScopes(
   tx: Queryable,
   id: string,
