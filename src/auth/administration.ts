@@ -97,7 +97,7 @@ export function requireClientId(clientId: string): void {
   }
 }
 
-async function requireKnownCustomer(tx: Queryable, idOrName: string): Promise<Customer> {
+export async function knownCustomer(tx: Queryable, idOrName: string): Promise<Customer> {
   const customer = await findCustomer(tx, idOrName);
   if (customer === undefined) throw unknown('customer', idOrName, 'id or name');
   return customer;
@@ -129,7 +129,7 @@ export async function limitCustomer(
   idOrName: string,
   pointsPerSecond: number | null,
 ): Promise<Customer> {
-  const customer = await requireKnownCustomer(database, idOrName);
+  const customer = await knownCustomer(database, idOrName);
   const { pointsPerSecondMax } = LIMITS;
   const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= pointsPerSecondMax;
   if (pointsPerSecond !== null && !isRate(pointsPerSecond))
@@ -158,7 +158,7 @@ type ClientRequest = {
 async function requireClient(tx: Queryable, request: ClientRequest): Promise<Customer> {
   requireName('client', request.name);
   requireScopes(request.scopes);
-  return requireKnownCustomer(tx, request.customer);
+  return knownCustomer(tx, request.customer);
 }
 
 /** The secret is returned once; only its hash is stored. Names of clients are labels and need not be unique. */
@@ -193,7 +193,7 @@ export async function registerClient(
 
 export async function listClients(tx: Queryable, filter: { customer?: string } = {}): Promise<Client[]> {
   if (filter.customer === undefined) return allClients(tx);
-  return clientsOf(tx, (await requireKnownCustomer(tx, filter.customer)).id);
+  return clientsOf(tx, (await knownCustomer(tx, filter.customer)).id);
 }
 
 /** Takes effect on every node within 10 seconds. A second call changes nothing. */

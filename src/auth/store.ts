@@ -125,6 +125,14 @@ export async function ownerById(
   return row;
 }
 
+/** Whether a client can approve requests of operators. */
+export async function hasApprovingClient(tx: Queryable): Promise<boolean> {
+  const rows = await tx.query(
+    `select from clients where 'operator:approve' = any (scopes) and disabled_at_ns is null limit 1`,
+  );
+  return rows.length > 0;
+}
+
 /** The database's time. */
 export async function clockOf(tx: Queryable): Promise<Instant> {
   const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
