@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { FourEyes } from '../kernel/privileged.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Declare } from './action.ts';
+import { approvalBacklog } from './backlog-store.ts';
 import { APPROVAL_PROBLEMS } from './problem-examples.ts';
 import { approvalRoutes } from './routes.ts';
 import { createVoting } from './voting.ts';
@@ -25,6 +26,7 @@ export function createApprovals(dependencies: Dependencies): Approvals {
     routes: approvalRoutes({ ...dependencies, voting }),
     tags: { ...OPERATOR_TAG, ...CONTROL_TAG },
     problemExamples: APPROVAL_PROBLEMS,
+    backlogs: [approvalBacklog(dependencies.database)],
     declare: voting.declare,
   };
 }

@@ -15,6 +15,7 @@ export const PRIVILEGED_ACTIONS = {
   'own_withdrawal.refuse': 'Refuse a withdrawal that a policy of the customer holds',
   'policy.change': 'Change a policy of the operator',
   'own_policy.change': 'Change a policy of the customer',
+  'own_destination.list': 'Put a destination on the list of the customer',
   'freeze.create': 'Freeze a party or the platform',
   'freeze.lift': 'Lift a freeze',
   'client.create': 'Create an API client',

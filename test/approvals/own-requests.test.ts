@@ -49,6 +49,15 @@ const CASES: readonly PrivilegedCase[] = [
       };
     },
   })),
+  {
+    action: 'own_destination.list',
+    async make() {
+      const destination = `fiat_account/${newId()}`;
+      const effect = () =>
+        service.database.query('select listed from policy_destinations where destination = $1', [destination]);
+      return { path: '/v2/destinations', body: { destination }, effect };
+    },
+  },
   ...OWN_PEOPLE_CASES,
 ];
 
