@@ -92,6 +92,10 @@ export function claimProblem(approval: Approval, claimer: Actor, now: Instant): 
   return undefined;
 }
 
+/** What is stored is not what was proposed. */
+export const changedProblem = (id: string): Problem =>
+  new Problem('digest-mismatch', `The request ${id} was changed after it was proposed.`, { approval_id: id });
+
 export const nothingToClaim = (id: string): Problem =>
   stateProblem(id, 'EXECUTED', `The request ${id} made no secret and no link.`);
 

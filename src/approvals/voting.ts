@@ -7,7 +7,7 @@ import { resourcesByRefId } from '../ledger/keys.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { Declare, Maker, PrivilegedAction, Proposal, Propose } from './action.ts';
-import { type Approval, presentApproval, refusalOf } from './approval.ts';
+import { type Approval, digestOf, presentApproval, refusalOf } from './approval.ts';
 import {
   approveCommand,
   type Ballot,
@@ -16,7 +16,7 @@ import {
   proposeCommand,
   rejectCommand,
 } from './commands.ts';
-import { claimProblem, nothingToClaim } from './rules.ts';
+import { changedProblem, claimProblem, nothingToClaim } from './rules.ts';
 import { approvalById, countPending } from './store.ts';
 
 type Dependencies = {
@@ -103,7 +103,9 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
     const approval = await approvalById(database, ballot.id);
     const action = approval && actions.get(approval.action);
     if (action === undefined) throw notFound('approval', ballot.id);
-    const inner = await innerOf(approval!, action);
+    // What was changed in the database is not executed, whatever it is: the vote is refused when it is decided.
+    const isIntact = digestOf(approval!) === approval!.digest;
+    const inner = isIntact ? await innerOf(approval!, action) : changedProblem(approval!.id);
     try {
       const outcome = await writePath.submit(approveCommand(ballot, action, inner));
       if (!outcome.replayed) return await inForce(outcome.answer, action);
