@@ -172,7 +172,7 @@ function claimRoute(dependencies: ApprovalDependencies, level: Level): Route {
       'Only for the maker of a request that was executed, once, within seven days. The secret is made now, and only its hash is stored: if the answer is lost, propose a new one.',
     params: IdParams,
     response: ClaimShape,
-    problems: ['not-found', 'forbidden', 'invalid-state'],
+    problems: ['not-found', 'forbidden', 'invalid-state', 'digest-mismatch'],
     answer: level === 'OPERATOR' ? CLAIM : OWN_CLAIM,
     privileged: { action: 'approval.claim' },
     async handle({ caller, params: { id } }) {

@@ -74,11 +74,17 @@ export function rejectProblem(
   return undefined;
 }
 
+/** What is stored is not what was proposed. */
+export const changedProblem = (id: string): Problem =>
+  new Problem('digest-mismatch', `The request ${id} was changed after it was proposed.`, { approval_id: id });
+
 /** Why this actor cannot take what the request made for its maker alone. */
 export function claimProblem(approval: Approval, claimer: Actor, now: Instant): Problem | undefined {
   const { id, maker, claimedAtNs, updatedAtNs } = approval;
   if (maker.kind !== claimer.kind || maker.id !== claimer.id)
     return forbidden(id, `Only the maker of the request ${id} gets what it made.`);
+  // A secret of another client than the approved one would be worth the effort of changing what is stored.
+  if (digestOf(approval) !== approval.digest) return changedProblem(id);
   const status = statusAt(approval, now);
   if (status !== 'EXECUTED') return stateProblem(id, status, `The request ${id} is ${status}, not EXECUTED.`);
   if (claimedAtNs !== null)
@@ -91,10 +97,6 @@ export function claimProblem(approval: Approval, claimer: Actor, now: Instant): 
     return stateProblem(id, 'EXPIRED', `The request ${id} was executed too long ago. Propose a new one.`);
   return undefined;
 }
-
-/** What is stored is not what was proposed. */
-export const changedProblem = (id: string): Problem =>
-  new Problem('digest-mismatch', `The request ${id} was changed after it was proposed.`, { approval_id: id });
 
 export const nothingToClaim = (id: string): Problem =>
   stateProblem(id, 'EXECUTED', `The request ${id} made no secret and no link.`);

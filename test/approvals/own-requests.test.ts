@@ -54,7 +54,9 @@ const CASES: readonly PrivilegedCase[] = [
     async make() {
       const destination = `fiat_account/${newId()}`;
       const effect = () =>
-        service.database.query('select listed from policy_destinations where destination = $1', [destination]);
+        service.database.query('select listed from policy_destinations where destination = $1', [
+          destination,
+        ]);
       return { path: '/v2/destinations', body: { destination }, effect };
     },
   },
