@@ -29,7 +29,8 @@ const RECORDED: Readonly<Record<string, string>> = {
   identities: 'id',
   accounts: 'id',
   account_members: 'account_id',
-  profiles: 'id',
+  // The builder of the tests inserts profiles without the service, with the time 0.
+  profiles: 'case when created_at_ns > 0 then id end',
   fiat_accounts: 'id',
   transfers: 'id',
   guaranteed_fees: 'id',
