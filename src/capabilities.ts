@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Declare } from './approvals/action.ts';
-import { createApprovals } from './approvals/capability.ts';
+import type { Approvals } from './approvals/capability.ts';
 import { createAuditLog } from './audit-log/capability.ts';
 import type { Refusal } from './audit-log/refusals.ts';
+import { createClientAdministration } from './auth/capability.ts';
 import { stagedUnderWay } from './banks/under-way-store.ts';
 import { createBooks } from './books/capability.ts';
 import { signedUnderWay } from './chains/under-way-store.ts';
@@ -139,12 +140,19 @@ function createFreezing(
 export function createCapabilities(
   node: Node,
   writePath: WritePath,
-  { ownRails, opened }: { readonly ownRails?: Rails | undefined; readonly opened: readonly RailAdapter[] },
+  {
+    ownRails,
+    opened,
+    approvals,
+  }: {
+    readonly ownRails?: Rails | undefined;
+    readonly opened: readonly RailAdapter[];
+    readonly approvals: Approvals;
+  },
 ): Capability[] {
   const { config, metrics } = node;
   const { prices, rentLamportsPerDayMax, mode } = config;
   const isSandbox = mode === 'sandbox';
-  const approvals = createApprovals({ ...node, writePath, fourEyes: config.fourEyes });
   const { declare } = approvals;
   const shared = { ...node, ...SHARED_TABLES, writePath, declare, schedule: config.fees, prices };
   const simulated = isSandbox ? simulationBeside(node, opened) : undefined;
@@ -182,6 +190,7 @@ export function createCapabilities(
     createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     approvals,
+    createClientAdministration({ ...shared, simulates: isSandbox }),
     createAuditLog({ ...shared, batchesOf: transfers.batchesOfAny }),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];

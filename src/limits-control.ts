@@ -4,6 +4,8 @@ export const CONTROL_LIMITS = {
   approvalExpiryMs: 7 * 24 * 60 * 60_000,
   /** Requests of one customer that wait: more than people can look at, fewer than fill a disk. */
   approvalsPendingMax: 1_000,
+  /** How long the maker of an executed request can take the secret or the link that it made. */
+  claimMs: 7 * 24 * 60 * 60_000,
   /** Votes that one action can require. */
   approvalQuorumMax: 10,
   /** Why somebody approved or rejected a request. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { type Approvals, createApprovals } from './approvals/capability.ts';
 import type { Refusal } from './audit-log/refusals.ts';
 import { type Authentication, createAuthentication } from './auth/capability.ts';
 import { createCapabilities } from './capabilities.ts';
@@ -97,7 +98,11 @@ const createEntrance = ({ sourceOf, refused }: Node) => ({
 });
 
 /** Who calls: clients with tokens, and people with sessions. */
-function createCallers(node: Node, publicUrl: () => string, { patience }: { patience: Patience }) {
+function createCallers(
+  node: Node & Pick<Approvals, 'declare'>,
+  publicUrl: () => string,
+  { patience }: { patience: Patience },
+) {
   const { externalIssuer, openIdProvider, mode, docs: hasDocs } = node.config;
   const isSandbox = mode === 'sandbox';
   return {
@@ -162,13 +167,14 @@ export async function assemble(parts: Parts): Promise<Service> {
     config,
     createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
   );
-  const { auth, people } = createCallers(node, publicUrl, entrance);
+  const approvals = createApprovals({ ...node, writePath: ledger.writePath, fourEyes: config.fourEyes });
+  const { auth, people } = createCallers({ ...node, declare: approvals.declare }, publicUrl, entrance);
   const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
   const capabilities = [
     ledger,
     auth,
     people,
-    ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened }),
+    ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened, approvals }),
   ];
 
   let isReady = false;

@@ -1,5 +1,8 @@
+import { administratorOf } from './auth/changes.ts';
 import { type Config, ConfigError } from './config/config.ts';
 import type { Database, Queryable } from './database/database.ts';
+import { recordChange } from './events/append.ts';
+import { newId } from './kernel/id.ts';
 import type { Vault } from './kernel/vault.ts';
 import { sandboxSecretKey } from './sandbox/secret-key.ts';
 import { openVault, rewrapDataKeys, WrongWrappingKey } from './sealing/data-keys.ts';
@@ -67,5 +70,14 @@ export async function vaultOf(config: KeyConfig, database: Database, own?: Wrapp
 export async function rewrap(config: KeyConfig, database: Database, own?: WrappingKeys): Promise<number> {
   checkSecretKey(config, own);
   const local = await localKeys(config, database);
-  return orConfigError(rewrapDataKeys(database, wrappingKeys(local, own)));
+  return orConfigError(
+    rewrapDataKeys(database, wrappingKeys(local, own), (tx, ids) =>
+      recordChange(tx, administratorOf(database), {
+        action: 'data_keys.rewrapped',
+        customerId: null,
+        resourceId: newId(),
+        after: { data_key_ids: [...ids] },
+      }),
+    ),
+  );
 }

@@ -1,6 +1,7 @@
-import type { Actor } from '../kernel/actor.ts';
+import type { ActingCaller, Actor } from '../kernel/actor.ts';
 import type { PrivilegedName } from '../kernel/privileged.ts';
 import type { Caller, Privileged } from '../kernel/route.ts';
+import type { Act } from '../ledger/act.ts';
 import type { Command } from '../ledger/command.ts';
 import type { Level, Result } from './approval.ts';
 import { WAITING } from './examples.ts';
@@ -17,6 +18,14 @@ export type Maker = Pick<Caller, 'customerId' | 'clientId'> & { readonly actor: 
 
 export type Proposal = Readonly<Record<string, unknown>>;
 
+/** Something that only the maker of an executed request gets, once: a secret of a client, or an enrolment link. */
+export type Handover = {
+  /** Stores what is needed to recognise it, never the thing itself. */
+  readonly act: Act;
+  /** After the commit. */
+  given(): object;
+};
+
 /** How a privileged action is executed, as the capability that owns it declares it. */
 export type PrivilegedAction<Asked extends Proposal, Made> = {
   readonly name: PrivilegedName;
@@ -29,6 +38,8 @@ export type PrivilegedAction<Asked extends Proposal, Made> = {
    */
   command(maker: Maker, asked: Asked): Promise<Command<Made>>;
   result(made: Made): Result;
+  /** Undefined if there is nothing to hand over. */
+  handover?(asked: Asked, result: Result): Handover | undefined;
   /** Waits, after the commit of the last vote and before its answer, until what was executed is in force. */
   inForce?(result: Result): Promise<unknown>;
 };
@@ -37,7 +48,13 @@ export type PrivilegedAction<Asked extends Proposal, Made> = {
 export type Proposed = { readonly body: string; readonly status: 202; readonly replayed?: boolean };
 
 /** Proposes the action instead of executing it. Undefined if it needs no approval, or was executed under its ref_id before. */
-export type Propose<Asked extends Proposal> = (caller: Caller, asked: Asked) => Promise<Proposed | undefined>;
+export type Propose<Asked extends Proposal> = (
+  caller: Proposer,
+  asked: Asked,
+) => Promise<Proposed | undefined>;
+
+/** Who calls an operation, or a user of the command line. */
+export type Proposer = ActingCaller & { readonly actor?: Actor };
 
 /** Where capabilities declare their privileged actions. */
 export type Declare = <Asked extends Proposal, Made>(action: PrivilegedAction<Asked, Made>) => Propose<Asked>;

@@ -51,6 +51,8 @@ export type Approval = {
   readonly createdAtNs: Instant;
   readonly updatedAtNs: Instant;
   readonly expiresAtNs: Instant;
+  /** When its maker took what was made for the maker alone. */
+  readonly claimedAtNs: Instant | null;
 };
 
 /** Of exactly what is proposed: a vote names the digest that the voter has seen. */
@@ -101,5 +103,6 @@ export function presentApproval(approval: Approval, now?: Instant) {
     created_at: formatInstant(approval.createdAtNs),
     updated_at: formatInstant(approval.updatedAtNs),
     expires_at: formatInstant(approval.expiresAtNs),
+    ...(approval.claimedAtNs !== null && { claimed_at: formatInstant(approval.claimedAtNs) }),
   };
 }

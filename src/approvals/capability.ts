@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { FourEyes } from '../kernel/privileged.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Declare } from './action.ts';
+import { approvalBacklog } from './backlog-store.ts';
 import { APPROVAL_PROBLEMS } from './problem-examples.ts';
 import { approvalRoutes } from './routes.ts';
 import { createVoting } from './voting.ts';
@@ -15,14 +16,17 @@ type Dependencies = {
   readonly fourEyes: FourEyes;
 };
 
+export type Approvals = Capability & { readonly declare: Declare };
+
 /** Four eyes: privileged actions wait until others have approved them. Other capabilities declare theirs. */
-export function createApprovals(dependencies: Dependencies): Capability & { readonly declare: Declare } {
+export function createApprovals(dependencies: Dependencies): Approvals {
   const voting = createVoting(dependencies);
   return {
     name: 'approvals',
     routes: approvalRoutes({ ...dependencies, voting }),
     tags: { ...OPERATOR_TAG, ...CONTROL_TAG },
     problemExamples: APPROVAL_PROBLEMS,
+    backlogs: [approvalBacklog(dependencies.database)],
     declare: voting.declare,
   };
 }

@@ -1,21 +1,23 @@
-import { type Actor, actorOf } from '../kernel/actor.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
-import { NS_PER_MS } from '../kernel/instant.ts';
+import { type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import type { Quorum } from '../kernel/privileged.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
-import type { Caller } from '../kernel/route.ts';
+import { actWrite } from '../ledger/act.ts';
 import { type Command, type Decision, read, refuse, type View, write } from '../ledger/command.ts';
 import { LIMITS } from '../limits.ts';
-import type { PrivilegedAction, Proposal } from './action.ts';
+import type { Handover, Maker, PrivilegedAction, Proposal } from './action.ts';
 import { type Approval, digestOf, type Refusal, refusalOf, type Vote } from './approval.ts';
-import { approveProblem, isApproved, rejectProblem, withVote } from './rules.ts';
+import { approveProblem, claimProblem, isApproved, rejectProblem, withVote } from './rules.ts';
 import { approvals } from './store.ts';
 
 export const APPROVAL_SPACE = 'approvals';
 
 type Action = PrivilegedAction<Proposal, unknown>;
 
-function accept(approval: Approval): Decision<Approval> {
+type Accepted = Extract<Decision<Approval>, { accepted: true }>;
+
+function accept(approval: Approval): Accepted {
   return {
     accepted: true,
     causeId: approval.id,
@@ -27,14 +29,12 @@ function accept(approval: Approval): Decision<Approval> {
 
 /** Stores the request, unless its action would be refused now. */
 export function proposeCommand(
-  caller: Caller,
+  { customerId, actor: maker }: Maker,
   action: Action,
   asked: Proposal,
   { approvals: quorum, approvers }: Quorum,
   inner: Command<unknown>,
 ): Command<Approval> {
-  const { customerId } = caller;
-  const maker = actorOf(caller);
   const id = newId();
   const facts = { id, action: action.name, customerId, maker, proposal: asked };
   const { key } = inner;
@@ -62,6 +62,7 @@ export function proposeCommand(
         createdAtNs: view.recordedAt,
         updatedAtNs: view.recordedAt,
         expiresAtNs: view.now + BigInt(LIMITS.approvalExpiryMs) * NS_PER_MS,
+        claimedAtNs: null,
       });
     },
   };
@@ -75,22 +76,25 @@ export type Ballot = {
   readonly reason: string | null;
 };
 
+/** Strictly later than the change before, even if clocks differ. */
+const laterThan = ({ recordedAt }: View, { updatedAtNs }: Approval): Instant =>
+  recordedAt > updatedAtNs ? recordedAt : updatedAtNs + 1n;
+
 const voteOf = (
   { voter, reason }: Ballot,
   decision: Vote['decision'],
-  { recordedAt }: View,
-  { updatedAtNs }: Approval,
+  view: View,
+  approval: Approval,
 ): Vote => ({
   decision,
   by: voter,
-  // Strictly later than the change before, even if clocks differ.
-  atNs: recordedAt > updatedAtNs ? recordedAt : updatedAtNs + 1n,
+  atNs: laterThan(view, approval),
   reason,
 });
 
 /** A command on a stored request. */
 function ballotCommand(
-  ballot: Ballot,
+  ballot: Pick<Ballot, 'id' | 'voter'>,
   also: Pick<Command<unknown>, 'key' | 'balances' | 'reads'>,
   decide: (approval: Approval, view: View) => Decision<Approval>,
 ): Command<Approval> {
@@ -144,6 +148,18 @@ export function failCommand(ballot: Ballot, problem: Refusal): Command<Approval>
     if (fault !== undefined) return refuse(fault);
     const voted = withVote(approval, voteOf(ballot, 'APPROVED', view, approval));
     return isApproved(voted) ? failed(voted, problem) : accept(voted);
+  });
+}
+
+/** Hands over what the execution made for the maker alone, once. */
+export function claimCommand(id: string, claimer: Actor, { act }: Handover): Command<Approval> {
+  const ballot = { id, voter: claimer };
+  return ballotCommand(ballot, { balances: [] }, (approval, view) => {
+    const fault = claimProblem(approval, claimer, view.now);
+    if (fault !== undefined) return refuse(fault);
+    const atNs = laterThan(view, approval);
+    const accepted = accept({ ...approval, claimedAtNs: atNs, updatedAtNs: atNs });
+    return { ...accepted, writes: [...accepted.writes, actWrite(act)] };
   });
 }
 

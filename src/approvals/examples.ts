@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER } from '../kernel/examples.ts';
-import type { ApprovalShape } from './schema.ts';
+import type { ApprovalShape, ClaimShape } from './schema.ts';
 
 type Shape = Static<typeof ApprovalShape>;
 
@@ -65,6 +65,22 @@ export const REJECTED: Shape = {
   status: 'REJECTED',
   votes: [{ decision: 'REJECTED', by: APPROVER, created_at: EXAMPLE_LATER, reason: REASON }],
   updated_at: EXAMPLE_LATER,
+};
+
+/** Of a request to create a client. */
+export const CLAIM: Static<typeof ClaimShape> = {
+  approval_id: WAITING.id,
+  client_id: 'ferry_b4347fb43a4afb2b9f86baf8',
+  secret_id: '019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684',
+  client_secret: 'EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d',
+};
+
+/** Of a request to add a person. */
+export const OWN_CLAIM: Static<typeof ClaimShape> = {
+  approval_id: WAITING.id,
+  person_id: '019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49',
+  enrolment_url: 'https://example.com/signin/enrol#Zm9yLW9uZS1wZXJzb24tYW5kLW9ubHktb25jZS0tLS0',
+  enrolment_expires_at: '2026-01-18T09:30:00.482193Z',
 };
 
 export const VOTE = { digest: APPROVAL_DIGEST, reason: REASON };

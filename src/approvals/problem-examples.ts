@@ -1,16 +1,14 @@
-import { Problem } from '../kernel/problem.ts';
-import {
-  answerExampleOf,
-  answeredNotFound,
-  type ProblemExamples,
-  requestExampleOf,
-} from '../kernel/problem-examples.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
+import { answerExampleOf, type ProblemExamples, requestExampleOf } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 
-const idOf = (route: Route): string => String(answerExampleOf(route).id);
+const idOf = (route: Route): string => {
+  const { id, approval_id: approvalId } = answerExampleOf(route);
+  return String(id ?? approvalId);
+};
 
 export const APPROVAL_PROBLEMS: ProblemExamples = {
-  'not-found': (route) => answeredNotFound(route, 'approval'),
+  'not-found': (route) => notFound('approval', idOf(route)),
   forbidden: (route) =>
     new Problem('forbidden', `You made the request ${idOf(route)}: somebody else has to approve it.`, {
       approval_id: idOf(route),

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import type { Database } from '../database/database.ts';
 import { actorOf } from '../kernel/actor.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -6,8 +7,15 @@ import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { type Approval, type Level, presentApproval } from './approval.ts';
-import { EXECUTED, OWN_WAITING, REJECTED, VOTE, WAITING } from './examples.ts';
-import { ApprovalList, ApprovalListQuery, ApprovalShape, ApproveBody, RejectBody } from './schema.ts';
+import { CLAIM, EXECUTED, OWN_CLAIM, OWN_WAITING, REJECTED, VOTE, WAITING } from './examples.ts';
+import {
+  ApprovalList,
+  ApprovalListQuery,
+  ApprovalShape,
+  ApproveBody,
+  ClaimShape,
+  RejectBody,
+} from './schema.ts';
 import { approvalById, findApproval, listApprovals } from './store.ts';
 import type { Voting } from './voting.ts';
 
@@ -25,6 +33,7 @@ const LEVELS = {
     name: 'OperatorApproval',
     read: 'operator:read',
     vote: 'operator:approve',
+    claim: 'operator:admin',
     of: 'of operators',
     waiting: WAITING,
   },
@@ -34,6 +43,7 @@ const LEVELS = {
     name: 'Approval',
     read: 'control:read_approval',
     vote: 'control:approve',
+    claim: 'people:write_person',
     of: 'of your customer',
     waiting: OWN_WAITING,
   },
@@ -148,9 +158,34 @@ function voteRoutes(dependencies: ApprovalDependencies, level: Level): Route[] {
   ];
 }
 
+function claimRoute(dependencies: ApprovalDependencies, level: Level): Route {
+  const { path, tag, name, claim: scope } = LEVELS[level];
+  const find = finder(dependencies, level);
+  return route({
+    method: 'POST',
+    path: `${path}/{id}/claim`,
+    operationId: `claim${name}`,
+    tag,
+    scope,
+    summary: 'Take the secret or the enrolment link that a request of yours made',
+    description:
+      'Only for the maker of a request that was executed, once, within seven days. The secret is made now, and only its hash is stored: if the answer is lost, propose a new one.',
+    params: IdParams,
+    response: ClaimShape,
+    problems: ['not-found', 'forbidden', 'invalid-state', 'digest-mismatch'],
+    answer: level === 'OPERATOR' ? CLAIM : OWN_CLAIM,
+    privileged: { action: 'approval.claim' },
+    async handle({ caller, params: { id } }) {
+      await find(caller, id);
+      return { body: (await dependencies.voting.claim(id, actorOf(caller))) as Static<typeof ClaimShape> };
+    },
+  });
+}
+
 export function approvalRoutes(dependencies: ApprovalDependencies): Route[] {
   return (['OPERATOR', 'CUSTOMER'] as const).flatMap((level) => [
     ...readRoutes(dependencies, level),
     ...voteRoutes(dependencies, level),
+    claimRoute(dependencies, level),
   ]);
 }

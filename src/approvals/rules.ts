@@ -1,6 +1,7 @@
 import { type Actor, isSameHand } from '../kernel/actor.ts';
-import { formatInstant, type Instant } from '../kernel/instant.ts';
+import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
 import { type Approval, digestOf, statusAt, type Vote } from './approval.ts';
 
 /** Problems of a vote name the request, so that they can be told from those of the action that it executes. */
@@ -72,6 +73,33 @@ export function rejectProblem(
     return forbidden(id, `You are not one of the approvers of the request ${id}.`);
   return undefined;
 }
+
+/** What is stored is not what was proposed. */
+export const changedProblem = (id: string): Problem =>
+  new Problem('digest-mismatch', `The request ${id} was changed after it was proposed.`, { approval_id: id });
+
+/** Why this actor cannot take what the request made for its maker alone. */
+export function claimProblem(approval: Approval, claimer: Actor, now: Instant): Problem | undefined {
+  const { id, maker, claimedAtNs, updatedAtNs } = approval;
+  if (maker.kind !== claimer.kind || maker.id !== claimer.id)
+    return forbidden(id, `Only the maker of the request ${id} gets what it made.`);
+  // A secret of another client than the approved one would be worth the effort of changing what is stored.
+  if (digestOf(approval) !== approval.digest) return changedProblem(id);
+  const status = statusAt(approval, now);
+  if (status !== 'EXECUTED') return stateProblem(id, status, `The request ${id} is ${status}, not EXECUTED.`);
+  if (claimedAtNs !== null)
+    return stateProblem(
+      id,
+      'CLAIMED',
+      `It was handed over at ${formatInstant(claimedAtNs)}. Propose a new one.`,
+    );
+  if (updatedAtNs + BigInt(LIMITS.claimMs) * NS_PER_MS <= now)
+    return stateProblem(id, 'EXPIRED', `The request ${id} was executed too long ago. Propose a new one.`);
+  return undefined;
+}
+
+export const nothingToClaim = (id: string): Problem =>
+  stateProblem(id, 'EXECUTED', `The request ${id} made no secret and no link.`);
 
 export function withVote(approval: Approval, vote: Vote): Approval {
   return { ...approval, votes: [...approval.votes, vote], updatedAtNs: vote.atNs };

@@ -50,6 +50,7 @@ export const ApprovalShape = Type.Object(
     created_at: DateTime('When it was proposed'),
     updated_at: DateTime('When it changed last'),
     expires_at: DateTime('When it expires, unless it was decided before'),
+    claimed_at: Type.Optional(DateTime('When its maker took the secret or the enrolment link')),
   },
   { ...closed, title: 'Approval' },
 );
@@ -67,6 +68,21 @@ const Reason = Type.String({
 
 export const ApproveBody = Type.Object({ digest: Digest, reason: Type.Optional(Reason) }, closed);
 export const RejectBody = Type.Object({ digest: Digest, reason: Reason }, closed);
+
+export const ClaimShape = Type.Object(
+  {
+    approval_id: Id('Request'),
+    client_id: Type.Optional(Type.String()),
+    secret_id: Type.Optional(Id('Secret of the client')),
+    client_secret: Type.Optional(Type.String({ description: 'Store it now: it is not shown again' })),
+    person_id: Type.Optional(Id('Person')),
+    enrolment_url: Type.Optional(
+      Type.String({ description: 'Send it to the person, who creates a passkey with it, once' }),
+    ),
+    enrolment_expires_at: Type.Optional(DateTime('When the link expires')),
+  },
+  { ...closed, title: 'Claim' },
+);
 
 export const ApprovalList = listShape(ApprovalShape, 'ApprovalList');
 export const ApprovalListQuery = listQuery(

@@ -4,6 +4,7 @@ import { type Condition, createParameters, selectPage } from '../database/select
 import { change } from '../events/outbox.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
+import { PERSONAL_ACTIONS } from '../kernel/privileged.ts';
 import type { Table } from '../ledger/command.ts';
 import { type Approval, type Level, presentApproval, type Vote } from './approval.ts';
 
@@ -13,19 +14,31 @@ type StoredApproval = Omit<Approval, 'votes'> & { readonly votes: readonly Store
 
 const COLUMNS = `a.id, a.customer_id as "customerId", a.level, a.action, a.proposal, a.digest, a.summary, a.maker, a.quorum,
   a.approvers, a.status, a.votes, a.problem, a.result, a.ref_id as "refId", a.created_at_ns as "createdAtNs",
-  a.updated_at_ns as "updatedAtNs", a.expires_at_ns as "expiresAtNs"`;
+  a.updated_at_ns as "updatedAtNs", a.expires_at_ns as "expiresAtNs", a.claimed_at_ns as "claimedAtNs"`;
 
-const fromStored = (row: StoredApproval): Approval => ({
+const placeOf = ({ id }: Pick<Approval, 'id'>): string => `approvals.proposal:${id}`;
+
+/** Exactly as it was sealed: what was changed in the database is shown as it is, and its digest differs. */
+function proposalOf({ vault }: Pick<Queryable, 'vault'>, row: StoredApproval): Approval['proposal'] {
+  const { sealed, ...others } = row.proposal;
+  if (typeof sealed !== 'string' || Object.keys(others).length > 0) return row.proposal;
+  return JSON.parse(vault().open(sealed, placeOf(row))) as Approval['proposal'];
+}
+
+const fromStored = (database: Pick<Queryable, 'vault'>, row: StoredApproval): Approval => ({
   ...row,
+  proposal: proposalOf(database, row),
   votes: row.votes.map((vote) => ({ ...vote, atNs: BigInt(vote.atNs) })),
 });
 
-const plainOf = (row: Approval) => ({
+const plainOf = (row: Approval, vault: Queryable['vault']) => ({
   id: row.id,
   customer_id: row.customerId,
   level: row.level,
   action: row.action,
-  proposal: row.proposal,
+  proposal: PERSONAL_ACTIONS.has(row.action)
+    ? { sealed: vault().seal(JSON.stringify(row.proposal), placeOf(row)) }
+    : row.proposal,
   digest: row.digest,
   summary: row.summary,
   maker: row.maker,
@@ -39,9 +52,11 @@ const plainOf = (row: Approval) => ({
   created_at_ns: row.createdAtNs.toString(),
   updated_at_ns: row.updatedAtNs.toString(),
   expires_at_ns: row.expiresAtNs.toString(),
+  claimed_at_ns: row.claimedAtNs?.toString() ?? null,
 });
 
-function actionOf({ status, votes }: Approval): string {
+function actionOf({ status, votes, claimedAtNs }: Approval): string {
+  if (claimedAtNs !== null) return 'approval.claimed';
   if (status !== 'PENDING') return `approval.${status.toLowerCase()}`;
   return votes.length === 0 ? 'approval.proposed' : 'approval.approved';
 }
@@ -56,6 +71,7 @@ export const approvals: Table<Approval> = {
       resourceId: row.id,
       at: row.updatedAtNs,
       after: presentApproval(row),
+      isSealed: PERSONAL_ACTIONS.has(row.action),
     }),
   ],
   async load(tx, ids) {
@@ -63,15 +79,15 @@ export const approvals: Table<Approval> = {
       `select ${COLUMNS} from approvals a where a.id = any ($1::uuid[]) order by a.id for update`,
       [plainArray(ids)],
     );
-    return new Map(rows.map((row) => [row.id, fromStored(row)]));
+    return new Map(rows.map((row) => [row.id, fromStored(tx, row)]));
   },
   write: (tx, rows) =>
     tx.query(
       `insert into approvals
        select (jsonb_populate_record(null::approvals, row)).* from jsonb_array_elements($1::jsonb) as row
        on conflict (id) do update set status = excluded.status, votes = excluded.votes, problem = excluded.problem,
-         result = excluded.result, updated_at_ns = excluded.updated_at_ns`,
-      [JSON.stringify(rows.map(plainOf))],
+         result = excluded.result, updated_at_ns = excluded.updated_at_ns, claimed_at_ns = excluded.claimed_at_ns`,
+      [JSON.stringify(rows.map((row) => plainOf(row, () => tx.vault())))],
     ),
 };
 
@@ -80,7 +96,7 @@ export async function approvalById(database: Queryable, id: string): Promise<App
   const [row] = await database.query<StoredApproval>(`select ${COLUMNS} from approvals a where a.id = $1`, [
     id,
   ]);
-  return row && fromStored(row);
+  return row && fromStored(database, row);
 }
 
 /** A request of that customer; undefined for one of another customer, and for one of operators. */
@@ -93,7 +109,7 @@ export async function findApproval(
     `select ${COLUMNS} from approvals a where a.id = $1 and a.customer_id = $2 and a.level = 'CUSTOMER'`,
     [id, customerId],
   );
-  return row && fromStored(row);
+  return row && fromStored(database, row);
 }
 
 export type ApprovalFilters = {
@@ -132,7 +148,7 @@ export async function listApprovals(
     branches: [{ where: `a.level = ${parameters.add(level)}${own}` }],
     filters: conditions,
   });
-  return { ...found, rows: found.rows.map(fromStored) };
+  return { ...found, rows: found.rows.map((row) => fromStored(database, row)) };
 }
 
 /** Requests of a customer that wait, as far as they are counted. */

@@ -7,13 +7,21 @@ import { resourcesByRefId } from '../ledger/keys.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { Declare, Maker, PrivilegedAction, Proposal, Propose } from './action.ts';
-import { type Approval, presentApproval, refusalOf } from './approval.ts';
-import { approveCommand, type Ballot, failCommand, proposeCommand, rejectCommand } from './commands.ts';
+import { type Approval, digestOf, presentApproval, refusalOf } from './approval.ts';
+import {
+  approveCommand,
+  type Ballot,
+  claimCommand,
+  failCommand,
+  proposeCommand,
+  rejectCommand,
+} from './commands.ts';
+import { changedProblem, claimProblem, nothingToClaim } from './rules.ts';
 import { approvalById, countPending } from './store.ts';
 
 type Dependencies = {
   readonly database: Database;
-  readonly writePath: WritePath;
+  readonly writePath: Pick<WritePath, 'submit'>;
   readonly fourEyes: FourEyes;
 };
 
@@ -22,6 +30,8 @@ type Action = PrivilegedAction<Proposal, unknown>;
 export type Voting = {
   readonly declare: Declare;
   approve(ballot: Ballot): Promise<Approval>;
+  /** What the executed request made for its maker alone. */
+  claim(id: string, claimer: Actor): Promise<object>;
   reject(ballot: Ballot): Promise<Approval>;
 };
 
@@ -48,7 +58,8 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
       const quorum = fourEyes(action.name);
       if (quorum.approvals === 0) return undefined;
       const { customerId } = caller;
-      const inner = await action.command(makerOf({ customerId, maker: actorOf(caller) }), asked);
+      const maker = makerOf({ customerId, maker: caller.actor ?? actorOf(caller) });
+      const inner = await action.command(maker, asked);
       const { key } = inner;
       // It was executed under this ref_id: the answer is that record.
       if (key && (await resourcesByRefId(database, customerId, key.space, [key.refId])).length > 0)
@@ -58,7 +69,7 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
       )
         throw tooMany();
       const { body, replayed } = await createOnce(writePath, {
-        command: proposeCommand(caller, action, asked, quorum, inner),
+        command: proposeCommand(maker, action, asked, quorum, inner),
         load: (id) => approvalById(database, id),
         present: (approval) => JSON.stringify(presentApproval(approval)),
       });
@@ -92,7 +103,9 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
     const approval = await approvalById(database, ballot.id);
     const action = approval && actions.get(approval.action);
     if (action === undefined) throw notFound('approval', ballot.id);
-    const inner = await innerOf(approval!, action);
+    // What was changed in the database is not executed, whatever it is: the vote is refused when it is decided.
+    const isIntact = digestOf(approval!) === approval!.digest;
+    const inner = isIntact ? await innerOf(approval!, action) : changedProblem(approval!.id);
     try {
       const outcome = await writePath.submit(approveCommand(ballot, action, inner));
       if (!outcome.replayed) return await inForce(outcome.answer, action);
@@ -117,6 +130,17 @@ export function createVoting({ database, writePath, fourEyes }: Dependencies): V
       return proposing(known);
     },
     approve,
+    async claim(id, claimer) {
+      const approval = await approvalById(database, id);
+      const action = approval && actions.get(approval.action);
+      if (approval === undefined || action === undefined) throw notFound('approval', id);
+      const fault = claimProblem(approval, claimer, approval.updatedAtNs);
+      if (fault !== undefined) throw fault;
+      const handover = action.handover?.(approval.proposal, approval.result!);
+      if (handover === undefined) throw nothingToClaim(id);
+      await submit(claimCommand(id, claimer, handover));
+      return { approval_id: id, ...handover.given() };
+    },
     reject: (ballot) => submit(rejectCommand(ballot)),
   };
 }

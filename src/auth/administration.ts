@@ -2,7 +2,9 @@ import type { Database, Queryable } from '../database/database.ts';
 import { isId, newId } from '../kernel/id.ts';
 import { LIMITS } from '../limits.ts';
 import type { Vault } from '../sealing/vault.ts';
-import { clientChange, customerChange, recordAdministration } from './changes.ts';
+import { AdministrationError, fieldError, unknown } from './administration-error.ts';
+import { administratorOf, customerChange, recordAdministration } from './changes.ts';
+import { changeIn, createIn, disableIn, enableIn } from './client-acts.ts';
 import { insertSecret } from './credential-store.ts';
 import { findCustomer, isName } from './customers.ts';
 import { rotateSigningKey } from './keys.ts';
@@ -15,28 +17,22 @@ import {
   type Customer,
   clientsOf,
   clockOf,
-  disable,
   type Integration,
-  insertClient,
   insertCustomer,
-  lockClient,
-  ownerById,
-  setOwner,
   setPointsPerSecond,
 } from './store.ts';
 
+export { AdministrationError } from './administration-error.ts';
 export type { Client, Customer, Integration } from './store.ts';
-
-/** A mistake of the operator, in one sentence for the command line. */
-export class AdministrationError extends Error {}
 
 export type NewClient = { readonly client: Client; readonly clientId: string; readonly clientSecret: string };
 
 const INTEGRATIONS: readonly Integration[] = ['FIRST_PARTY', 'THIRD_PARTY'];
 
-function requireName(kind: string, name: string): void {
+export function requireName(kind: string, name: string): void {
   if (!isName(name)) {
-    throw new AdministrationError(
+    throw fieldError(
+      '/name',
       `The name of a ${kind} must have 1 to ${LIMITS.partyNameLengthMax} printable characters, without leading or trailing space.`,
     );
   }
@@ -46,9 +42,10 @@ function requireCustomer(name: string, integration: string): void {
   requireName('customer', name);
   // Customers are found by id or name, so a name in the form of an id could identify another customer.
   if (isId(name.toLowerCase()))
-    throw new AdministrationError('The name of a customer must not have the form of an id.');
+    throw fieldError('/name', 'The name of a customer must not have the form of an id.');
   if (!(INTEGRATIONS as readonly string[]).includes(integration)) {
-    throw new AdministrationError(
+    throw fieldError(
+      '/integration',
       `The integration must be ${INTEGRATIONS.join(' or ')}, not "${integration}".`,
     );
   }
@@ -57,25 +54,17 @@ function requireCustomer(name: string, integration: string): void {
 export function requireScopes(scopes: readonly string[]): void {
   const unknown = scopes.filter((scope) => !isScope(scope));
   if (unknown.length > 0) {
-    throw new AdministrationError(
+    throw fieldError(
+      '/scopes',
       `Unknown scope ${unknown.map((scope) => `"${scope}"`).join(', ')}. The scopes are ${SCOPE_NAMES.join(', ')}.`,
     );
   }
   if (scopes.length === 0) {
-    throw new AdministrationError(
+    throw fieldError(
+      '/scopes',
       `A client needs at least one scope. The scopes are ${SCOPE_NAMES.join(', ')}.`,
     );
   }
-}
-
-const ofAnotherCustomer = (): AdministrationError =>
-  new AdministrationError('The person belongs to another customer than the client.');
-
-/** The owner of a new client must exist, and belong to its customer or to the operator. */
-async function requireOwner(tx: Queryable, personId: string, customerId: string): Promise<void> {
-  const owner = await ownerById(tx, personId);
-  if (owner === undefined) throw new AdministrationError(`There is no person with the id "${personId}".`);
-  if (owner.customerId !== null && owner.customerId !== customerId) throw ofAnotherCustomer();
 }
 
 /** Undefined if the id is taken. Without a hash, the client gets no secret. */
@@ -91,30 +80,26 @@ function addClient(
   hash?: string,
 ): Promise<Client | undefined> {
   return database.transaction(async (tx) => {
-    const { ownerPersonId = null, ...rest } = client;
-    if (ownerPersonId !== null) await requireOwner(tx, ownerPersonId, client.customerId);
-    const added = await insertClient(tx, { ...rest, ownerPersonId, scopes: [...new Set(client.scopes)] });
-    if (added !== undefined)
-      await recordAdministration(database, tx, added.createdAtNs, [clientChange('created', added)]);
+    const draft = { ...client, ownerPersonId: client.ownerPersonId ?? null };
+    const added = await createIn(tx, administratorOf(database), draft);
     if (added !== undefined && hash !== undefined)
       await insertSecret(tx, { id: newId(), clientId: client.id, hash, expiresAtNs: null });
     return added;
   });
 }
 
-function requireClientId(clientId: string): void {
+export function requireClientId(clientId: string): void {
   if (!isClientId(clientId)) {
-    throw new AdministrationError(
+    throw fieldError(
+      '/client_id',
       `A client id must have 1 to ${LIMITS.clientIdLengthMax} visible ASCII characters.`,
     );
   }
 }
 
-async function requireKnownCustomer(tx: Queryable, idOrName: string): Promise<Customer> {
+export async function knownCustomer(tx: Queryable, idOrName: string): Promise<Customer> {
   const customer = await findCustomer(tx, idOrName);
-  if (customer === undefined) {
-    throw new AdministrationError(`There is no customer with the id or name "${idOrName}".`);
-  }
+  if (customer === undefined) throw unknown('customer', idOrName, 'id or name');
   return customer;
 }
 
@@ -127,7 +112,9 @@ export async function createCustomer(
   const customer = await database.transaction(async (tx) => {
     const added = await insertCustomer(tx, { id: newId(), name, integration });
     if (added !== undefined)
-      await recordAdministration(database, tx, added.createdAtNs, [customerChange('created', added)]);
+      await recordAdministration(tx, administratorOf(database), added.createdAtNs, [
+        customerChange('created', added),
+      ]);
     return added;
   });
   if (customer !== undefined) return customer;
@@ -142,7 +129,7 @@ export async function limitCustomer(
   idOrName: string,
   pointsPerSecond: number | null,
 ): Promise<Customer> {
-  const customer = await requireKnownCustomer(database, idOrName);
+  const customer = await knownCustomer(database, idOrName);
   const { pointsPerSecondMax } = LIMITS;
   const isRate = (rate: number): boolean => Number.isInteger(rate) && rate >= 1 && rate <= pointsPerSecondMax;
   if (pointsPerSecond !== null && !isRate(pointsPerSecond))
@@ -150,7 +137,8 @@ export async function limitCustomer(
   const limited = { ...customer, pointsPerSecond };
   await database.transaction(async (tx) => {
     await setPointsPerSecond(tx, customer.id, pointsPerSecond);
-    await recordAdministration(database, tx, await clockOf(tx), [customerChange('limited', limited)]);
+    const made = customerChange('limited', limited);
+    await recordAdministration(tx, administratorOf(database), await clockOf(tx), [made]);
   });
   return limited;
 }
@@ -170,7 +158,7 @@ type ClientRequest = {
 async function requireClient(tx: Queryable, request: ClientRequest): Promise<Customer> {
   requireName('client', request.name);
   requireScopes(request.scopes);
-  return requireKnownCustomer(tx, request.customer);
+  return knownCustomer(tx, request.customer);
 }
 
 /** The secret is returned once; only its hash is stored. Names of clients are labels and need not be unique. */
@@ -205,35 +193,28 @@ export async function registerClient(
 
 export async function listClients(tx: Queryable, filter: { customer?: string } = {}): Promise<Client[]> {
   if (filter.customer === undefined) return allClients(tx);
-  return clientsOf(tx, (await requireKnownCustomer(tx, filter.customer)).id);
+  return clientsOf(tx, (await knownCustomer(tx, filter.customer)).id);
 }
 
-/** Permanent; takes effect on every node within 10 seconds. A second call changes nothing. */
+/** Takes effect on every node within 10 seconds. A second call changes nothing. */
 export function disableClient(database: Database, clientId: string): Promise<Client> {
-  return database.transaction(async (tx) => {
-    const before = isClientId(clientId) ? await lockClient(tx, clientId) : undefined;
-    const client = before && (await disable(tx, clientId));
-    if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
-    if (before?.disabledAtNs === null)
-      await recordAdministration(database, tx, await clockOf(tx), [clientChange('disabled', client)]);
-    return client;
-  });
+  return database.transaction((tx) => disableIn(tx, administratorOf(database), clientId));
+}
+
+/** With the scopes and credentials that it had. */
+export function enableClient(database: Database, clientId: string): Promise<Client> {
+  return database.transaction((tx) => enableIn(tx, administratorOf(database), clientId));
 }
 
 /** The person that the client belongs to, or null. Both count as one where two people are required. */
 export function ownClient(
   database: Database,
   clientId: string,
-  owner: { readonly id: string; readonly customerId: string | null } | null,
+  owner: { readonly id: string } | null,
 ): Promise<Client> {
-  return database.transaction(async (tx) => {
-    const client = isClientId(clientId) ? await setOwner(tx, clientId, owner?.id ?? null) : undefined;
-    if (client === undefined) throw new AdministrationError(`There is no client with the id "${clientId}".`);
-    if (owner !== null && owner.customerId !== null && owner.customerId !== client.customerId)
-      throw ofAnotherCustomer();
-    await recordAdministration(database, tx, await clockOf(tx), [clientChange('changed', client)]);
-    return client;
-  });
+  return database.transaction((tx) =>
+    changeIn(tx, administratorOf(database), clientId, { ownerPersonId: owner?.id ?? null }),
+  );
 }
 
 /** Tokens stay valid until they expire; with `distrustOld`, for when a key has leaked, they become invalid. */

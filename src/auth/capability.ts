@@ -1,5 +1,10 @@
-import type { Capability } from '../kernel/capability.ts';
+import type { Declare } from '../approvals/action.ts';
+import type { Database } from '../database/database.ts';
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import { type Auth, type AuthOptions, createAuth } from './auth.ts';
+import { declareClientActions } from './client-actions.ts';
+import { CLIENT_PROBLEMS } from './client-examples.ts';
+import { clientRoutes } from './client-routes.ts';
 import { authenticationPaths } from './openapi.ts';
 import { SCOPES } from './scopes.ts';
 import { olderSigningKeys } from './store.ts';
@@ -26,5 +31,20 @@ export function createAuthentication(options: AuthOptions): Authentication {
     scopes: SCOPES,
     // With an external issuer, this service has no token endpoint of its own.
     paths: options.externalIssuer === undefined ? authenticationPaths() : {},
+  };
+}
+
+/** API clients of all customers, which operators create and change. */
+export function createClientAdministration(parts: {
+  readonly database: Database;
+  readonly declare: Declare;
+  readonly simulates: boolean;
+}): Capability {
+  const { database } = parts;
+  return {
+    name: 'clients',
+    routes: clientRoutes({ database, actions: declareClientActions(parts) }),
+    tags: OPERATOR_TAG,
+    problemExamples: CLIENT_PROBLEMS,
   };
 }

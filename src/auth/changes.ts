@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../database/database.ts';
 import { recordChanges } from '../events/append.ts';
-import { workerActor } from '../kernel/actor.ts';
+import { type Actor, workerActor } from '../kernel/actor.ts';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 import type { Client, Customer } from './store.ts';
 
@@ -16,13 +16,15 @@ export type AdministrationChange = {
   readonly after: object | null;
 };
 
+/** Who changes clients on the command line. */
+export const administratorOf = ({ actor }: Pick<Database, 'actor'>): Actor => actor ?? SERVICE;
+
 export async function recordAdministration(
-  database: Database,
   tx: Transaction,
+  actor: Actor,
   now: Instant,
   changes: readonly AdministrationChange[],
 ): Promise<void> {
-  const actor = database.actor ?? SERVICE;
   await recordChanges(
     tx,
     actor,
@@ -46,17 +48,17 @@ export function customerChange(what: string, customer: Customer): Administration
   };
 }
 
-/** As `ferry client list` shows it. */
+/** As the API shows it. */
 export function presentClient(client: Client) {
   return {
     client_id: client.id,
     customer_id: client.customerId,
     name: client.name,
     scopes: [...client.scopes],
-    allowed_addresses: client.allowedAddresses,
+    ...(client.allowedAddresses !== null && { allowed_addresses: [...client.allowedAddresses] }),
     ...(client.ownerPersonId !== null && { owner_person_id: client.ownerPersonId }),
     created_at: formatInstant(client.createdAtNs),
-    disabled_at: client.disabledAtNs === null ? null : formatInstant(client.disabledAtNs),
+    ...(client.disabledAtNs !== null && { disabled_at: formatInstant(client.disabledAtNs) }),
   };
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Database } from '../database/database.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { recordAdministration } from './changes.ts';
+import { administratorOf, recordAdministration } from './changes.ts';
 import {
   clockOf,
   deleteAllRetiredKeys,
@@ -81,7 +81,7 @@ export async function rotateSigningKey(
     await insertKey(tx, key);
     const rotated = { action: 'signing_key.rotated', customerId: null, resourceId: key.id };
     const after = { kid: key.id, distrusts_old: distrustOld };
-    await recordAdministration(database, tx, await clockOf(tx), [{ ...rotated, after }]);
+    await recordAdministration(tx, administratorOf(database), await clockOf(tx), [{ ...rotated, after }]);
   });
   return key.id;
 }

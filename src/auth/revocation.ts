@@ -1,4 +1,6 @@
-import type { Queryable } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
+import { recordChange } from '../events/append.ts';
+import { actorOf } from '../kernel/actor.ts';
 import { NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
@@ -8,7 +10,7 @@ import { type Form, invalidRequest, TokenError } from './token-request.ts';
 import type { ReadOwnToken } from './verify.ts';
 
 export type RevocationParts = {
-  readonly database: Queryable;
+  readonly database: Database;
   readonly clients: ClientDirectory;
   readonly readOwnToken: ReadOwnToken;
 };
@@ -43,7 +45,18 @@ export async function answerRevocation(
   // A little longer than the token is valid, because the clocks of nodes differ by milliseconds.
   const expiresAtNs = BigInt(expiresAtMs + LIMITS.signingKeyGraceMs) * NS_PER_MS;
   const token = { clientId: client.id, jti: claims.jti, expiresAtNs };
-  if (!(await revokeToken(parts.database, token, LIMITS.revokedTokensMax))) {
+  const isRevoked = await parts.database.transaction(async (tx) => {
+    if (!(await revokeToken(tx, token, LIMITS.revokedTokensMax))) return false;
+    const { id: clientId, customerId } = client;
+    await recordChange(tx, actorOf({ clientId, customerId }), {
+      action: 'token.revoked',
+      customerId,
+      resourceId: claims.jti,
+      after: { client_id: clientId, jti: claims.jti },
+    });
+    return true;
+  });
+  if (!isRevoked) {
     const description = `The client has ${LIMITS.revokedTokensMax} revoked tokens that have not expired yet. Disable it to revoke all of its tokens.`;
     throw new TokenError('temporarily_unavailable', description, 429, LIMITS.accessTokenSeconds);
   }

@@ -125,6 +125,14 @@ export async function ownerById(
   return row;
 }
 
+/** Whether a client can approve requests of operators. */
+export async function hasApprovingClient(tx: Queryable): Promise<boolean> {
+  const rows = await tx.query(
+    `select from clients where 'operator:approve' = any (scopes) and disabled_at_ns is null limit 1`,
+  );
+  return rows.length > 0;
+}
+
 /** The database's time. */
 export async function clockOf(tx: Queryable): Promise<Instant> {
   const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);
@@ -153,6 +161,20 @@ export async function disable(tx: Queryable, id: string): Promise<Client | undef
     `update clients set disabled_at_ns = coalesce(disabled_at_ns, ${CLOCK_NS}) where id = $1 returning ${CLIENT}`,
     [id],
   );
+  return rows[0];
+}
+
+/** Undefined when there is no such client. */
+export async function enable(tx: Queryable, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(
+    `update clients set disabled_at_ns = null where id = $1 returning ${CLIENT}`,
+    [id],
+  );
+  return rows[0];
+}
+
+export async function clientById(tx: Queryable, id: string): Promise<Client | undefined> {
+  const rows = await tx.query<Client>(`select ${CLIENT} from clients where id = $1`, [id]);
   return rows[0];
 }
 

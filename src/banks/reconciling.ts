@@ -1,4 +1,5 @@
 import { type Instant, NS_PER_SECOND, parseInstant } from '../kernel/instant.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { Problem } from '../kernel/problem.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 import { recordBalance } from '../reconciliation/balances.ts';
@@ -17,6 +18,9 @@ import {
 const startOf = (day: string): Instant | undefined => parseInstant(`${day}T00:00:00Z`);
 const DAY_NS = 86_400n * NS_PER_SECOND;
 
+/** The worker of the rail, under the name that statements have shown since before there were actors. */
+const railActor = (rail: string): Actor => ({ kind: 'worker', id: `rail:${rail}` });
+
 /** Puts the lines of a statement beside the movements of `clearing:<rail>`: what is on one side only is listed with its age. */
 async function reconcile(parts: BankParts, statement: OpenStatement): Promise<void> {
   const { database, settings, clock, lease, log } = parts;
@@ -34,7 +38,7 @@ async function reconcile(parts: BankParts, statement: OpenStatement): Promise<vo
     statementId,
     format: 'CAMT053' as const,
     lines,
-    actor: `rail:${rail}`,
+    by: railActor(rail),
   };
   try {
     if (lines.length > 0) await importStatement(database, order);
@@ -53,8 +57,8 @@ async function compare(parts: BankParts, statement: OpenStatement): Promise<void
   const { statementId: reference, closingDate, closingUnits: units } = statement;
   const day = startOf(closingDate);
   if (day !== undefined) {
-    const [account, asset, actor] = [`clearing:${rail}`, currency.code, `rail:${rail}`];
-    const reported = { account, asset, atNs: day + DAY_NS, reference, units, actor };
+    const [account, asset, by] = [`clearing:${rail}`, currency.code, railActor(rail)];
+    const reported = { account, asset, atNs: day + DAY_NS, reference, units, by };
     if ((await recordBalance(database, reported)) === undefined) return;
   }
   await fenced(database, lease, (tx) => markCompared(tx, rail, statement));

@@ -7,6 +7,7 @@ import { withMigratable } from '../database/open.ts';
 import { servingRole } from '../database/serving-role.ts';
 import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
+import { APPROVAL_COMMANDS } from './approvals.ts';
 import { BANK_COMMANDS } from './bank.ts';
 import { BOOK_COMMANDS } from './books.ts';
 import {
@@ -167,6 +168,7 @@ export const COMMANDS: readonly CommandLine[] = [
   ...CREDENTIAL_COMMANDS,
   ...PEOPLE_COMMANDS,
   ...STATUS_COMMANDS,
+  ...APPROVAL_COMMANDS,
   ...FREEZE_COMMANDS,
   ...JOURNAL_COMMANDS,
   ...BOOK_COMMANDS,

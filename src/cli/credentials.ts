@@ -6,6 +6,7 @@ import {
   changeScopes,
   listKeys,
   listSecrets,
+  readableKeys,
   removeKey,
   removeSecret,
 } from '../auth/credentials.ts';
@@ -21,6 +22,7 @@ import {
   UsageError,
   withDatabase,
 } from './command-line.ts';
+import { waits } from './four-eyes.ts';
 import { scopesIn, scopesOf } from './parties.ts';
 
 /** What a client authenticates with, what it may do, and where from. */
@@ -65,6 +67,9 @@ const SECRET_COMMANDS: readonly CommandLine[] = [
       const expiresAtNs = expiryOf(invocation);
       return withDatabase(invocation, async (database) => {
         const vault = await vaultOf(invocation.config, database);
+        const until = timeOf(expiresAtNs);
+        const asked = { client_id: clientId!, ...(until !== null && { expires_at: until }) };
+        if (await waits(invocation, database, ({ clients }) => clients.addCredentials, asked)) return 0;
         const { id, clientSecret } = await addSecret(database, vault, clientId!, expiresAtNs);
         const expires = timeOf(expiresAtNs);
         const data = { client_id: clientId, secret_id: id, client_secret: clientSecret, expires_at: expires };
@@ -107,6 +112,8 @@ const SECRET_COMMANDS: readonly CommandLine[] = [
     async run(invocation) {
       const [clientId, secretId] = argumentsOf(invocation, 'a client_id', 'a secret_id');
       return withDatabase(invocation, async (database) => {
+        const asked = { client_id: clientId!, credential_id: secretId! };
+        if (await waits(invocation, database, ({ clients }) => clients.removeCredential, asked)) return 0;
         await removeSecret(database, clientId!, secretId!, { force: invocation.options.force === true });
         const data = { client_id: clientId, secret_id: secretId, removed: true };
         show(invocation, data, `Removed the secret ${secretId}.`);
@@ -138,6 +145,9 @@ const KEY_COMMANDS: readonly CommandLine[] = [
       const [clientId, path] = argumentsOf(invocation, 'a client_id', 'a file');
       const text = readKeyFile(path!);
       return withDatabase(invocation, async (database) => {
+        const keys = (await readableKeys(text)) as Record<string, unknown>[];
+        const asked = { client_id: clientId!, keys };
+        if (await waits(invocation, database, ({ clients }) => clients.addCredentials, asked)) return 0;
         const kids = await addKeys(database, clientId!, text);
         show(
           invocation,
@@ -177,6 +187,8 @@ const KEY_COMMANDS: readonly CommandLine[] = [
     async run(invocation) {
       const [clientId, kid] = argumentsOf(invocation, 'a client_id', 'a kid');
       return withDatabase(invocation, async (database) => {
+        const asked = { client_id: clientId!, credential_id: kid! };
+        if (await waits(invocation, database, ({ clients }) => clients.removeCredential, asked)) return 0;
         await removeKey(database, clientId!, kid!, { force: invocation.options.force === true });
         show(invocation, { client_id: clientId, kid, removed: true }, `Removed the key ${kid}.`);
         return 0;
@@ -202,6 +214,8 @@ const PERMISSION_COMMANDS: readonly CommandLine[] = [
       if (clientId === undefined || isCleared === ranges.length > 0)
         throw new UsageError('Expected a client_id, and either addresses or --clear.');
       return withDatabase(invocation, async (database) => {
+        const asked = { client_id: clientId, allowed_addresses: isCleared ? [] : ranges };
+        if (await waits(invocation, database, ({ clients }) => clients.change, asked)) return 0;
         await allowAddresses(database, clientId, isCleared ? null : ranges);
         const sentence = isCleared ? 'from any address' : `from ${ranges.join(', ')} only`;
         const data = { client_id: clientId, allowed_addresses: isCleared ? null : ranges };
@@ -228,6 +242,8 @@ const PERMISSION_COMMANDS: readonly CommandLine[] = [
       const scopes = scopesOf(invocation);
       if (scopes === undefined) throw new UsageError('--scope is required.');
       return withDatabase(invocation, async (database) => {
+        const asked = { client_id: clientId!, scopes };
+        if (await waits(invocation, database, ({ clients }) => clients.change, asked)) return 0;
         const client = await changeScopes(database, clientId!, scopes);
         const data = { client_id: clientId, scopes: client.scopes };
         show(invocation, data, `${clientId} may request: ${client.scopes.join(' ')}.`);

@@ -2,6 +2,8 @@ import {
   createClient,
   createCustomer,
   disableClient,
+  enableClient,
+  knownCustomer,
   limitCustomer,
   listClients,
   listCustomers,
@@ -9,6 +11,7 @@ import {
   rotateKey,
 } from '../auth/administration.ts';
 import { CUSTOMER_SCOPES, isSimulation, SCOPE_NAMES } from '../auth/scopes.ts';
+import { newClientId } from '../auth/secrets.ts';
 import { isId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
@@ -25,6 +28,7 @@ import {
   UsageError,
   withDatabase,
 } from './command-line.ts';
+import { waits } from './four-eyes.ts';
 
 export function scopesIn(production: boolean, scopes: readonly string[]): string[] {
   return scopes.filter((scope) => !(production && isSimulation(scope)));
@@ -49,7 +53,8 @@ async function addClient(invocation: Invocation): Promise<number> {
   noArguments(invocation);
   const { config, options } = invocation;
   const scopes = scopesOf(invocation) ?? scopesIn(config.mode === 'production', CUSTOMER_SCOPES);
-  const owner = options.owner === undefined ? {} : { ownerPersonId: personId(text(invocation, 'owner')) };
+  const owner: { ownerPersonId?: string } =
+    options.owner === undefined ? {} : { ownerPersonId: personId(text(invocation, 'owner')) };
   const request = {
     customer: text(invocation, 'customer'),
     name: text(invocation, 'name'),
@@ -57,6 +62,16 @@ async function addClient(invocation: Invocation): Promise<number> {
     ...owner,
   };
   return withDatabase(invocation, async (database) => {
+    const { id: customerId } = await knownCustomer(database, request.customer);
+    const asked = {
+      client_id: options.id === undefined ? newClientId() : text(invocation, 'id'),
+      customer_id: customerId,
+      name: request.name,
+      scopes,
+      ...(owner.ownerPersonId !== undefined && { owner_person_id: owner.ownerPersonId }),
+      has_secret: options.id === undefined,
+    };
+    if (await waits(invocation, database, ({ clients }) => clients.create, asked)) return 0;
     if (options.id !== undefined) {
       const clientId = text(invocation, 'id');
       await registerClient(database, { ...request, clientId });
@@ -73,6 +88,30 @@ async function addClient(invocation: Invocation): Promise<number> {
     show(invocation, data, lines.join('\n'));
     return 0;
   });
+}
+
+function switchCommand(verb: 'disable' | 'enable'): CommandLine {
+  return {
+    name: `client ${verb}`,
+    summary:
+      verb === 'disable'
+        ? 'disable an API client; takes effect within 10 seconds'
+        : 'enable an API client again, with the scopes and credentials that it had',
+    usage: `client ${verb} <client_id> [--json]`,
+    json: true,
+    async run(invocation) {
+      const [clientId, extra] = invocation.positionals;
+      if (clientId === undefined || extra !== undefined) throw new UsageError('Expected one client_id.');
+      return withDatabase(invocation, async (database) => {
+        if (await waits(invocation, database, ({ clients }) => clients[verb], { client_id: clientId }))
+          return 0;
+        await (verb === 'disable' ? disableClient : enableClient)(database, clientId);
+        const data = { client_id: clientId, disabled: verb === 'disable' };
+        show(invocation, data, `${verb === 'disable' ? 'Disabled' : 'Enabled'} ${clientId}.`);
+        return 0;
+      });
+    },
+  };
 }
 
 /** Customers, their API clients, and the key that signs access tokens. */
@@ -203,21 +242,8 @@ export const PARTY_COMMANDS: readonly CommandLine[] = [
       });
     },
   },
-  {
-    name: 'client disable',
-    summary: 'disable an API client; takes effect within 10 seconds',
-    usage: 'client disable <client_id> [--json]',
-    json: true,
-    async run(invocation) {
-      const [clientId, extra] = invocation.positionals;
-      if (clientId === undefined || extra !== undefined) throw new UsageError('Expected one client_id.');
-      return withDatabase(invocation, async (database) => {
-        await disableClient(database, clientId);
-        show(invocation, { client_id: clientId, disabled: true }, `Disabled ${clientId}.`);
-        return 0;
-      });
-    },
-  },
+  switchCommand('disable'),
+  switchCommand('enable'),
   {
     name: 'key rotate',
     summary: 'create a new key for signing tokens; existing tokens stay valid',

@@ -1,7 +1,7 @@
 import { AdministrationError, ownClient } from '../auth/administration.ts';
 import { findCustomer } from '../auth/customers.ts';
 import type { Database } from '../database/database.ts';
-import { isId } from '../kernel/id.ts';
+import { isId, newId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import {
@@ -11,10 +11,10 @@ import {
   type EnrolmentLink,
   revokeSessions as endSessionsOf,
   newLink,
+  newToken,
   removePerson,
 } from '../people/administration.ts';
 import { type Person, presentPerson, presentSession } from '../people/person.ts';
-import { placeOf } from '../people/place.ts';
 import { ROLES, type Role } from '../people/roles.ts';
 import { findSessions } from '../people/session-store.ts';
 import { allPeople, findPerson, peopleByEmail } from '../people/store.ts';
@@ -31,12 +31,9 @@ import {
   UsageError,
   withDatabase,
 } from './command-line.ts';
+import { signInUrl, waits } from './four-eyes.ts';
 
 /** People, who sign in instead of using a client. */
-
-/** Where people sign in: links start with it. The sandbox without a public URL is on this machine. */
-const signInUrl = ({ config }: Invocation): string =>
-  placeOf(config.publicUrl ?? `http://localhost:${config.port}`).url;
 
 /** With names and addresses readable. Problems become the sentences that operations answer. */
 function withPeople(invocation: Invocation, work: (database: Database) => Promise<void>): Promise<number> {
@@ -122,6 +119,9 @@ async function addUser(invocation: Invocation): Promise<number> {
     const customerId = await customerNamed(database, invocation);
     if (customerId === undefined) throw new UsageError('--customer or --operator is required.');
     const person = { customerId, name, email, roles };
+    const ofCustomer = customerId === null ? {} : { customer_id: customerId };
+    const asked = { person_id: newId(), ...ofCustomer, name, email, roles, salt: newToken() };
+    if (await waits(invocation, database, ({ people }) => people.create, asked)) return;
     const added = await addPerson(database, person, signInUrl(invocation));
     const lines = `Added ${email}: ${added.person.id}\n${linkLines(added.link)}`;
     show(invocation, { ...presentPerson(added.person), ...linkData(added.link) }, lines);
@@ -171,6 +171,8 @@ async function makeLink(invocation: Invocation): Promise<number> {
   const removesPasskeys = invocation.options['remove-passkeys'] === true;
   return withPeople(invocation, async (database) => {
     const { id } = await personNamed(database, named);
+    const asked = { person_id: id, removes_passkeys: removesPasskeys };
+    if (await waits(invocation, database, ({ people }) => people.link, asked)) return;
     const link = await newLink(database, id, signInUrl(invocation), { removesPasskeys });
     show(invocation, { id, ...linkData(link) }, linkLines(link));
   });
@@ -195,6 +197,8 @@ async function changeOwner(invocation: Invocation): Promise<number> {
   const named = text(invocation, 'person');
   return withPeople(invocation, async (database) => {
     const owner = named === 'none' ? null : await personNamed(database, named);
+    const asked = { client_id: clientId, owner_person_id: owner?.id ?? null };
+    if (await waits(invocation, database, ({ clients }) => clients.change, asked)) return;
     await ownClient(database, clientId, owner);
     const data = { client_id: clientId, owner_person_id: owner?.id ?? null };
     show(invocation, data, `${clientId} belongs to ${owner?.email ?? 'nobody in particular'}.`);
@@ -238,6 +242,8 @@ export const PEOPLE_COMMANDS: readonly CommandLine[] = [
       const [named, roles] = [onePerson(invocation), rolesOf(invocation)];
       return withPeople(invocation, async (database) => {
         const person = await personNamed(database, named);
+        const asked = { person_id: person.id, roles, salt: newToken() };
+        if (await waits(invocation, database, ({ people }) => people.change, asked)) return;
         const changed = await changePerson(database, person.id, { roles });
         const lines = `${changed.email} is now ${changed.roles.join(', ').toLowerCase()}.`;
         show(invocation, presentPerson(changed), lines);

@@ -1,6 +1,8 @@
 import { listStops } from '../chains/lease-store.ts';
 import { type Recovered, recover } from '../chains/recover.ts';
 import { resolve } from '../chains/resolve.ts';
+import { recordChange } from '../events/append.ts';
+import { newId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
@@ -63,7 +65,13 @@ async function resume(invocation: Invocation): Promise<number> {
     throw new UsageError(`--network must be one of ${networks.cryptoNetworks.join(', ')}.`);
   const feeAsset = networks.crypto(network).native.asset;
   return withDatabase(invocation, async (database) => {
-    const refusal = await resolve(database, { network, task, feeAsset, nextSlot });
+    const refusal = await resolve(database, {
+      network,
+      task,
+      feeAsset,
+      nextSlot,
+      actor: database.actor!,
+    });
     if (refusal !== undefined) throw new CommandError(refusal);
     show(invocation, { network, task, resumed: true }, `${network} ${task} goes on.`);
     return 0;
@@ -111,6 +119,14 @@ async function recoverRail(invocation: Invocation): Promise<number> {
   const skipped = skippedOf(invocation);
   return withDatabase(invocation, async (database) => {
     const { recovered, nextAddress } = await recover(database, records, { network, feeAsset }, skipped);
+    await database.transaction((tx) =>
+      recordChange(tx, database.actor!, {
+        action: 'rail.recovered',
+        customerId: null,
+        resourceId: newId(),
+        after: { network, outcomes: recovered.map(({ outcome }) => outcome) },
+      }),
+    );
     const rows = recovered.flatMap(({ lane, slot, hashes, payments, outcome }) =>
       payments.map(({ key, asset, units, address }) => [
         key,

@@ -1,4 +1,7 @@
-import type { Database } from '../database/database.ts';
+import { administratorOf } from '../auth/changes.ts';
+import type { Database, Transaction } from '../database/database.ts';
+import { recordChange } from '../events/append.ts';
+import { newId } from '../kernel/id.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { type AheadReport, entriesAhead, repairInstants } from '../ledger/repair.ts';
 import { type CommandLine, counted, noArguments, show, withDatabase } from './command-line.ts';
@@ -10,6 +13,15 @@ function sentence({ entryCount, balanceCount, lastNs, nowNs }: AheadReport, isAp
   if (isApplied) return `Moved to the present: ${what} that were ${where}.`;
   return `${what} are ${where}.\nIf the clock is correct now, repeat the command with --yes.`;
 }
+
+/** Who moved the entries, and how many. */
+const recorded = (database: Database) => (tx: Transaction, report: AheadReport) =>
+  recordChange(tx, administratorOf(database), {
+    action: 'instants.repaired',
+    customerId: null,
+    resourceId: newId(),
+    after: { entries: String(report.entryCount), balances: String(report.balanceCount) },
+  });
 
 export const REPAIR_COMMANDS: readonly CommandLine[] = [
   {
@@ -29,7 +41,7 @@ export const REPAIR_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       const isApplied = invocation.options.yes === true;
       const repair = async (database: Database): Promise<number> => {
-        const report = await (isApplied ? repairInstants(database) : entriesAhead(database));
+        const report = await (isApplied ? repairInstants(database, recorded(database)) : entriesAhead(database));
         const { entryCount: entries, balanceCount: balances, lastNs, nowNs } = report;
         const last = lastNs === null ? null : formatInstant(lastNs);
         const data = { entries, balances, last, now: formatInstant(nowNs), repaired: isApplied };

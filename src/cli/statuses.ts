@@ -1,9 +1,11 @@
+import { administratorOf } from '../auth/changes.ts';
 import type { Database } from '../database/database.ts';
 import { untilRunningEnded } from '../database/running.ts';
 import { setIdentityStatus } from '../identity/store.ts';
 import { isId } from '../kernel/id.ts';
 import { setProfileStatus } from '../profiles/store.ts';
 import { retryWaitingForParty } from '../settlement/engine-store.ts';
+import { vaultOf } from '../vault.ts';
 import { CommandError, type CommandLine, show, UsageError, withDatabase } from './command-line.ts';
 
 /** Commands that disable a profile or an identity, and enable it again. */
@@ -29,7 +31,12 @@ const PROFILE: Subject = {
 /** Enabling is one transaction with the wake-up of what waits for it, so that neither happens without the other. */
 export function setProfile(database: Database, id: string, enabled: boolean): Promise<boolean> {
   return database.transaction(async (tx) => {
-    const isThere = await setProfileStatus(tx, id, enabled ? 'ACTIVE' : 'DISABLED');
+    const isThere = await setProfileStatus(
+      tx,
+      id,
+      enabled ? 'ACTIVE' : 'DISABLED',
+      administratorOf(database),
+    );
     if (isThere && enabled) await retryWaitingForParty(tx, id);
     return isThere;
   });
@@ -41,7 +48,10 @@ const IDENTITY: Subject = {
     'A request that names a disabled identity, or an account that it owns, is refused: transfers, withdrawals, fiat',
     'accounts, profiles, accounts and members. Its profiles are not disabled with it.',
   ].join('\n'),
-  set: (database, id, enabled) => setIdentityStatus(database, id, enabled ? 'APPROVED' : 'DISABLED'),
+  set: (database, id, enabled) =>
+    database.transaction((tx) =>
+      setIdentityStatus(tx, id, enabled ? 'APPROVED' : 'DISABLED', administratorOf(database)),
+    ),
 };
 
 function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLine {
@@ -56,6 +66,8 @@ function commandOf({ noun, meaning, set }: Subject, enabled: boolean): CommandLi
       const [id, extra] = invocation.positionals;
       if (id === undefined || extra !== undefined) throw new UsageError(`Expected one ${noun}_id.`);
       return withDatabase(invocation, async (database) => {
+        // What the audit log keeps of an identity is sealed.
+        await vaultOf(invocation.config, database);
         if (!isId(id) || !(await set(database, id, enabled))) {
           throw new CommandError(`There is no ${noun} with the id "${id}".`);
         }

@@ -194,7 +194,10 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   reconciliation_matches: { insert: true, update: ['removed_by', 'removed_because', 'removed_at_ns'] },
 
   // Requests that need approval.
-  approvals: { insert: true, update: ['status', 'votes', 'problem', 'result', 'updated_at_ns'] },
+  approvals: {
+    insert: true,
+    update: ['status', 'votes', 'problem', 'result', 'updated_at_ns', 'claimed_at_ns'],
+  },
 
   // The operator's journal.
   journal_entries: INSERT,

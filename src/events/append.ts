@@ -1,3 +1,4 @@
+import { clockOf } from '../database/clock.ts';
 import type { Transaction } from '../database/database.ts';
 import type { Actor } from '../kernel/actor.ts';
 import { newBatchId } from '../kernel/id.ts';
@@ -19,6 +20,11 @@ export async function recordChanges(
     newBatchId(),
     rows.map(() => actor),
   );
+}
+
+/** One change, at the database's time. */
+export async function recordChange(tx: Transaction, actor: Actor, made: Omit<Change, 'at'>): Promise<void> {
+  await recordChanges(tx, actor, [{ ...made, at: await clockOf(tx) }]);
 }
 
 /** An attempt that was refused. It changed nothing, so it is not one of the changes of the resource. */

@@ -1,10 +1,12 @@
 import { plainArray } from '../database/array.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Database, Queryable, Transaction } from '../database/database.ts';
 import { selectList } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import { recordChange } from '../events/append.ts';
 import { change } from '../events/outbox.ts';
+import type { Actor } from '../kernel/actor.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -163,17 +165,27 @@ export async function findIdentity(
 
 /** Setting the same status again is not an update. False if there is no such identity. */
 export async function setIdentityStatus(
-  database: Queryable,
+  tx: Transaction,
   id: string,
   status: Identity['status'],
+  actor: Actor,
 ): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await tx.query(
     `update identities set status = $2, updated_at_ns = case when status = $2 then updated_at_ns else
        greatest(updated_at_ns + 1, ${CLOCK_NS}) end
      where id = $1 returning id`,
     [id, status],
   );
-  return rows.length === 1;
+  if (rows.length === 0) return false;
+  const identity = (await identityTable.load!(tx, [id])).get(id)!;
+  await recordChange(tx, actor, {
+    action: status === 'DISABLED' ? 'identity.disabled' : 'identity.enabled',
+    customerId: identity.customerId,
+    resourceId: id,
+    after: presentIdentity(identity),
+    isSealed: true,
+  });
+  return true;
 }
 
 const IDENTITY_FILTERS = {

@@ -15,9 +15,30 @@ export const PRIVILEGED_ACTIONS = {
   'own_withdrawal.refuse': 'Refuse a withdrawal that a policy of the customer holds',
   'policy.change': 'Change a policy of the operator',
   'own_policy.change': 'Change a policy of the customer',
+  'own_destination.list': 'Put a destination on the list of the customer',
   'freeze.create': 'Freeze a party or the platform',
   'freeze.lift': 'Lift a freeze',
+  'client.create': 'Create an API client',
+  'client.change': 'Change the scopes, addresses or owner of an API client',
+  'client.disable': 'Disable an API client',
+  'client.enable': 'Enable an API client again',
+  'client.add_credentials': 'Add keys or a secret to an API client',
+  'client.remove_credential': 'Remove a key or a secret of an API client',
+  'person.create': 'Add a person',
+  'person.change': 'Change the roles or the name of a person',
+  'person.link': 'Create an enrolment link for a person',
+  'own_person.create': 'Add a person of the customer',
+  'own_person.change': 'Change the roles or the name of a person of the customer',
+  'own_person.link': 'Create an enrolment link for a person of the customer',
 } as const satisfies Record<string, string>;
+
+/** Their proposals have personal data, so they are sealed in the database and shown as digests in the audit log. */
+export const PERSONAL_ACTIONS: ReadonlySet<string> = new Set<keyof typeof PRIVILEGED_ACTIONS>([
+  'person.create',
+  'person.change',
+  'own_person.create',
+  'own_person.change',
+]);
 
 export type PrivilegedName = keyof typeof PRIVILEGED_ACTIONS;
 

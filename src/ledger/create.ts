@@ -15,7 +15,7 @@ export type Creation<Row, Body> = {
  * current record, and a different one with the same ref_id gets a 409 that names the fields that differ.
  */
 export async function createOnce<Row, Body>(
-  writePath: WritePath,
+  writePath: Pick<WritePath, 'submit'>,
   { command, load, present }: Creation<Row, Body>,
 ): Promise<{ readonly body: Body; readonly replayed?: boolean }> {
   const outcome = await writePath.submit(command);

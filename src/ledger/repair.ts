@@ -51,7 +51,11 @@ export function entriesAhead(database: Database): Promise<AheadReport> {
  * Moves the entries that are ahead back to the present: the first to one nanosecond after now, the next to two, and so on.
  * Their order is kept, and both sides of a posting keep a common instant. The tables are locked against writes.
  */
-export async function repairInstants(database: Database): Promise<AheadReport> {
+export async function repairInstants(
+  database: Database,
+  /** In the same transaction: records who did it. */
+  done: (tx: Transaction, report: AheadReport) => Promise<void> = async () => {},
+): Promise<AheadReport> {
   return database.transaction(async (tx) => {
     await tx.query('set local statement_timeout = 0');
     await tx.query('lock table balances, entries in share row exclusive mode');
@@ -71,6 +75,7 @@ export async function repairInstants(database: Database): Promise<AheadReport> {
        where b.moved_at_ns > $1::bigint`,
       [nowNs],
     );
+    await done(tx, report);
     return report;
   });
 }

@@ -14,7 +14,10 @@ import { disabledProblem, emailTaken, personFaults, tooManyPeople } from './rule
 import { endSessions } from './session-store.ts';
 import { bindSubject, countPeople, disablePerson, insertPerson, lockPerson, updatePerson } from './store.ts';
 
-/** Changes of people, as the command line and administrators make them. Each is one transaction. */
+/**
+ * Changes of people, as the command line and administrators make them. Those whose name ends in `In` run inside a transaction, such
+ * as that of the vote that approves them.
+ */
 
 export type NewPerson = {
   /** Null: of the operator. */
@@ -52,26 +55,30 @@ export async function customerOfNew(
   return named;
 }
 
+/** Without a link. */
+export async function addIn(tx: Transaction, actor: Actor, id: string, person: NewPerson): Promise<Person> {
+  const faults = personFaults(person);
+  if (faults.length > 0) throw invalidRequest(faults);
+  if ((await countPeople(tx, person.customerId)) >= LIMITS.peopleMax) throw tooManyPeople();
+  if (!(await insertPerson(tx, { ...person, id, roles: unique(person.roles) })))
+    throw emailTaken(person.email);
+  return recordPerson(tx, actor, 'created', id);
+}
+
 export function addPerson(
   database: Database,
   person: NewPerson,
   signInUrl: string,
   actor: Actor = administratorOf(database),
 ): Promise<{ readonly person: Person; readonly link: EnrolmentLink }> {
-  const faults = personFaults(person);
-  if (faults.length > 0) throw invalidRequest(faults);
   return database.transaction(async (tx) => {
-    if ((await countPeople(tx, person.customerId)) >= LIMITS.peopleMax) throw tooManyPeople();
-    const id = newId();
-    if (!(await insertPerson(tx, { ...person, id, roles: unique(person.roles) })))
-      throw emailTaken(person.email);
-    const link = await makeLink(tx, id, signInUrl);
-    return { person: await recordPerson(tx, actor, 'created', id), link };
+    const added = await addIn(tx, actor, newId(), person);
+    return { person: added, link: await makeLink(tx, added.id, signInUrl) };
   });
 }
 
 /** Locked, and not disabled. */
-async function activePerson(tx: Transaction, id: string): Promise<Person> {
+export async function activePerson(tx: Transaction, id: string): Promise<Person> {
   const person = await lockPerson(tx, id);
   if (person === undefined) throw notFound('person', id);
   if (person.disabledAtNs !== null) throw disabledProblem(person);
@@ -81,19 +88,27 @@ async function activePerson(tx: Transaction, id: string): Promise<Person> {
 export type PersonChange = { readonly name?: string; readonly roles?: readonly Role[] };
 
 /** Sessions go on with the new roles: every request reads them. */
+export async function changeIn(
+  tx: Transaction,
+  actor: Actor,
+  id: string,
+  change: PersonChange,
+): Promise<Person> {
+  const faults = personFaults(change);
+  if (faults.length > 0) throw invalidRequest(faults);
+  const person = await activePerson(tx, id);
+  const { name = person.name, roles = person.roles } = change;
+  await updatePerson(tx, { ...person, name, roles: unique(roles) });
+  return recordPerson(tx, actor, 'changed', id);
+}
+
 export function changePerson(
   database: Database,
   id: string,
   change: PersonChange,
   actor: Actor = administratorOf(database),
 ): Promise<Person> {
-  const faults = personFaults(change);
-  if (faults.length > 0) throw invalidRequest(faults);
-  return database.transaction(async (tx) => {
-    const person = await activePerson(tx, id);
-    await updatePerson(tx, { ...person, ...change, roles: unique(change.roles ?? person.roles) });
-    return recordPerson(tx, actor, 'changed', id);
-  });
+  return database.transaction((tx) => changeIn(tx, actor, id, change));
 }
 
 /** For good. Ends all sessions, and removes the passkeys and the link. A second call changes nothing. */
@@ -114,7 +129,27 @@ export function removePerson(
   });
 }
 
-/** With `removesPasskeys`, for a person whose devices are lost: nobody can sign in with them any more. */
+/** For a person whose devices are lost: nobody can sign in with them any more. */
+export async function removePasskeysIn(tx: Transaction, actor: Actor, id: string): Promise<void> {
+  await activePerson(tx, id);
+  await deletePasskeys(tx, id);
+  await endSessions(tx, id);
+  await recordPerson(tx, actor, 'passkey_removed', id);
+}
+
+export async function linkIn(
+  tx: Transaction,
+  actor: Actor,
+  id: string,
+  signInUrl: string,
+): Promise<EnrolmentLink> {
+  await activePerson(tx, id);
+  const link = await makeLink(tx, id, signInUrl);
+  await recordPerson(tx, actor, 'linked', id);
+  return link;
+}
+
+/** With `removesPasskeys`, the passkeys that the person has stop working. */
 export function newLink(
   database: Database,
   id: string,
@@ -125,14 +160,8 @@ export function newLink(
   }: { removesPasskeys?: boolean; actor?: Actor } = {},
 ): Promise<EnrolmentLink> {
   return database.transaction(async (tx) => {
-    await activePerson(tx, id);
-    if (removesPasskeys) {
-      await deletePasskeys(tx, id);
-      await endSessions(tx, id);
-    }
-    const link = await makeLink(tx, id, signInUrl);
-    await recordPerson(tx, actor, 'linked', id);
-    return link;
+    if (removesPasskeys) await removePasskeysIn(tx, actor, id);
+    return linkIn(tx, actor, id, signInUrl);
   });
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import type { Declare } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Capability } from '../kernel/capability.ts';
@@ -9,6 +10,7 @@ import type { SourceOf } from '../kernel/source-address.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
+import { declarePeopleActions } from './actions.ts';
 import { type Callers, createCallers } from './callers.ts';
 import { createChallenges } from './challenges.ts';
 import { signInExtension } from './endpoints.ts';
@@ -21,6 +23,7 @@ import { deleteExpired } from './session-store.ts';
 
 export type PeopleOptions = {
   readonly database: Database;
+  readonly declare: Declare;
   readonly vault: Vault;
   readonly clock: Clock;
   readonly sourceOf: SourceOf;
@@ -51,12 +54,16 @@ function cleaning({ database, log }: PeopleOptions): Worker {
 
 /** People: who they are, what they may do, and how they sign in. */
 export function createPeople(options: PeopleOptions): People {
-  const { database, vault, clock, sourceOf, isSandbox, openIdProvider } = options;
+  const { database, declare, vault, clock, sourceOf, isSandbox, openIdProvider } = options;
   const place = () => placeOf(options.publicUrl());
   const callers = createCallers(database, place, isSandbox);
   return {
     name: 'people',
-    routes: peopleRoutes({ database, place }),
+    routes: peopleRoutes({
+      database,
+      place,
+      actions: declarePeopleActions({ database, declare, signInUrl: () => place().url }),
+    }),
     tags: { People: 'People who sign in at /signin, their roles and sessions.' },
     problemExamples: PEOPLE_PROBLEMS,
     workers: [cleaning(options)],

@@ -1,20 +1,14 @@
+import { type Proposal, privileged } from '../approvals/action.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { actorOf } from '../kernel/actor.ts';
-import { formatInstant } from '../kernel/instant.ts';
+import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
-import {
-  addPerson,
-  changePerson,
-  customerOfNew,
-  type EnrolmentLink,
-  newLink,
-  removePerson,
-  revokeSessions,
-} from './administration.ts';
+import { type AdministeredPerson, type PeopleActions, refuseOwn } from './actions.ts';
+import { customerOfNew, newToken, removePerson, revokeSessions } from './administration.ts';
 import {
   CHANGED_PERSON,
   CREATED_PERSON,
@@ -28,7 +22,6 @@ import {
 import { meRoute } from './me-route.ts';
 import { type Person, presentPerson, presentSession } from './person.ts';
 import type { Place } from './place.ts';
-import { ownPersonProblem } from './rules.ts';
 import {
   ChangePersonRequest,
   CreatedPersonShape,
@@ -43,7 +36,11 @@ import {
 import { findSessions } from './session-store.ts';
 import { findPerson, listPeople } from './store.ts';
 
-export type PeopleDependencies = { readonly database: Database; readonly place: () => Place };
+export type PeopleDependencies = {
+  readonly database: Database;
+  readonly place: () => Place;
+  readonly actions: PeopleActions;
+};
 
 const TAG = 'People';
 
@@ -61,15 +58,29 @@ async function personOf(database: Database, caller: Caller, id: string): Promise
   return person;
 }
 
-/** Neither with a session nor with a client of one's own. */
-function refuseOwn({ person, ownerPersonId }: Caller, id: string): void {
-  if (person?.id === id || ownerPersonId === id) throw ownPersonProblem();
-}
+type Link = { readonly enrolment_url: string; readonly enrolment_expires_at: string };
 
-const presentLink = ({ url, expiresAtNs }: EnrolmentLink) => ({
-  enrolment_url: url,
-  enrolment_expires_at: formatInstant(expiresAtNs),
-});
+/** Proposes it where four eyes are required, otherwise executes it and hands over the link. */
+function administering({ database, actions }: PeopleDependencies) {
+  return async <Verb extends keyof PeopleActions['own']>(
+    caller: Caller,
+    verb: Verb,
+    asked: Parameters<PeopleActions['own'][Verb]['act']>[0] & Proposal,
+  ) => {
+    const whose = isOperator(caller) ? actions.operator : actions.own;
+    const action = whose[verb] as unknown as AdministeredPerson<typeof asked>;
+    const proposed = await action.propose(caller, asked);
+    if (proposed !== undefined) return { proposed };
+    const [act, handover] = [action.act(asked), action.handover?.(asked)];
+    const actor = actorOf(caller);
+    await database.transaction(async (tx) => {
+      await act(tx, actor);
+      await handover?.act(tx, actor);
+    });
+    const given = handover?.given() as (Link & { readonly person_id: string }) | undefined;
+    return { given };
+  };
+}
 
 export function peopleRoutes(dependencies: PeopleDependencies): Route[] {
   return [
@@ -119,7 +130,9 @@ function readRoutes({ database }: PeopleDependencies): Route[] {
   ];
 }
 
-function createRoute({ database, place }: PeopleDependencies): Route {
+function createRoute(dependencies: PeopleDependencies): Route {
+  const { database } = dependencies;
+  const administer = administering(dependencies);
   return route({
     method: 'POST',
     path: '/v2/people',
@@ -134,20 +147,23 @@ function createRoute({ database, place }: PeopleDependencies): Route {
     response: CreatedPersonShape,
     problems: ['forbidden', 'not-found', 'already-exists'],
     answer: CREATED_PERSON,
+    privileged: privileged('own_person.create'),
     async handle({ caller, body }) {
       const customerId = await customerOfNew(database, reachOf(caller), body.customer_id);
-      const { person, link } = await addPerson(
-        database,
-        { ...body, customerId },
-        place().url,
-        actorOf(caller),
-      );
-      return { body: { ...presentPerson(person), ...presentLink(link) } };
+      const id = newId();
+      const ofCustomer = customerId === null ? {} : { customer_id: customerId };
+      const asked = { person_id: id, ...body, ...ofCustomer, salt: newToken() };
+      const { proposed, given } = await administer(caller, 'create', asked);
+      if (proposed !== undefined) return proposed;
+      const { person_id: _, ...link } = given!;
+      return { body: { ...presentPerson(await personOf(database, caller, id)), ...link } };
     },
   });
 }
 
-function changeRoutes({ database, place }: PeopleDependencies): Route[] {
+function changeRoutes(dependencies: PeopleDependencies): Route[] {
+  const { database } = dependencies;
+  const administer = administering(dependencies);
   return [
     route({
       method: 'PUT',
@@ -164,10 +180,13 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       response: PersonShape,
       problems: ['forbidden', 'not-found', 'invalid-state'],
       answer: CHANGED_PERSON,
+      privileged: privileged('own_person.change'),
       async handle({ caller, params, body }) {
         await personOf(database, caller, params.id);
-        refuseOwn(caller, params.id);
-        return { body: presentPerson(await changePerson(database, params.id, body, actorOf(caller))) };
+        refuseOwn(actorOf(caller), params.id);
+        const asked = { person_id: params.id, ...body, salt: newToken() };
+        const { proposed } = await administer(caller, 'change', asked);
+        return proposed ?? { body: presentPerson(await personOf(database, caller, params.id)) };
       },
     }),
     route({
@@ -185,7 +204,7 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       answer: DISABLED_PERSON,
       async handle({ caller, params }) {
         await personOf(database, caller, params.id);
-        refuseOwn(caller, params.id);
+        refuseOwn(actorOf(caller), params.id);
         return { body: presentPerson(await removePerson(database, params.id, actorOf(caller))) };
       },
     }),
@@ -203,14 +222,12 @@ function changeRoutes({ database, place }: PeopleDependencies): Route[] {
       response: EnrolmentLinkShape,
       problems: ['not-found', 'invalid-state'],
       answer: ENROLMENT_LINK,
+      privileged: privileged('own_person.link'),
       async handle({ caller, params }) {
         const { id } = await personOf(database, caller, params.id);
-        return {
-          body: {
-            person_id: id,
-            ...presentLink(await newLink(database, id, place().url, { actor: actorOf(caller) })),
-          },
-        };
+        const asked = { person_id: id, removes_passkeys: false };
+        const { proposed, given } = await administer(caller, 'link', asked);
+        return proposed ?? { body: given! };
       },
     }),
   ];

@@ -108,6 +108,14 @@ export async function bindSubject(
   return rows.length === 1;
 }
 
+/** Whether a person can approve requests of operators. */
+export async function hasApprovingPerson(tx: Queryable): Promise<boolean> {
+  const rows = await tx.query(
+    `select from people where customer_id is null and 'APPROVER' = any (roles) and disabled_at_ns is null limit 1`,
+  );
+  return rows.length > 0;
+}
+
 /** The database's time. */
 export async function nowOf(tx: Queryable): Promise<Instant> {
   const [row] = await tx.query<{ now: Instant }>(`select ${CLOCK_NS} as now`);

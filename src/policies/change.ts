@@ -16,6 +16,8 @@ export type PolicyChange = {
   readonly document: Document;
   readonly reason: string;
   readonly actor: Actor;
+  /** The version that the change is based on; 0: there is none yet. Absent: whichever is there. */
+  readonly basedOn?: number | undefined;
 };
 
 const full = (): Problem =>
@@ -23,9 +25,16 @@ const full = (): Problem =>
     status: 'FULL',
   });
 
+const stale = (name: string, basedOn: number, version: number): Problem =>
+  new Problem(
+    'invalid-state',
+    `The policy "${name}" has version ${version} now, and the change is based on version ${basedOn}. Nothing was changed; read the policy, and propose the change again.`,
+    { status: 'CHANGED', version, based_on: basedOn },
+  );
+
 /** Appends a version: the first one of a new policy, or the next one of the owner's policy of that name. */
 export function changePolicyCommand(change: PolicyChange): Command<Policy> {
-  const { customerId, name, enabled, document, reason, actor } = change;
+  const { customerId, name, enabled, document, reason, actor, basedOn } = change;
   const owner = customerId ?? OPERATOR;
   const newPolicyId = newId();
   return {
@@ -36,12 +45,14 @@ export function changePolicyCommand(change: PolicyChange): Command<Policy> {
       const { policies, changed } = view.row(ownedPolicies, owner)!;
       const known = policies.get(name);
       if (known === undefined && policies.size >= LIMITS.policiesMax) return refuse(full());
+      const version = known?.version ?? 0;
+      if (basedOn !== undefined && basedOn !== version) return refuse(stale(name, basedOn, version));
       const { recordedAt } = view;
       const policy: Policy = {
         id: known?.id ?? newPolicyId,
         customerId,
         name,
-        version: (known?.version ?? 0) + 1,
+        version: version + 1,
         enabled,
         document,
         changedBy: actorText(actor),

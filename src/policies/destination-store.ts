@@ -71,6 +71,19 @@ export async function destinationsAmong(
   return new Map(rows.map((row) => [destinationKey(row.customerId, row.destination), row]));
 }
 
+/** Of that customer; listed, or only used. */
+export async function findDestination(
+  database: Queryable,
+  customerId: string,
+  destination: string,
+): Promise<Destination | undefined> {
+  const [row] = await database.query<Destination>(
+    `select ${COLUMNS} from policy_destinations d where d.customer_id = $1 and d.destination = $2`,
+    [customerId, destination],
+  );
+  return row;
+}
+
 /** Lists it; one that is listed already stays as it is, one that was only used is listed from now on. */
 export async function addDestination(
   tx: Transaction,

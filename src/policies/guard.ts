@@ -13,7 +13,7 @@ import {
   meterKey,
   velocityRules,
 } from './evaluate.ts';
-import { firstWait, type Hold } from './holds.ts';
+import { firstWait, type Hold, type Requester, requestedBy } from './holds.ts';
 import { OPERATOR, type PolicySet, type Subject } from './policy.ts';
 import type { Use } from './store.ts';
 
@@ -97,7 +97,7 @@ export function guard(
   view: View,
   set: PolicySet,
   subject: Subject,
-  transferId: string,
+  { transferId, by }: { readonly transferId: string; readonly by: Requester },
   tables: PolicyTables,
 ): Guarded | Problem {
   if (isStale(view, set, tables)) return new StalePolicies();
@@ -121,7 +121,7 @@ export function guard(
   };
   const wait = firstWait(found.holds, view.now);
   return {
-    holds: found.holds.length === 0 ? null : found.holds,
+    holds: found.holds.length === 0 ? null : requestedBy(found.holds, by),
     words: wait?.words,
     dueAtNs: wait === undefined ? view.now : wait.dueAtNs,
     writes: [

@@ -1,5 +1,9 @@
+import { type Actor, isSameHand } from '../kernel/actor.ts';
 import { formatInstant, INSTANT_MAX, type Instant } from '../kernel/instant.ts';
 import { type Hours, isOpen, nextOpening } from './hours.ts';
+
+/** What is needed to recognise the hand that requested a withdrawal. */
+export type Requester = Pick<Actor, 'kind' | 'id' | 'ownerPersonId'>;
 
 /** What a withdrawal waits for because of a policy, as it was when the withdrawal was requested. */
 export type Hold = {
@@ -9,7 +13,12 @@ export type Hold = {
   readonly owner: string;
 } & (
   | { readonly kind: 'SCREENING'; readonly hook: string; readonly passed?: true }
-  | { readonly kind: 'APPROVAL'; readonly releasedBy?: string }
+  | {
+      readonly kind: 'APPROVAL';
+      readonly releasedBy?: string;
+      /** Who requested the withdrawal: somebody else has to release it. */
+      readonly requestedBy?: Requester;
+    }
   /** In nanoseconds, as text. */
   | { readonly kind: 'COOLING_OFF'; readonly until: string }
   | { readonly kind: 'BUSINESS_HOURS'; readonly hours: Hours }
@@ -90,4 +99,22 @@ export const screeningOf = (holds: readonly Hold[] | null) =>
 export const approvalsOf = (holds: readonly Hold[] | null, owner: string): readonly Hold[] =>
   (holds ?? []).filter(
     (hold) => hold.kind === 'APPROVAL' && hold.owner === owner && hold.releasedBy === undefined,
+  );
+
+/** Remembers who requested it, in the holds that somebody else has to release. */
+export const requestedBy = (
+  holds: readonly Hold[],
+  { kind, id, ownerPersonId }: Requester,
+): readonly Hold[] =>
+  holds.map((hold) =>
+    hold.kind === 'APPROVAL'
+      ? { ...hold, requestedBy: { kind, id, ...(ownerPersonId !== undefined && { ownerPersonId }) } }
+      : hold,
+  );
+
+/** Whether this actor, or the same person, requested the withdrawal that these holds are of. */
+export const isRequester = (holds: readonly Hold[], actor: Actor): boolean =>
+  holds.some(
+    (hold) =>
+      hold.kind === 'APPROVAL' && hold.requestedBy !== undefined && isSameHand(hold.requestedBy, actor),
   );

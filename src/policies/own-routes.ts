@@ -1,3 +1,5 @@
+import { privileged } from '../approvals/action.ts';
+import type { Result } from '../approvals/approval.ts';
 import { recordChanges } from '../events/append.ts';
 import type { Change } from '../events/outbox.ts';
 import { actorOf, actorText } from '../kernel/actor.ts';
@@ -7,10 +9,12 @@ import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
+import { type Act, actCommand } from '../ledger/act.ts';
 import type { Networks } from '../networks/register.ts';
 import {
   addDestination,
   type Destination,
+  findDestination,
   listDestinations,
   removeDestination,
 } from './destination-store.ts';
@@ -62,41 +66,65 @@ const destinationChange = (what: 'listed' | 'removed', row: Destination, at: Ins
   after: what === 'removed' ? null : presentDestination(row),
 });
 
-function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] {
+type ListingAsked = {
+  readonly destination_id: string;
+  readonly destination: string;
+  readonly label?: string;
+};
+
+/** Lists it. One that is listed already stays as it is. */
+const listing =
+  ({ destination_id: id, destination, label }: ListingAsked, customerId: string): Act =>
+  async (tx, actor) => {
+    const added = { id, customerId, destination, label: label ?? null, addedBy: actorText(actor) };
+    const { row, isNew } = await addDestination(tx, added);
+    if (isNew) await recordChanges(tx, actor, [destinationChange('listed', row, row.createdAtNs)]);
+  };
+
+/** A new destination waits for approval where four eyes are required: otherwise an allow-list would protect from nobody. */
+function listingRoute({ database, networks, declare }: PolicyParts): Route {
+  const propose = declare<ListingAsked, Result>({
+    name: 'own_destination.list',
+    level: 'CUSTOMER',
+    summary: ({ destination, label }) => `List the destination ${destination}${label ? ` (${label})` : ''}.`,
+    command: async ({ actor, customerId }, asked) =>
+      actCommand(actor, listing(asked, customerId), { type: 'destination', id: asked.destination_id }),
+    result: (made) => made,
+  });
+  return route({
+    method: 'POST',
+    path: '/v2/destinations',
+    operationId: 'listDestinationForWithdrawals',
+    tag: TAG,
+    summary: 'Put a destination on your list',
+    description:
+      'For policies that allow only listed destinations. The cooling-off time of such a policy begins when it is listed. A destination that is on the list stays as it is.',
+    scope: 'policy:write_policy',
+    body: DestinationRequest,
+    example: DESTINATION_REQUEST,
+    response: DestinationShape,
+    problems: [],
+    answer: DESTINATION,
+    privileged: privileged('own_destination.list'),
+    async handle({ caller, body }) {
+      const destination = readDestination(body.destination, networks);
+      const { customerId } = caller;
+      const { label } = body;
+      const asked = { destination_id: newId(), destination, ...(label !== undefined && { label }) };
+      const known = await findDestination(database, customerId, destination);
+      if (known?.listed === true) return { body: presentDestination(known) };
+      const proposed = await propose(caller, asked);
+      if (proposed !== undefined) return proposed;
+      await database.transaction((tx) => listing(asked, customerId)(tx, actorOf(caller)));
+      return { body: presentDestination((await findDestination(database, customerId, destination))!) };
+    },
+  });
+}
+
+function destinationRoutes(parts: PolicyParts): Route[] {
+  const { database, clock } = parts;
   return [
-    route({
-      method: 'POST',
-      path: '/v2/destinations',
-      operationId: 'listDestinationForWithdrawals',
-      tag: TAG,
-      summary: 'Put a destination on your list',
-      description:
-        'For policies that allow only listed destinations. The cooling-off time of such a policy begins now. A destination that is on the list stays as it is.',
-      scope: 'policy:write_policy',
-      body: DestinationRequest,
-      example: DESTINATION_REQUEST,
-      response: DestinationShape,
-      problems: [],
-      answer: DESTINATION,
-      async handle({ caller, body }) {
-        const destination = readDestination(body.destination, networks);
-        const { customerId } = caller;
-        const actor = actorOf(caller);
-        const added = {
-          id: newId(),
-          customerId,
-          destination,
-          label: body.label ?? null,
-          addedBy: actorText(actor),
-        };
-        const listed = await database.transaction(async (tx) => {
-          const { row, isNew } = await addDestination(tx, added);
-          if (isNew) await recordChanges(tx, actor, [destinationChange('listed', row, row.createdAtNs)]);
-          return row;
-        });
-        return { body: presentDestination(listed) };
-      },
-    }),
+    listingRoute(parts),
     route({
       method: 'GET',
       path: '/v2/destinations',

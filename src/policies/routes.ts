@@ -24,7 +24,7 @@ import {
   PolicyShape,
   VersionList,
 } from './schema.ts';
-import { findOwnPolicy, findPolicy, listPolicies, recentUses, versionsOf } from './store.ts';
+import { findOwnPolicy, findPolicy, listPolicies, recentUses, versionOf, versionsOf } from './store.ts';
 import { type PolicyContext, readDocument } from './validate.ts';
 
 export type PolicyParts = PolicyContext & {
@@ -54,6 +54,7 @@ function declareChange(parts: PolicyParts, whose: Whose) {
     document: readDocument(asked, isOperators, parts),
     reason: asked.reason,
     actor: maker.actor,
+    basedOn: asked.based_on_version,
   });
   // Withdrawals that were decided on the version before have been committed.
   const inForce = (): Promise<unknown> => untilRunningEnded(database);
@@ -68,7 +69,9 @@ function declareChange(parts: PolicyParts, whose: Whose) {
   });
   return async (caller: Caller, asked: Asked) => {
     const change = changeOf({ customerId: caller.customerId, actor: actorOf(caller) }, asked);
-    const proposed = await propose(caller, asked);
+    // A proposal is about the version that its maker has seen, and not about one that is made in the meantime.
+    const based = asked.based_on_version ?? (await versionOf(database, change.customerId, asked.name));
+    const proposed = await propose(caller, { ...asked, based_on_version: based });
     if (proposed !== undefined) return proposed;
     const policy = await changePolicy(database, change);
     await inForce();

@@ -97,6 +97,14 @@ export const PolicyRequest = Type.Object(
     enabled: Type.Boolean({ description: 'Whether it is in force' }),
     ...document,
     reason: Reason,
+    based_on_version: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1_000_000_000,
+        description:
+          'The version that you have seen, 0 for a new policy: if there is another one, the change is refused. A request that waits for approval always has one.',
+      }),
+    ),
   },
   { ...closed, title: 'PolicyRequest' },
 );

@@ -127,6 +127,19 @@ async function appendVersion(tx: Transaction, policy: Policy): Promise<void> {
   );
 }
 
+/** The present version of the policy of that name; 0 if there is none. */
+export async function versionOf(
+  database: Queryable,
+  customerId: string | null,
+  name: string,
+): Promise<number> {
+  const [row] = await database.query<{ version: number }>(
+    'select p.version from policies p where p.customer_id is not distinct from $1 and p.name = $2',
+    [customerId, name],
+  );
+  return row?.version ?? 0;
+}
+
 /** For operators. */
 export async function findPolicy(database: Queryable, id: string): Promise<Policy | undefined> {
   const [row] = await database.query<Policy>(`select ${COLUMNS} from ${CURRENT} where p.id = $1`, [id]);

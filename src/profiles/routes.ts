@@ -1,5 +1,6 @@
 import type { CustomerReads, Database } from '../database/database.ts';
 import type { EndUserFacts } from '../identity/rules.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
 import { parseInstant } from '../kernel/instant.ts';
@@ -130,7 +131,10 @@ function incomingRoute({ database }: ProfileDependencies): Route {
       if (!listed && body.profile_ids !== undefined)
         throw invalidField('/profile_ids', 'must not be sent with accepts_from ANYONE');
       const accepted = listed ? (body.profile_ids ?? []) : null;
-      const profile = await setAcceptedProfiles(database, caller.customerId, params.id, accepted);
+      const { customerId } = caller;
+      const profile = await database.transaction((tx) =>
+        setAcceptedProfiles(tx, customerId, params.id, accepted, actorOf(caller)),
+      );
       if (profile === undefined) throw notFound('profile', params.id);
       return { body: presentIncoming(profile.acceptedProfileIds) as never };
     },

@@ -2,11 +2,13 @@ import { plainArray } from '../database/array.ts';
 import { binaryArray } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Queryable, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters } from '../database/select.ts';
+import { recordChange } from '../events/append.ts';
 import { change } from '../events/outbox.ts';
+import type { Actor } from '../kernel/actor.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { ProfileFacts } from '../kernel/profile-facts.ts';
@@ -152,29 +154,40 @@ export async function findProfile(
 
 /** False if there is no such profile. Nodes that cached it as active notice, because each transaction confirms its cache. */
 export async function setProfileStatus(
-  database: Queryable,
+  tx: Transaction,
   id: string,
   status: Profile['status'],
+  actor: Actor,
 ): Promise<boolean> {
-  const rows = await database.query('update profiles set status = $2 where id = $1 returning id', [
-    id,
-    status,
-  ]);
-  return rows.length === 1;
+  const [profile] = await tx.query<Profile>(
+    `update profiles p set status = $2 where p.id = $1 returning ${COLUMNS}`,
+    [id, status],
+  );
+  if (profile === undefined) return false;
+  await recordProfile(tx, actor, status === 'ACTIVE' ? 'enabled' : 'disabled', profile);
+  return true;
+}
+
+async function recordProfile(tx: Transaction, actor: Actor, what: string, profile: Profile): Promise<void> {
+  const { customerId, id: resourceId } = profile;
+  const after = presentProfile(profile);
+  await recordChange(tx, actor, { action: `profile.${what}`, customerId, resourceId, after });
 }
 
 /** Undefined if the customer has no such profile. Nodes that cached it as accepting anyone notice, as above. */
 export async function setAcceptedProfiles(
-  database: Queryable,
+  tx: Transaction,
   customerId: string,
   id: string,
   accepted: readonly string[] | null,
+  actor: Actor,
 ): Promise<Profile | undefined> {
-  const [profile] = await database.query<Profile>(
+  const [profile] = await tx.query<Profile>(
     `update profiles p set accepted_profile_ids = $3::uuid[] where p.id = $1 and p.customer_id = $2
      returning ${COLUMNS}`,
     [id, customerId, accepted === null ? null : plainArray(accepted)],
   );
+  if (profile !== undefined) await recordProfile(tx, actor, 'changed', profile);
   return profile;
 }
 

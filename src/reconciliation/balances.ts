@@ -1,4 +1,6 @@
 import type { Database } from '../database/database.ts';
+import { recordChange } from '../events/append.ts';
+import { type Actor, actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
@@ -32,18 +34,40 @@ async function present(balance: OutsideBalance, { database, assets }: Dependenci
   };
 }
 
-export type Reported = Pick<OutsideBalance, 'account' | 'asset' | 'atNs' | 'reference' | 'units' | 'actor'>;
+export type Reported = Pick<OutsideBalance, 'account' | 'asset' | 'atNs' | 'reference' | 'units'> & {
+  readonly by: Actor;
+};
 
 /** Compares with the ledger of the same time, and records both. Undefined if that time is not over yet. */
 export async function recordBalance(
   database: Database,
-  reported: Reported,
+  { by, ...reported }: Reported,
 ): Promise<{ readonly balance: OutsideBalance; readonly isNew: boolean } | undefined> {
   const { account, asset, atNs } = reported;
   const final = await finalInstant(database);
   if (atNs > final) return undefined;
   const ledger = await systemBalanceAt(database, { account, asset }, atNs, final);
-  return insertBalance(database, { ...reported, ledgerUnits: outsideUnits(account, ledger) });
+  return database.transaction(async (tx) => {
+    const facts = { ...reported, actor: by.id, ledgerUnits: outsideUnits(account, ledger) };
+    const recorded = await insertBalance(tx, facts);
+    const { id: resourceId, units, ledgerUnits } = recorded.balance;
+    if (recorded.isNew)
+      await recordChange(tx, by, {
+        action: 'reconciliation_balance.reported',
+        customerId: null,
+        resourceId,
+        after: {
+          id: resourceId,
+          account,
+          asset,
+          at: formatInstant(atNs),
+          reference: reported.reference,
+          units: units.toString(),
+          ledger_units: ledgerUnits.toString(),
+        },
+      });
+    return recorded;
+  });
 }
 
 function readUnits(text: string, asset: string, assets: Assets): bigint {
@@ -81,7 +105,7 @@ export function balanceRoutes(dependencies: Dependencies): Route[] {
         const { account, asset, reference } = body;
         if (assets.find(asset) === undefined) throw invalidField('/asset', `"${asset}" is not a known asset`);
         const units = readUnits(body.balance, asset, assets);
-        const reported = { account, asset, atNs: readAt(body.at), reference, units, actor: caller.clientId };
+        const reported = { account, asset, atNs: readAt(body.at), reference, units, by: actorOf(caller) };
         const recorded = await recordBalance(database, reported);
         if (recorded === undefined)
           throw invalidField(

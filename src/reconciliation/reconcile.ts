@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
+import { recordChange } from '../events/append.ts';
+import type { Actor } from '../kernel/actor.ts';
 import { newId } from '../kernel/id.ts';
-import type { Instant } from '../kernel/instant.ts';
+import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import { systemMovements } from '../ledger/entries.ts';
 import { finalInstant } from '../ledger/finality.ts';
@@ -127,7 +129,7 @@ export type Import = {
   readonly statementId: string;
   readonly format: StoredStatement['format'];
   readonly lines: readonly Line[];
-  readonly actor: string;
+  readonly by: Actor;
 };
 
 function digestOf({ asset, format, lines }: Import): string {
@@ -144,7 +146,7 @@ export async function importStatement(
   database: Database,
   order: Import,
 ): Promise<{ readonly statement: StoredStatement; readonly replayed: boolean }> {
-  const { account, asset, statementId, format, lines, actor } = order;
+  const { account, asset, statementId, format, lines, by } = order;
   const digest = digestOf(order);
   const created = await database.transaction(async (tx) => {
     const [first] = lines.map(({ atNs }) => atNs).sort((a, b) => (a < b ? -1 : 1));
@@ -158,7 +160,7 @@ export async function importStatement(
       format,
       digest,
       lineCount: lines.length,
-      actor,
+      actor: by.id,
     };
     const statement = await insertStatement(tx, facts);
     if (statement === undefined) return undefined;
@@ -179,6 +181,12 @@ export async function importStatement(
     );
     await insertItems(tx, items);
     await matchNew(tx, account, asset, items);
+    await recordChange(tx, by, {
+      action: 'reconciliation_statement.imported',
+      customerId: null,
+      resourceId: statement.id,
+      after: presentStatement(statement),
+    });
     return statement;
   });
   if (created !== undefined) return { statement: created, replayed: false };
@@ -200,10 +208,35 @@ export function presentStatement({
   return { id, account, statement_id: statementId, asset, format, line_count: lineCount, actor };
 }
 
-type Manual = { readonly actor: string; readonly reason: string };
+type Manual = { readonly by: Actor; readonly reason: string };
+
+export function presentMatch(match: Match) {
+  const { id, account, actor, reason, createdAtNs, removedBy, removedBecause, removedAtNs } = match;
+  return {
+    id,
+    account,
+    ...(actor !== null && { actor }),
+    ...(reason !== null && { reason }),
+    created_at: formatInstant(createdAtNs),
+    ...(removedBy !== null && { removed_by: removedBy }),
+    ...(removedBecause !== null && { removed_because: removedBecause }),
+    ...(removedAtNs !== null && { removed_at: formatInstant(removedAtNs) }),
+  };
+}
+
+async function recordMatch(tx: Transaction, by: Actor, what: string, match: Match): Promise<Match> {
+  const action = `reconciliation_match.${what}`;
+  const after = presentMatch(match);
+  await recordChange(tx, by, { action, customerId: null, resourceId: match.id, after });
+  return match;
+}
 
 /** Matches open items by hand. */
-export function matchItems(database: Database, ids: readonly string[], by: Manual): Promise<Match> {
+export function matchItems(
+  database: Database,
+  ids: readonly string[],
+  { by, reason }: Manual,
+): Promise<Match> {
   return database.transaction(async (tx) => {
     const items = await lockItems(tx, ids);
     const unknown = ids.filter((id) => !items.some((item) => item.id === id));
@@ -213,14 +246,17 @@ export function matchItems(database: Database, ids: readonly string[], by: Manua
       throw new Problem('invalid-state', `Item ${matched[0]!.id} is matched already.`, { status: 'MATCHED' });
     const fault = matchFault(items);
     if (fault !== undefined) throw invalidField('/item_ids', fault);
-    return insertMatch(tx, { account: items[0]!.account, ...by }, ids);
+    const facts = { account: items[0]!.account, actor: by.id, reason };
+    return recordMatch(tx, by, 'created', await insertMatch(tx, facts, ids));
   });
 }
 
-export async function unmatch(database: Database, id: string, by: Manual): Promise<Match> {
-  const match = await database.transaction((tx) => removeMatch(tx, id, by));
-  if (match === undefined) throw notFound('match', id);
-  return match;
+export function unmatch(database: Database, id: string, { by, reason }: Manual): Promise<Match> {
+  return database.transaction(async (tx) => {
+    const match = await removeMatch(tx, id, { actor: by.id, reason });
+    if (match === undefined) throw notFound('match', id);
+    return recordMatch(tx, by, 'removed', match);
+  });
 }
 
 export function requireLines(lines: readonly Line[]): void {

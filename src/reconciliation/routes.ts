@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
@@ -16,6 +17,7 @@ import {
   type Import,
   importStatement,
   matchItems,
+  presentMatch,
   presentStatement,
   type ReferenceSources,
   requireLines,
@@ -31,7 +33,7 @@ import {
   UnmatchedQuery,
   UnmatchRequest,
 } from './schema.ts';
-import { listOpen, type Match } from './store.ts';
+import { listOpen } from './store.ts';
 
 export type ReconciliationDependencies = ReferenceSources & {
   readonly database: Database;
@@ -40,28 +42,14 @@ export type ReconciliationDependencies = ReferenceSources & {
 
 const TAG = 'Operator';
 
-function presentMatch(match: Match) {
-  const { id, account, actor, reason, createdAtNs, removedBy, removedBecause, removedAtNs } = match;
-  return {
-    id,
-    account,
-    ...(actor !== null && { actor }),
-    ...(reason !== null && { reason }),
-    created_at: formatInstant(createdAtNs),
-    ...(removedBy !== null && { removed_by: removedBy }),
-    ...(removedBecause !== null && { removed_because: removedBecause }),
-    ...(removedAtNs !== null && { removed_at: formatInstant(removedAtNs) }),
-  };
-}
-
 /** Undefined without a closing balance, or if its day is not over. */
 async function closingDifference(
   database: Database,
-  { account, asset, statementId, actor }: Import,
+  { account, asset, statementId, by }: Import,
   closing: ReadStatement['closing'],
 ): Promise<bigint | undefined> {
   if (closing === undefined) return undefined;
-  const reported = { account, asset, reference: statementId, actor, ...closing };
+  const reported = { account, asset, reference: statementId, by, ...closing };
   const recorded = await recordBalance(database, reported);
   return recorded && recorded.balance.units - recorded.balance.ledgerUnits;
 }
@@ -91,7 +79,7 @@ function importRoute(dependencies: ReconciliationDependencies): Route {
         throw invalidField('/statement_id', 'is required: the statement has no id of its own');
       requireLines(read.lines);
       const asset = read.asset!;
-      const order = { account, asset, statementId, format, lines: read.lines, actor: caller.clientId };
+      const order = { account, asset, statementId, format, lines: read.lines, by: actorOf(caller) };
       const { statement, replayed } = await importStatement(database, order);
       await copyLedger(database, dependencies, { account, asset });
       const difference = await closingDifference(database, order, read.closing);
@@ -159,7 +147,7 @@ function matchRoutes({ database }: ReconciliationDependencies): Route[] {
       answer: MATCH,
       handle: async ({ caller, body }) => ({
         body: presentMatch(
-          await matchItems(database, body.item_ids, { actor: caller.clientId, reason: body.reason }),
+          await matchItems(database, body.item_ids, { by: actorOf(caller), reason: body.reason }),
         ),
       }),
     }),
@@ -179,7 +167,7 @@ function matchRoutes({ database }: ReconciliationDependencies): Route[] {
       answer: REMOVED,
       handle: async ({ caller, params, body }) => ({
         body: presentMatch(
-          await unmatch(database, params.id, { actor: caller.clientId, reason: body.reason }),
+          await unmatch(database, params.id, { by: actorOf(caller), reason: body.reason }),
         ),
       }),
     }),

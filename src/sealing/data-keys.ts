@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import { insertDataKey, lockDataKeys, replaceWrapping, type WrappedKey, wrappedKeys } from './store.ts';
 import { createVault, type DataKey, newDataKey, type Vault } from './vault.ts';
 import type { WrappingKey } from './wrapping.ts';
@@ -51,6 +51,8 @@ export async function openVault(
 export async function rewrapDataKeys(
   database: Database,
   wrappingKeys: readonly [WrappingKey, ...WrappingKey[]],
+  /** In the same transaction: records who did it. */
+  done: (tx: Transaction, ids: readonly string[]) => Promise<void> = async () => {},
 ): Promise<number> {
   const [current] = wrappingKeys;
   return database.transaction(async (tx) => {
@@ -60,6 +62,7 @@ export async function rewrapDataKeys(
       const { id, key } = await unwrap(row, wrappingKeys);
       await replaceWrapping(tx, { id, wrappingKey: current.id, wrapped: await current.wrap(key) });
     }
+    await done(tx, others.map(({ id }) => String(id)));
     return others.length;
   });
 }

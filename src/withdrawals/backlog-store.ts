@@ -35,7 +35,14 @@ function railBacklog(database: Queryable, rails: readonly string[]): Backlog {
   };
 }
 
-type Row = Record<string, unknown> & { readonly oldest_id: string | null; readonly now_ns: Instant };
+type Row = Record<string, unknown> & {
+  readonly oldest_id: string | null;
+  readonly oldest_held_id: string | null;
+  readonly now_ns: Instant;
+};
+
+/** Released ones are submitted soon. */
+const HELD = `w.holds is not null and w.state = 'QUEUED'`;
 
 /** Withdrawals that wait for a rail. */
 export function withdrawalBacklogs(
@@ -50,6 +57,8 @@ export function withdrawalBacklogs(
         ferry_withdrawals_oldest_seconds: 'Age of the oldest withdrawal that has not ended',
         ferry_withdrawals_unknown: 'Withdrawals for which it is unknown whether the rail has the payment',
         ferry_withdrawals_unknown_seconds: 'How long this has been unknown for the first of them',
+        ferry_withdrawals_held: 'Withdrawals that a policy holds',
+        ferry_withdrawals_held_seconds: 'Age of the oldest withdrawal that a policy holds',
         ferry_rail_contradictions:
           'Reports of rails that contradict the record of a withdrawal: investigate each',
       },
@@ -58,6 +67,8 @@ export function withdrawalBacklogs(
         const [row] = await database.query<Row>(
           `select
              (select w.transfer_id from withdrawal_work w order by w.transfer_id limit 1) as oldest_id,
+             (select w.transfer_id from withdrawal_work w where ${HELD} order by w.transfer_id limit 1) as oldest_held_id,
+             ${countUpTo(LIMITS.backlogCountMax, `from withdrawal_work w where ${HELD}`)} as ferry_withdrawals_held,
              ${CLOCK_NS} as now_ns,
              ${countUpTo(LIMITS.backlogCountMax, `from withdrawal_work where state = 'UNKNOWN'`)}
                as ferry_withdrawals_unknown,
@@ -65,10 +76,19 @@ export function withdrawalBacklogs(
                as ferry_withdrawals_unknown_seconds,
              ${countUpTo(LIMITS.backlogCountMax, 'from rail_contradictions')} as ferry_rail_contradictions`,
         );
-        const { oldest_id: oldestId, now_ns: nowNs, ...others } = row!;
-        const oldest = oldestId === null ? undefined : await transferById(oldestId);
-        const ageNs = oldest === undefined ? 0n : nowNs - oldest.createdAtNs;
-        return [{ ...others, ferry_withdrawals_oldest_seconds: ageNs > 0n ? Number(ageNs) / 1e9 : 0 }];
+        const { oldest_id: oldestId, oldest_held_id: heldId, now_ns: nowNs, ...others } = row!;
+        const secondsOf = async (id: string | null): Promise<number> => {
+          const transfer = id === null ? undefined : await transferById(id);
+          const ageNs = transfer === undefined ? 0n : nowNs - transfer.createdAtNs;
+          return ageNs > 0n ? Number(ageNs) / 1e9 : 0;
+        };
+        return [
+          {
+            ...others,
+            ferry_withdrawals_oldest_seconds: await secondsOf(oldestId),
+            ferry_withdrawals_held_seconds: await secondsOf(heldId),
+          },
+        ];
       },
     },
   ];

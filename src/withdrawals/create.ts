@@ -1,4 +1,5 @@
 import type { Charge, Given } from '../fees/charge.ts';
+import type { Actor } from '../kernel/actor.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
@@ -113,15 +114,20 @@ export function pendingWithdrawal(
  */
 export function hold(
   requested: Transfer,
-  to: { readonly rail: RailName; readonly destination: string; readonly set: PolicySet },
+  to: {
+    readonly rail: RailName;
+    readonly destination: string;
+    readonly set: PolicySet;
+    readonly by: Actor;
+  },
   view: View,
   tables: WithdrawalTables,
   writes: readonly Write[] = [],
 ): Decision<Transfer> {
   const { profileId, customerId, asset, amountUnits: units } = requested;
-  const { rail, destination, set } = to;
+  const { rail, destination, set, by } = to;
   const subject: Subject = { customerId, profileId, asset, rail, destination, units };
-  const guarded = guard(view, set, subject, requested.id, tables);
+  const guarded = guard(view, set, subject, { transferId: requested.id, by }, tables);
   if (guarded instanceof Problem) return refuse(guarded);
   const transfer = { ...requested, ...(guarded.words && { secondaryStatus: guarded.words }) };
   return {

@@ -164,7 +164,7 @@ function decideWithdrawal(order: Order, view: View, tables: CryptoWithdrawalTabl
     beneficiary: request.beneficiary ?? null,
     feeId: request.fee_id ?? null,
   };
-  const to = { rail: network, destination: order.destination, set: order.set };
+  const to = { rail: network, destination: order.destination, set: order.set, by: actorOf(caller) };
   if (request.fee_id === undefined) return hold(transfer, to, view, tables);
   const used = { ...view.row(guaranteedFees, request.fee_id)!, usedBy: id };
   return hold(transfer, to, view, tables, [write(guaranteedFees, request.fee_id, used)]);

@@ -110,7 +110,8 @@ export function fiatWithdrawalCommand(
       };
       const pending = pendingWithdrawal(id, caller, request, charge, kind, view.recordedAt);
       const transfer = { ...pending, fiatAccountId: account!.id };
-      return hold(transfer, { rail: account!.kind, destination, set }, view, tables);
+      const by = actorOf(caller);
+      return hold(transfer, { rail: account!.kind, destination, set, by }, view, tables);
     },
   };
 }

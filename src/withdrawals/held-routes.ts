@@ -105,7 +105,7 @@ function decisionRoutes(parts: HeldParts, whose: 'operator' | 'own'): Route[] {
     body: HeldRequest,
     example: { reason: REASON },
     response: transferShape(parts.networks),
-    problems: ['not-found', 'invalid-state'],
+    problems: ['not-found', 'forbidden', 'invalid-state'],
   } as const;
   const name = (verb: string): string => `${verb}${isOperator ? '' : 'Own'}HeldWithdrawal`;
   const which = isOperator ? 'a policy of the operator' : 'a policy of your own';
@@ -122,7 +122,7 @@ function decisionRoutes(parts: HeldParts, whose: 'operator' | 'own'): Route[] {
       path: `${path}/release`,
       operationId: name('release'),
       summary: 'Release a withdrawal that a policy holds',
-      description: `Gives the approval that ${which} requires. The withdrawal is submitted, unless something else holds it.`,
+      description: `Gives the approval that ${which} requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person.`,
       answer: RELEASED_WITHDRAWAL,
       handle: ({ caller, params, body }) => release(caller, { id: params.id, reason: body.reason }),
     }),

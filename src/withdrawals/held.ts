@@ -1,7 +1,7 @@
 import { type Actor, actorText } from '../kernel/actor.ts';
 import { notFound, Problem } from '../kernel/problem.ts';
 import { type Command, read, refuse, write } from '../ledger/command.ts';
-import { approvalsOf, firstWait, type Hold } from '../policies/holds.ts';
+import { approvalsOf, firstWait, type Hold, isRequester } from '../policies/holds.ts';
 import type { Transfer } from '../transfers/transfer.ts';
 import { type EndingTables, endNow } from './outcome.ts';
 import type { Work } from './states.ts';
@@ -49,6 +49,10 @@ export function releaseCommand(
       const [transfer, work] = [view.row(tables.transfers, id), view.row(tables.works, id)];
       const open = approvals(id, transfer, work, owner);
       if (open instanceof Problem) return refuse(open);
+      if (isRequester(open, actor))
+        return refuse(
+          new Problem('forbidden', `You requested the withdrawal ${id}: somebody else has to release it.`),
+        );
       const holds = work!.holds!.map((hold) => (open.includes(hold) ? { ...hold, releasedBy: by } : hold));
       const wait = firstWait(holds, view.now);
       const next: Transfer = {

@@ -1,43 +1,36 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
-import { invite } from '../people/visitor.ts';
-import { createEye, type Eye } from '../support/four-eyes.ts';
-import { createPrivilegedWorld, type PrivilegedWorld, policyRequest } from '../support/privileged-cases.ts';
+import { PRIVILEGED_NAMES } from '../../src/kernel/privileged.ts';
+import { BEHIND_PROXY } from '../people/visitor.ts';
+import { OWN_PEOPLE_CASES } from '../support/client-cases.ts';
+import { createEye, createOwnEyes, type Eye, type Eyes, vote } from '../support/four-eyes.ts';
+import { fourEyesTable } from '../support/four-eyes-table.ts';
+import {
+  createPrivilegedWorld,
+  type PrivilegedCase,
+  type PrivilegedWorld,
+  policyRequest,
+} from '../support/privileged-cases.ts';
 import { expectProblem, startTestService, type TestService } from '../support/service.ts';
 
-/** Privileged actions of customers, on their own policies and on withdrawals that these hold. */
+/** Privileged actions of customers, on their own policies, people, and withdrawals that their policies hold. */
 let service: TestService;
 let world: PrivilegedWorld;
-let maker: Eye;
-let second: Eye;
-let approver: Eye;
+let eyes: Eyes;
+let auditor: Eye;
 let stranger: Eye;
-const SCOPES = [
-  'policy:read_policy',
-  'policy:write_policy',
-  'policy:approve_withdrawal',
-  'control:read_approval',
-  'control:approve',
-];
 beforeAll(async () => {
-  service = await startTestService({ FERRY_FOUR_EYES: 'on' });
-  const operator = await createEye(service, (await service.createCustomer()).id, {
+  service = await startTestService({ FERRY_FOUR_EYES: 'on', ...BEHIND_PROXY });
+  auditor = await createEye(service, (await service.createCustomer()).id, {
     scopes: ['operator:review', 'operator:read'],
   });
-  world = await createPrivilegedWorld(service, operator);
-  const { id } = world.customer;
-  const { id: person } = await invite(service, { customerId: id, roles: ['ADMINISTRATOR'] });
-  maker = await createEye(service, id, { scopes: SCOPES, person });
-  second = await createEye(service, id, { scopes: SCOPES, person });
-  approver = await createEye(service, id, { scopes: SCOPES });
-  stranger = await createEye(service, (await service.createCustomer()).id, { scopes: SCOPES });
+  world = await createPrivilegedWorld(service, auditor);
+  eyes = await createOwnEyes(service, world.customer.id);
+  stranger = (await createOwnEyes(service, (await service.createCustomer()).id)).approver;
 });
 afterAll(() => service.stop());
 
-const vote = (eye: Eye, { id, digest }: { id: string; digest: string }) =>
-  eye.call('POST', `/v2/approvals/${id}/approve`, { digest, reason: 'Looked at it.' });
-
-const CASES = [
+const CASES: readonly PrivilegedCase[] = [
   {
     action: 'own_policy.change',
     async make() {
@@ -56,21 +49,32 @@ const CASES = [
       };
     },
   })),
+  {
+    action: 'own_destination.list',
+    async make() {
+      const destination = `fiat_account/${newId()}`;
+      const effect = () =>
+        service.database.query('select listed from policy_destinations where destination = $1', [
+          destination,
+        ]);
+      return { path: '/v2/destinations', body: { destination }, effect };
+    },
+  },
+  ...OWN_PEOPLE_CASES,
 ];
 
-describe.each(CASES)('$action', ({ action, make }) => {
-  it('waits for another hand of the same customer, and is then executed', async () => {
-    const { path, body, effect } = await make();
-    const before = await effect();
-    const proposed = await maker.call('POST', path, body);
-    expect(proposed).toMatchObject({ status: 202, body: { action, level: 'CUSTOMER', status: 'PENDING' } });
-    expectProblem(await vote(maker, proposed.body), 403, 'forbidden');
-    expectProblem(await vote(second, proposed.body), 403, 'forbidden');
-    expectProblem(await vote(stranger, proposed.body), 404, 'not-found');
-    expect(await effect()).toEqual(before);
-    expect((await vote(approver, proposed.body)).body).toMatchObject({ status: 'EXECUTED' });
-    expect(await effect()).not.toEqual(before);
-  });
+const table = fourEyesTable(() => ({ service, eyes, world, auditor, approvals: '/v2/approvals' }));
+table.describe(CASES);
+
+it('every privileged action of customers is in the table', () => {
+  const own = PRIVILEGED_NAMES.filter((name) => name.startsWith('own_'));
+  expect(CASES.map(({ action }) => action).sort()).toEqual([...own].sort());
+});
+
+it.each(CASES)('a request for $action is not found by another customer', async (one) => {
+  const { approval, before, effect } = await table.propose(one);
+  expectProblem(await vote(stranger, approval, 'approve', '/v2/approvals'), 404, 'not-found');
+  expect(await effect()).toEqual(before);
 });
 
 it('a withdrawal of another customer is not found', async () => {

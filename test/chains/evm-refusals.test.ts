@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listStops } from '../../src/chains/lease-store.ts';
 import { resolve } from '../../src/chains/resolve.ts';
 import { type RefusalCode, SignerRefusal, type SignRequest } from '../../src/chains/signer.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { type Anvil, LANE, startAnvil } from '../support/anvil.ts';
 import { createEvmWorld, type EvmNode, type EvmWorld } from '../support/evm-world.ts';
@@ -105,7 +106,7 @@ describe('a keeper whose signer', () => {
       await world.turn(node);
       expect(asked).toHaveLength(1);
       expect(await paid()).toBe(before);
-      const lane = { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH' };
+      const lane = { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH', actor: cliActor('tester') };
       expect(await resolve(world.database, lane)).toBeUndefined();
       await world.settle(node, [id]);
       expect((await paid()) - before).toBe(ETHER);

@@ -1,4 +1,5 @@
 import { setIdentityStatus } from '../../src/identity/store.ts';
+import { cliActor } from '../../src/kernel/actor.ts';
 import { setProfileStatus } from '../../src/profiles/store.ts';
 import { type Belongings, createBelongings, type Operation } from '../support/openapi.ts';
 import type { Access } from './access.ts';
@@ -91,11 +92,15 @@ async function createRecords(
   };
   const post = (path: string) => succeed(party, 'POST', path, {});
   const remove = (path: string) => succeed(party, 'DELETE', path);
-  await add('profiles', (id) => setProfileStatus(stage.database, id, 'DISABLED'));
+  await add('profiles', (id) =>
+    stage.database.transaction((tx) => setProfileStatus(tx, id, 'DISABLED', cliActor('tester'))),
+  );
   await add('profiles', (id) =>
     succeed(party, 'PUT', `/v2/profiles/${id}/incoming`, { accepts_from: 'LISTED', profile_ids: [] }),
   );
-  await add('identities', (id) => setIdentityStatus(stage.database, id, 'DISABLED'));
+  await add('identities', (id) =>
+    stage.database.transaction((tx) => setIdentityStatus(tx, id, 'DISABLED', cliActor('tester'))),
+  );
   await add('fiat-accounts', (id) => post(`/v2/sandbox/fiat-accounts/${id}/approve`));
   await add('fiat-accounts', (id) => post(`/v2/sandbox/fiat-accounts/${id}/reject`));
   await add('fiat-accounts', (id) => remove(`/v2/transfer/fiat-accounts/${id}`));

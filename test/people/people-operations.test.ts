@@ -153,7 +153,7 @@ describe('an administrator of a customer', () => {
       name: 'own',
       scopes,
     });
-    await ownClient(service.database, made.clientId, { id: admin.id, customerId: ours.id });
+    await ownClient(service.database, made.clientId, { id: admin.id });
     const response = await fetch(`${service.url}/oauth2/token`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${made.clientId}:${made.clientSecret}`)}` },

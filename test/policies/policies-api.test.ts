@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
+import { createEye } from '../support/four-eyes.ts';
 import {
   type Answer,
   expectInvalid,
@@ -147,7 +148,10 @@ describe('what needs a decision', () => {
     const asOperator = `/v2/operator/withdrawals/${first.body.id}/release`;
     expectProblem(await operator.call('POST', asOperator, reason), 409, 'invalid-state');
     expectProblem(await operator.call('POST', path(first.body.id, 'release'), reason), 404, 'not-found');
-    const released = await alice.call('POST', path(first.body.id, 'release'), reason);
+    // Nor the one who requested it.
+    expectProblem(await alice.call('POST', path(first.body.id, 'release'), reason), 403, 'forbidden');
+    const colleague = await createEye(service, alice.id, { scopes: ['policy:approve_withdrawal'] });
+    const released = await colleague.call('POST', path(first.body.id, 'release'), reason);
     expect(released.body.secondary_status.name).toBe('QUEUED');
     expectProblem(await alice.call('POST', path(first.body.id, 'release'), reason), 409, 'invalid-state');
     const refused = await alice.call('POST', path(second.body.id, 'refuse'), { reason: 'a secret' });

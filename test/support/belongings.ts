@@ -1,5 +1,5 @@
 import { newPersonOf } from '../people/visitor.ts';
-import { approvalMakers } from './approvals.ts';
+import { approvalMakers, claimMakers } from './approvals.ts';
 import { openItems } from './books.ts';
 import type { TestCustomer, TestService } from './service.ts';
 
@@ -46,6 +46,7 @@ export async function createBelongings(
     return id;
   }
   const webhooks: string[] = [];
+  const clients: string[] = [];
   let names = 0;
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
@@ -138,6 +139,14 @@ export async function createBelongings(
       await post(`/v2/operator/withdrawals/${id}/release`, body);
       return id;
     },
+    clients: async () => {
+      const body = { ...exampleOf('createClient'), customer_id: customer.id };
+      clients.push((await post('/v2/operator/clients', body)).client_id);
+      return clients.at(-1)!;
+    },
+    // Of the last client that was created: in a path it stands before its credential.
+    credentials: async () =>
+      (await post(`/v2/operator/clients/${clients.at(-1)}/credentials`, {})).credential_ids[0],
     freezes: async () => {
       const subject = await service.createProfile(customer);
       const body = { ...exampleOf('createFreeze'), subject_id: subject };
@@ -153,7 +162,9 @@ export async function createBelongings(
       return (await post('/v2/settlement/transactions', body)).id;
     },
   };
+  const { id: clientId } = (await customer.call('GET', '/v2/me')).body;
   Object.assign(make, approvalMakers(service.database, customer.id, profile));
+  Object.assign(make, claimMakers(service.database, { customerId: customer.id, clientId }, make));
   const owner = await identity();
   const owned = await account(owner);
   return {
@@ -175,6 +186,7 @@ export async function createBelongings(
       // Of its own, because nothing moves once it is frozen.
       subject_id: await service.createProfile(customer),
       fiat_account_id: await make['fiat-accounts']!(),
+      owner_person_id: await newPersonOf(customer),
       fee_id: (await post('/v2/transfer/fees/crypto-withdrawal', exampleOf('createCryptoWithdrawalFee'))).id,
     },
   };

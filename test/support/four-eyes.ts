@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createClient } from '../../src/auth/administration.ts';
-import { invite } from '../people/visitor.ts';
+import type { Role } from '../../src/people/roles.ts';
+import { enrol, invite, visit } from '../people/visitor.ts';
 import type { Answer, TestService } from './service.ts';
 
 /** One client of the operator. */
@@ -48,31 +49,83 @@ export async function createEye(
   };
 }
 
-const MAKER = ['operator:journal', 'operator:review', 'operator:admin', 'operator:read'];
+const MAKER = ['operator:journal', 'operator:review', 'operator:admin', 'operator:read', 'operator:approve'];
 
-/** A maker, a second client of the same person, two approvers, and a client without the scope. */
-export async function createEyes(service: TestService) {
+/** A person of that customer, or of the operator, who has signed in. */
+export async function createPersonEye(
+  service: TestService,
+  customerId: string | null,
+  roles: readonly Role[],
+): Promise<Eye> {
+  const { id, token } = await invite(service, { customerId, roles });
+  const visitor = visit(service.url);
+  await enrol(visitor, token);
+  return { clientId: id, call: (method, path, body) => visitor.call(method, path, body) };
+}
+
+/** Who takes part in requests that need approval. */
+export type Eyes = {
+  readonly maker: Eye;
+  /** The person who owns the maker and the second client. */
+  readonly person: Eye;
+  readonly second: Eye;
+  readonly approver: Eye;
+  readonly other: Eye;
+  /** Without the scope to approve. */
+  readonly reader: Eye;
+};
+
+const READS = ['operator:read', 'operator:approve'];
+
+/** Clients of the operator: two of one person, two approvers, and one without the scope. */
+export async function createEyes(service: TestService): Promise<Eyes> {
   const { id: customer } = await service.createCustomer();
-  const { id: person } = await invite(service, { customerId: customer, roles: ['MAKER'] });
+  const person = await createPersonEye(service, null, ['MAKER', 'APPROVER', 'ADMINISTRATOR']);
   const eye = (scopes: readonly string[], owner?: string) =>
     createEye(service, customer, { scopes, ...(owner && { person: owner }) });
   return {
-    customer,
     person,
-    maker: await eye([...MAKER, 'operator:approve'], person),
-    second: await eye([...MAKER, 'operator:approve'], person),
-    approver: await eye(['operator:read', 'operator:approve']),
-    other: await eye(['operator:read', 'operator:approve']),
+    maker: await eye(MAKER, person.clientId),
+    second: await eye(MAKER, person.clientId),
+    approver: await eye(READS),
+    other: await eye(READS),
     reader: await eye(['operator:read']),
   };
 }
 
-export type Eyes = Awaited<ReturnType<typeof createEyes>>;
+const OWN = [
+  'policy:read_policy',
+  'policy:write_policy',
+  'policy:approve_withdrawal',
+  'people:read_person',
+  'people:write_person',
+  'control:read_approval',
+  'control:approve',
+];
+
+/** The same of one customer. */
+export async function createOwnEyes(service: TestService, customer: string): Promise<Eyes> {
+  const person = await createPersonEye(service, customer, ['MAKER', 'APPROVER', 'ADMINISTRATOR']);
+  const eye = (scopes: readonly string[], owner?: string) =>
+    createEye(service, customer, { scopes, ...(owner && { person: owner }) });
+  return {
+    person,
+    maker: await eye(OWN, person.clientId),
+    second: await eye(OWN, person.clientId),
+    approver: await eye(OWN),
+    other: await eye(OWN),
+    reader: await eye(['control:read_approval']),
+  };
+}
 
 export const APPROVALS = '/v2/operator/approvals';
 
-export const vote = (eye: Eye, { id, digest }: { id: string; digest: string }, verb = 'approve') =>
-  eye.call('POST', `${APPROVALS}/${id}/${verb}`, { digest, reason: 'Looked at it.' });
+export const vote = (
+  eye: Eye,
+  { id, digest }: { id: string; digest: string },
+  verb = 'approve',
+  approvals = APPROVALS,
+) => eye.call('POST', `${approvals}/${id}/${verb}`, { digest, reason: 'Looked at it.' });
 
 /** Entries of the audit log about a resource, or of an actor, in the order of time. */
 export async function auditLog(eye: Eye, query: string): Promise<any[]> {

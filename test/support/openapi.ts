@@ -278,7 +278,8 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
   let { path } = operation;
   for (const { name, schema } of operation.parameters.filter((one) => one.in === 'path')) {
     const [, kind = ''] = new RegExp(`/([^/{}]+)/\\{${name}\\}`).exec(operation.path) ?? [];
-    const value = isIdSchema(schema) ? await (make[operation.id] ?? make[kind])?.() : VALUES[name];
+    const isMade = isIdSchema(schema) || name === 'client_id' || name === 'credential_id';
+    const value = isMade ? await (make[operation.id] ?? make[kind])?.() : VALUES[name];
     if (value === undefined) throw new Error(`no belonging for {${name}} of ${operation.name}`);
     path = path.replace(`{${name}}`, value);
   }

@@ -130,10 +130,13 @@ export type PrivilegedWorld = Awaited<ReturnType<typeof createPrivilegedWorld>>;
 
 export type PrivilegedCase = {
   readonly action: string;
+  /** Made by the person who owns the maker, with a session. */
+  readonly byPerson?: boolean;
   /** The request, and how its effect is read. */
   readonly make: (world: PrivilegedWorld) => Promise<{
+    readonly method?: string;
     readonly path: string;
-    readonly body: object;
+    readonly body?: object;
     readonly effect: () => Promise<unknown>;
   }>;
 };
