@@ -136,19 +136,17 @@ function createFreezing(
   });
 }
 
+type Given = {
+  readonly ownRails?: Rails | undefined;
+  readonly opened: readonly RailAdapter[];
+  readonly approvals: Approvals;
+};
+
 /** Everything that the service can do, in the order of the API reference. */
 export function createCapabilities(
   node: Node,
   writePath: WritePath,
-  {
-    ownRails,
-    opened,
-    approvals,
-  }: {
-    readonly ownRails?: Rails | undefined;
-    readonly opened: readonly RailAdapter[];
-    readonly approvals: Approvals;
-  },
+  { ownRails, opened, approvals }: Given,
 ): Capability[] {
   const { config, metrics } = node;
   const { prices, rentLamportsPerDayMax, mode } = config;

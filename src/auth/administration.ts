@@ -52,11 +52,11 @@ function requireCustomer(name: string, integration: string): void {
 }
 
 export function requireScopes(scopes: readonly string[]): void {
-  const unknown = scopes.filter((scope) => !isScope(scope));
-  if (unknown.length > 0) {
+  const strange = scopes.filter((scope) => !isScope(scope));
+  if (strange.length > 0) {
     throw fieldError(
       '/scopes',
-      `Unknown scope ${unknown.map((scope) => `"${scope}"`).join(', ')}. The scopes are ${SCOPE_NAMES.join(', ')}.`,
+      `Unknown scope ${strange.map((scope) => `"${scope}"`).join(', ')}. The scopes are ${SCOPE_NAMES.join(', ')}.`,
     );
   }
   if (scopes.length === 0) {

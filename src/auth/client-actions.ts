@@ -98,9 +98,9 @@ function declaring({ database, declare }: Parts, level: Level) {
       level,
       summary,
       async command({ actor }: Maker, asked) {
-        const act_ = await act(asked);
-        await rehearse(database, actor, act_);
-        return actCommand(actor, act_, { type: 'client', id: asked.client_id });
+        const executed = await act(asked);
+        await rehearse(database, actor, executed);
+        return actCommand(actor, executed, { type: 'client', id: asked.client_id });
       },
       result: (made) => made,
       ...(handover && { handover }),

@@ -22,7 +22,8 @@ const PATH = '/v2/operator/approvals';
 function oneRequest({ positionals }: Invocation): string {
   const [id, extra] = positionals;
   if (id === undefined || extra !== undefined) throw new UsageError('Expected one approval_id.');
-  if (!isId(id)) throw new CommandError(`There is no approval with the id "${id}".`);
+  const isApproval: boolean = isId(id);
+  if (!isApproval) throw new CommandError(`There is no approval with the id "${id}".`);
   return id;
 }
 

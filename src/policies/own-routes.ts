@@ -111,12 +111,14 @@ function listingRoute({ database, networks, declare }: PolicyParts): Route {
       const { customerId } = caller;
       const { label } = body;
       const asked = { destination_id: newId(), destination, ...(label !== undefined && { label }) };
-      const known = await findDestination(database, customerId, destination);
+      const known = await findDestination(database.of(customerId), customerId, destination);
       if (known?.listed === true) return { body: presentDestination(known) };
       const proposed = await propose(caller, asked);
       if (proposed !== undefined) return proposed;
       await database.transaction((tx) => listing(asked, customerId)(tx, actorOf(caller)));
-      return { body: presentDestination((await findDestination(database, customerId, destination))!) };
+      return {
+        body: presentDestination((await findDestination(database.of(customerId), customerId, destination))!),
+      };
     },
   });
 }

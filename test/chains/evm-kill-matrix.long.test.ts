@@ -170,7 +170,7 @@ async function mineSome(): Promise<void> {
   const [row] = await production.query<{ height: bigint }>(
     'select coalesce(max(height), 0)::bigint as height from chain_blocks',
   );
-  if (BigInt(await anvil.height()) - BigInt(row!.height) < BEHIND_MAX) await anvil.mine();
+  if (BigInt(await anvil.height()) - row!.height < BEHIND_MAX) await anvil.mine();
 }
 
 async function killedAt(): Promise<void> {
