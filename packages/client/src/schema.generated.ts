@@ -134,6 +134,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/approvals/{id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the secret or the enrolment link that a request of yours made
+         * @description Only for the maker of a request that was executed, once, within seven days. The secret is made now, and only its hash is stored: if the answer is lost, propose a new one. Scope: `people:write_person`.
+         */
+        post: operations["claimApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/approvals/{id}/reject": {
         parameters: {
             query?: never;
@@ -189,7 +209,7 @@ export interface paths {
         put?: never;
         /**
          * Put a destination on your list
-         * @description For policies that allow only listed destinations. The cooling-off time of such a policy begins now. A destination that is on the list stays as it is. Scope: `policy:write_policy`.
+         * @description For policies that allow only listed destinations. The cooling-off time of such a policy begins when it is listed. A destination that is on the list stays as it is. Scope: `policy:write_policy`.
          */
         post: operations["listDestinationForWithdrawals"];
         delete?: never;
@@ -678,6 +698,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/approvals/{id}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the secret or the enrolment link that a request of yours made
+         * @description Only for the maker of a request that was executed, once, within seven days. The secret is made now, and only its hash is stored: if the answer is lost, propose a new one. Scope: `operator:admin`.
+         */
+        post: operations["claimOperatorApproval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/approvals/{id}/reject": {
         parameters: {
             query?: never;
@@ -712,6 +752,130 @@ export interface paths {
         get: operations["listOperatorAuditLog"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create an API client
+         * @description With `keys` it authenticates by private_key_jwt and gets no secret. Otherwise `client_secret` is shown once: here, or to the maker of an approved request by `claimOperatorApproval`. Scope: `operator:admin`.
+         */
+        post: operations["createClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients/{client_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an API client
+         * @description With what it authenticates with: ids only, never a secret. Scope: `operator:read`.
+         */
+        get: operations["getClient"];
+        /**
+         * Change the scopes, the addresses or the owner of an API client
+         * @description Fields that are absent stay as they are. Takes effect within 10 seconds on every node. Scope: `operator:admin`.
+         */
+        put: operations["changeClient"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients/{client_id}/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add public keys or a secret to an API client
+         * @description Without `keys`, a secret that works beside the one that it replaces; `client_secret` is shown once, as with `createClient`. Scope: `operator:admin`.
+         */
+        post: operations["addClientCredentials"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients/{client_id}/credentials/{credential_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a public key or a secret of an API client
+         * @description At once; tokens that were issued before stay valid until they expire. The last credential cannot be removed: disable the client instead. Scope: `operator:admin`.
+         */
+        delete: operations["removeClientCredential"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients/{client_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable an API client
+         * @description It gets no tokens, and those that it has are refused within 10 seconds on every node. Scope: `operator:admin`.
+         */
+        post: operations["disableClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/clients/{client_id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable an API client again
+         * @description With the scopes and credentials that it had. Scope: `operator:admin`.
+         */
+        post: operations["enableClient"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1319,7 +1483,7 @@ export interface paths {
         put?: never;
         /**
          * Release a withdrawal that a policy holds
-         * @description Gives the approval that a policy of the operator requires. The withdrawal is submitted, unless something else holds it. Scope: `operator:approve`.
+         * @description Gives the approval that a policy of the operator requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person. Scope: `operator:approve`.
          */
         post: operations["releaseHeldWithdrawal"];
         delete?: never;
@@ -1575,7 +1739,7 @@ export interface paths {
         put?: never;
         /**
          * Release a withdrawal that a policy holds
-         * @description Gives the approval that a policy of your own requires. The withdrawal is submitted, unless something else holds it. Scope: `policy:approve_withdrawal`.
+         * @description Gives the approval that a policy of your own requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person. Scope: `policy:approve_withdrawal`.
          */
         post: operations["releaseOwnHeldWithdrawal"];
         delete?: never;
@@ -2316,6 +2480,18 @@ export interface components {
                 roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
             }[];
         };
+        /** AddCredentialsRequest */
+        AddCredentialsRequest: {
+            /**
+             * Format: date-time
+             * @description Of the new secret, if no keys are given: from then on it is refused
+             */
+            expires_at?: string;
+            /** @description Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret */
+            keys?: {
+                [key: string]: unknown;
+            }[];
+        };
         /** AddedAccountMembers */
         AddedAccountMembers: {
             /**
@@ -2331,9 +2507,14 @@ export interface components {
              * @description What is proposed
              * @enum {string}
              */
-            action: "journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift";
+            action: "journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "own_destination.list" | "freeze.create" | "freeze.lift" | "client.create" | "client.change" | "client.disable" | "client.enable" | "client.add_credentials" | "client.remove_credential" | "person.create" | "person.change" | "person.link" | "own_person.create" | "own_person.change" | "own_person.link";
             /** @description The only ones who may approve it */
             approvers?: string[];
+            /**
+             * Format: date-time
+             * @description When its maker took the secret or the enrolment link
+             */
+            claimed_at?: string;
             /**
              * Format: date-time
              * @description When it was proposed
@@ -2525,12 +2706,135 @@ export interface components {
             /** @enum {string} */
             type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "UNKNOWN";
         };
+        /** ChangeClientRequest */
+        ChangeClientRequest: {
+            /** @description Addresses or ranges that the client may be used from; empty: anywhere */
+            allowed_addresses?: string[];
+            /**
+             * Format: uuid
+             * @description The person who owns it
+             */
+            owner_person_id?: string;
+            /** @description What the client may do */
+            scopes?: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+        };
         /** ChangePersonRequest */
         ChangePersonRequest: {
             /** @description For people */
             name?: string;
             /** @description VIEWER reads, MAKER requests, APPROVER approves, ADMINISTRATOR manages people and webhooks */
             roles?: ("VIEWER" | "MAKER" | "APPROVER" | "ADMINISTRATOR")[];
+        };
+        /** Claim */
+        Claim: {
+            /**
+             * Format: uuid
+             * @description Request
+             */
+            approval_id: string;
+            client_id?: string;
+            /** @description Store it now: it is not shown again */
+            client_secret?: string;
+            /**
+             * Format: date-time
+             * @description When the link expires
+             */
+            enrolment_expires_at?: string;
+            /** @description Send it to the person, who creates a passkey with it, once */
+            enrolment_url?: string;
+            /**
+             * Format: uuid
+             * @description Person
+             */
+            person_id?: string;
+            /**
+             * Format: uuid
+             * @description Secret of the client
+             */
+            secret_id?: string;
+        };
+        /** Client */
+        Client: {
+            allowed_addresses?: string[];
+            /** @description Identifier */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer of the client
+             */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it is disabled; absent: it is not
+             */
+            disabled_at?: string;
+            /** @description A label */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The person who owns it
+             */
+            owner_person_id?: string;
+            scopes: string[];
+        };
+        /** ClientCredentials */
+        ClientCredentials: {
+            /** @description Identifier */
+            client_id: string;
+            /** @description Store it now: it is not shown again */
+            client_secret?: string;
+            /** @description What was added or removed */
+            credential_ids: string[];
+        };
+        /** ClientDetails */
+        ClientDetails: {
+            allowed_addresses?: string[];
+            /** @description Identifier */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            credentials: {
+                /**
+                 * Format: date-time
+                 * @description When it was added
+                 */
+                created_at: string;
+                /**
+                 * Format: date-time
+                 * @description From then on it is refused
+                 */
+                expires_at?: string;
+                /** @description Of a secret, or the key id (`kid`) */
+                id: string;
+                /** @enum {string} */
+                type: "SECRET" | "KEY";
+            }[];
+            /**
+             * Format: uuid
+             * @description The customer of the client
+             */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it is disabled; absent: it is not
+             */
+            disabled_at?: string;
+            /** @description A label */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The person who owns it
+             */
+            owner_person_id?: string;
+            scopes: string[];
         };
         /** CreateAccountRequest */
         CreateAccountRequest: {
@@ -2556,6 +2860,60 @@ export interface components {
             };
             /** @description Whether to create a profile for the account as well; default false */
             create_profile?: boolean;
+        };
+        /** CreateClientRequest */
+        CreateClientRequest: {
+            /**
+             * Format: uuid
+             * @description The customer of the client
+             */
+            customer_id: string;
+            /** @description The id of the client at your external issuer: it gets no secret */
+            external_id?: string;
+            /** @description Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret */
+            keys?: {
+                [key: string]: unknown;
+            }[];
+            /** @description A label */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The person who owns it: counts as that person in approvals
+             */
+            owner_person_id?: string;
+            /** @description What the client may do */
+            scopes: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+        };
+        /** CreatedClient */
+        CreatedClient: {
+            allowed_addresses?: string[];
+            /** @description Identifier */
+            client_id: string;
+            /** @description Store it now: it is not shown again */
+            client_secret?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer of the client
+             */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it is disabled; absent: it is not
+             */
+            disabled_at?: string;
+            /** @description A label */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The person who owns it
+             */
+            owner_person_id?: string;
+            scopes: string[];
         };
         /** CreatedPerson */
         CreatedPerson: {
@@ -4675,6 +5033,8 @@ export interface components {
         /** PolicyRequest */
         PolicyRequest: {
             applies_to?: components["schemas"]["PolicyScopeRequest"];
+            /** @description The version that you have seen, 0 for a new policy: if there is another one, the change is refused. A request that waits for approval always has one. */
+            based_on_version?: number;
             /** @description Whether it is in force */
             enabled: boolean;
             /** @description Its name, unique for its owner. An existing policy of that name gets a new version. */
@@ -6365,7 +6725,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these actions (repeatable) */
-                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift")[];
+                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "own_destination.list" | "freeze.create" | "freeze.lift" | "client.create" | "client.change" | "client.disable" | "client.enable" | "client.add_credentials" | "client.remove_credential" | "person.create" | "person.change" | "person.link" | "own_person.create" | "own_person.change" | "own_person.link")[];
                 /** @description created_at eq */
                 "created_at.eq"?: string;
                 /** @description created_at gt */
@@ -6582,6 +6942,37 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    claimApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approval_id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "person_id": "019bc0fd-8ba2-7a17-9c3e-51d08f6b2e49",
+                     *       "enrolment_url": "https://example.com/signin/enrol#Zm9yLW9uZS1wZXJzb24tYW5kLW9ubHktb25jZS0tLS0",
+                     *       "enrolment_expires_at": "2026-01-18T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Claim"];
                 };
             };
         };
@@ -8088,7 +8479,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these actions (repeatable) */
-                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "freeze.create" | "freeze.lift")[];
+                actions?: ("journal_entry.book" | "withdrawal.resolve" | "withdrawal.cancel" | "suspense_deposit.credit" | "fiat_account.approve" | "fiat_account.reject" | "withdrawal.release" | "withdrawal.refuse" | "own_withdrawal.release" | "own_withdrawal.refuse" | "policy.change" | "own_policy.change" | "own_destination.list" | "freeze.create" | "freeze.lift" | "client.create" | "client.change" | "client.disable" | "client.enable" | "client.add_credentials" | "client.remove_credential" | "person.create" | "person.change" | "person.link" | "own_person.create" | "own_person.change" | "own_person.link")[];
                 /** @description created_at eq */
                 "created_at.eq"?: string;
                 /** @description created_at gt */
@@ -8309,6 +8700,37 @@ export interface operations {
             };
         };
     };
+    claimOperatorApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approval_id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "secret_id": "019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684",
+                     *       "client_secret": "EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Claim"];
+                };
+            };
+        };
+    };
     rejectOperatorApproval: {
         parameters: {
             query?: never;
@@ -8466,6 +8888,281 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    createClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                 *       "name": "back office",
+                 *       "scopes": [
+                 *         "funding:read_profile",
+                 *         "transfer:read_transfer"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateClientRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "back office",
+                     *       "scopes": [
+                     *         "funding:read_profile",
+                     *         "transfer:read_transfer"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "client_secret": "ferry_secret_EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedClient"];
+                };
+            };
+        };
+    };
+    getClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "back office",
+                     *       "scopes": [
+                     *         "funding:read_profile",
+                     *         "transfer:read_transfer"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "credentials": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684",
+                     *           "type": "SECRET",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientDetails"];
+                };
+            };
+        };
+    };
+    changeClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scopes": [
+                 *         "funding:read_profile"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeClientRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "back office",
+                     *       "scopes": [
+                     *         "funding:read_profile"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+        };
+    };
+    addClientCredentials: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["AddCredentialsRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "credential_ids": [
+                     *         "019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684"
+                     *       ],
+                     *       "client_secret": "ferry_secret_EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientCredentials"];
+                };
+            };
+        };
+    };
+    removeClientCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+                /** @description Id of a secret, or `kid` of a key */
+                credential_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "credential_ids": [
+                     *         "019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientCredentials"];
+                };
+            };
+        };
+    };
+    disableClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "back office",
+                     *       "scopes": [
+                     *         "funding:read_profile",
+                     *         "transfer:read_transfer"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "disabled_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+        };
+    };
+    enableClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier of the client */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "name": "back office",
+                     *       "scopes": [
+                     *         "funding:read_profile",
+                     *         "transfer:read_transfer"
+                     *       ],
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Client"];
                 };
             };
         };
