@@ -82,6 +82,28 @@ export const Metadata = Type.Unsafe<Record<string, string>>({
   description: `Up to ${LIMITS.metadataPairsMax} string key–value pairs; each key and value has at most ${LIMITS.metadataTextMax} characters.`,
 });
 
+export type ProblemBody = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+};
+
+export const ProblemShape = Type.Unsafe<ProblemBody>({
+  title: 'Problem',
+  type: 'object',
+  description: 'A problem (RFC 9457). The `type` of each problem is the URL of a page about it.',
+  required: ['type', 'title', 'status', 'detail', 'meta'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is wrong, with the values, for people' },
+    meta: { type: 'object', description: 'The same values, for programs' },
+  },
+});
+
 export const IdParams = Type.Object({ id: Id('Identifier') }, { additionalProperties: false });
 
 export const closed = { additionalProperties: false } as const;
