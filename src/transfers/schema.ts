@@ -104,7 +104,8 @@ export const BulkTransferRequest = Type.Object(
       {
         minItems: 1,
         maxItems: LIMITS.bulkTransfersMax,
-        description: 'Executed in this order. Every `ref_id` is a different one.',
+        description:
+          'Every `ref_id` is a different one. With `atomic`, executed in this order; otherwise in any order.',
       },
     ),
     atomic: Type.Optional(

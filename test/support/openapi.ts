@@ -227,6 +227,16 @@ export function withField(value: any, path: FieldPath, to: unknown): any {
   return copy;
 }
 
+/** The path in each item of a list, instead of in its first one. */
+function placesOf(value: any, path: FieldPath): FieldPath[] {
+  const at = path.indexOf(0);
+  if (at < 0) return [path];
+  const list: unknown[] = path.slice(0, at).reduce((inner, part) => inner?.[part], value) ?? [];
+  return list.length === 0
+    ? [path]
+    : list.map((_, index) => [...path.slice(0, at), index, ...path.slice(at + 1)]);
+}
+
 /** The example of an operation with the customer's ids: in the fields that it shows, or in all possible fields. */
 export function exampleFor(operation: Operation, { fields }: Belongings, which: 'shown' | 'every'): any {
   const { schema, example } = operation.body!;
@@ -238,7 +248,7 @@ export function exampleFor(operation: Operation, { fields }: Belongings, which: 
       const id = fields[path.at(-1)!];
       if (id === undefined)
         throw new Error(`no belonging for the field /${path.join('/')} of ${operation.id}`);
-      return withField(body, path, id);
+      return placesOf(body, path).reduce((changed, place) => withField(changed, place, id), body);
     }, structuredClone(example));
 }
 
