@@ -238,8 +238,11 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
       };
     }
   }
-  const { schemas, responses } = components;
-  addLinks(paths, schemas);
+  addLinks(paths, components.schemas);
+  const others = components.inAnswer(extraPaths) as Json;
+  const { responses } = components;
+  const schemas = { ...components.schemas };
+  const webhooks = webhooksOf(capabilities, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -251,8 +254,8 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
     },
     servers: [{ url: publicUrl }],
     tags: tagsOf(capabilities),
-    paths: { ...paths, ...(components.inAnswer(extraPaths) as Json) },
-    webhooks: webhooksOf(capabilities),
+    paths: { ...paths, ...others },
+    webhooks,
     components: {
       schemas,
       responses,

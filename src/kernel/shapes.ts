@@ -24,11 +24,12 @@ const CONTROL = '\\x00-\\x1f\\x7f-\\x9f';
 const SPACE = ' \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
 /**
  * Format characters, such as those that change the direction of text, and characters for private use. Only those of the basic
- * plane: without the flag `u`, ranges of others are not valid.
+ * plane: without the flag `u`, ranges of others are not valid. The byte order mark is within a range, between two characters that
+ * are not assigned: Go does not compile a source text that contains it, and generators copy patterns into source texts.
  */
 const INVISIBLE = [
   '\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f',
-  '\ue000-\uf8ff\ufeff\ufff9-\ufffb',
+  '\ue000-\uf8ff\ufefe-\uff00\ufff9-\ufffb',
 ].join('');
 
 /** Text for people: at least one visible character, no control characters, no leading or trailing space. */

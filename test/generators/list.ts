@@ -140,7 +140,9 @@ export const GENERATORS: readonly Generator[] = [
         'none',
         '--fail-on-warning',
       ];
-      await place.run(generator, ['generate', ...options]);
+      // It formats what it writes, with a program that is installed beside it.
+      const path = `PATH=${join(place.tools, 'python/bin')}:${process.env.PATH}`;
+      await place.run('env', [path, generator, 'generate', ...options]);
       await place.run('mv', ['client', 'ferry_client']);
       await place.run(python, ['-m', 'compileall', '-q', 'ferry_client']);
       addProgram(place.folder, 'openapi_python_client.py');

@@ -1,6 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ID_PATTERN } from '../../src/kernel/id.ts';
 import type { Belongings } from './belongings.ts';
 import type { TestService } from './service.ts';
 
@@ -216,7 +215,7 @@ export function propertiesOf(schema: any, at: FieldPath = []): { path: FieldPath
   ];
 }
 
-export const isIdSchema = (schema: any): boolean => schema?.pattern === ID_PATTERN;
+export const isIdSchema = (schema: any): boolean => schema?.format === 'uuid';
 
 /** A copy of the value with that field set. */
 export function withField(value: any, path: FieldPath, to: unknown): any {

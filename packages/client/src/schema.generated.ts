@@ -2294,6 +2294,13 @@ export interface components {
             roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
         };
         /**
+         * AccountMemberEvent
+         * @description An event whose `data` is of the type AccountMember
+         */
+        AccountMemberEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["AccountMember"];
+        };
+        /**
          * Actor
          * @description Who did it
          */
@@ -3296,6 +3303,13 @@ export interface components {
              * @description Last update time
              */
             updated_at?: string;
+        };
+        /**
+         * FiatAccountEvent
+         * @description An event whose `data` is of the type FiatAccount
+         */
+        FiatAccountEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["FiatAccount"];
         };
         /** FiatAccountList */
         FiatAccountList: {
@@ -5411,6 +5425,13 @@ export interface components {
              */
             updated_at: string;
         };
+        /**
+         * SettlementTransactionEvent
+         * @description An event whose `data` is of the type SettlementTransaction
+         */
+        SettlementTransactionEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["SettlementTransaction"];
+        };
         /** SettlementTransactionList */
         SettlementTransactionList: {
             items: components["schemas"]["SettlementTransaction"][];
@@ -5695,6 +5716,13 @@ export interface components {
              * @description Last update time
              */
             updated_at: string;
+        };
+        /**
+         * TransferEvent
+         * @description An event whose `data` is of the type Transfer
+         */
+        TransferEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["Transfer"];
         };
         /** TransferList */
         TransferList: {
@@ -6101,6 +6129,13 @@ export interface components {
             items: components["schemas"]["WebhookDelivery"][];
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
+        };
+        /**
+         * WebhookEvent
+         * @description An event whose `data` is of the type Webhook
+         */
+        WebhookEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["Webhook"];
         };
         /** WebhookList */
         WebhookList: {
