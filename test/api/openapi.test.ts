@@ -192,7 +192,9 @@ describe('the document', () => {
 
   it('has each event as a webhook, with the resource that it is about', () => {
     const transfer = document.webhooks['transfer.wire_withdrawal.completed'].post.requestBody;
-    expect(transfer.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/TransferEvent' });
+    expect(transfer.content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/TransferEvent',
+    });
     expect(JSON.stringify(document.components.schemas.TransferEvent)).toContain(
       '"data":{"$ref":"#/components/schemas/Transfer"}',
     );

@@ -57,7 +57,15 @@ async function main(): Promise<number> {
     const token = await tokenFrom(ferry.url, customer!);
     const options = ['--header', `Authorization: Bearer ${token}`, '--seed', SEED, '--checks', 'all'];
     const bounded = given.includes('--max-examples') ? [] : ['--max-examples', EXAMPLES];
-    const args = ['--config-file', CONFIG, 'run', `${ferry.url}/openapi.json`, ...options, ...bounded, ...given];
+    const args = [
+      '--config-file',
+      CONFIG,
+      'run',
+      `${ferry.url}/openapi.json`,
+      ...options,
+      ...bounded,
+      ...given,
+    ];
     const child = spawn(program, args, { stdio: 'inherit', cwd: dataDir });
     return await new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
