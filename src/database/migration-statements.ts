@@ -104,7 +104,11 @@ const RULES: readonly Rule[] = [
     /^alter table (?:if exists )?(?:only )?(\w+) (.+)$/,
     ([, table, list]) => partsOf(list!).flatMap((one) => alterSteps(table!, one)),
   ],
-  [/^drop table (?:if exists )?(\w+)/, ([, table]) => [catalog(table!, 'ACCESS EXCLUSIVE')]],
+  // An index is locked with its table.
+  [
+    /^drop (?:index|table) (?:if exists )?([\w, ]+)/,
+    ([, list]) => partsOf(list!).map((one) => catalog(one.split(' ')[0]!, 'ACCESS EXCLUSIVE')),
+  ],
   [/^drop trigger .*? on (\w+)/, ([, table]) => [catalog(table!, 'ACCESS EXCLUSIVE')]],
   [
     /^(?:update|insert into|delete from) (?:only )?(\w+)/,
@@ -131,6 +135,3 @@ export function stepsOf(statement: string): Step[] {
   }
   return [{ table: undefined, lock: 'ACCESS EXCLUSIVE', work: 'unknown' }];
 }
-
-export const createdBy = (statement: string): string | undefined =>
-  /^create table (?:if not exists )?(\w+)/.exec(statement)?.[1];

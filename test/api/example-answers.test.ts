@@ -217,7 +217,12 @@ describe('the example of a problem', () => {
 
   /** Not a replay of the valid request. */
   const asNewRequest = (change: (body: any) => any) => (body: any) =>
-    JSON.parse(JSON.stringify(change(body)).replaceAll(/"(ref_id|nickname)":"[^"]*"/g, `"$1":"${newId()}"`));
+    JSON.parse(
+      JSON.stringify(change(body)).replaceAll(
+        /"(ref_id|nickname)":"[^"]*"/g,
+        (_, name: string) => `"${name}":"${newId()}"`,
+      ),
+    );
 
   it.each(having(400, 'invalid-request'))('of %s: invalid request', async (_name, operation) => {
     const [{ pointer }] = exampleProblem(operation, 400, 'invalid-request').meta.errors;

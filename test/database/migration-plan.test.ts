@@ -22,6 +22,7 @@ describe('the locks of a statement', () => {
     ],
     ['create unique index concurrent_ones on a (b) where c is null', 'a SHARE index'],
     ['create table a (b uuid primary key references d)', 'd SHARE ROW EXCLUSIVE catalog'],
+    ['drop table a, b cascade', 'a ACCESS EXCLUSIVE catalog, b ACCESS EXCLUSIVE catalog'],
     ['update a set b = 1', 'a ROW EXCLUSIVE rows'],
     ["create view v as select ';' from a", ''],
     ['do $$ begin execute $x$ drop table a; $x$; end $$', 'undefined ACCESS EXCLUSIVE unknown'],
@@ -48,7 +49,7 @@ describe('the plan of a migration', () => {
     for (const migration of shipped) {
       const [plan] = planOf([migration], await tableSizes(connection)) as [PlannedMigration];
       if (plan.hasCode) withCode.push(plan.name);
-      const before = [...(await tableSizes(connection)).keys()];
+      const before = [...(await tableSizes(connection)).values()].map(({ table }) => table);
       await connection.query('begin');
       await connection.script(migration.sql);
       const rows = await connection.query<{ name: string; mode: string }>(
@@ -76,8 +77,8 @@ describe('the plan of a migration', () => {
   it('has times that grow with the table, from the statement that locks to the end', () => {
     const sql = 'alter table a add column b text; create index on_c on c (d); drop table e;';
     const migration = { version: 1, name: '0001_x.sql', sql, checksum: '', online: false };
-    const size = (bytes: number) => ({ rows: bytes / 250, bytes });
-    const sizes = (bytes: number) => new Map([...'ace'].map((name) => [name, size(bytes)]));
+    const sizes = (bytes: number) =>
+      new Map(['a', 'c', 'e'].map((table) => [table, { table, rows: bytes / 250, bytes }]));
     const heldMs = (bytes: number): Record<string, number | null> =>
       Object.fromEntries(planOf([migration], sizes(bytes))[0]!.locks.map((one) => [one.table, one.heldMs]));
     const [small, large] = [heldMs(8_192), heldMs(10_000_000_000)];

@@ -54,5 +54,5 @@ try {
   process.exitCode = isGood ? 0 : 1;
 } finally {
   await ferry.end('SIGTERM');
-  removeDataDir(dataDir);
+  await removeDataDir(dataDir);
 }

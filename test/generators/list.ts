@@ -44,8 +44,12 @@ async function generate(place: Place, language: string, properties: string): Pro
     '-jar',
     jar,
     'generate',
-    ...['-i', document, '-g', language, '-o', 'client'],
-    ...['--git-user-id', 'example', '--git-repo-id', 'ferry', `--additional-properties=${properties}`],
+    `--input-spec=${document}`,
+    `--generator-name=${language}`,
+    '--output=client',
+    '--git-user-id=example',
+    '--git-repo-id=ferry',
+    `--additional-properties=${properties}`,
   ]);
 }
 

@@ -70,7 +70,7 @@ async function main(): Promise<number> {
     return await new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
   } finally {
     await ferry.end('SIGTERM');
-    removeDataDir(dataDir);
+    await removeDataDir(dataDir);
   }
 }
 

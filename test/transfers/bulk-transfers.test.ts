@@ -109,7 +109,7 @@ describe('a bulk of transfers', () => {
       const events = await eventsOf(service.database, transfer.id);
       expect(events.map(({ type }) => type)).toEqual(['transfer.platform_transfer_debit.completed']);
       const log = await alice.call('GET', `/v2/audit-log?resource_ids=${transfer.id}`);
-      expect(log.body.items[0].actor).toMatchObject({ kind: 'client', request_id: 'payroll-11' });
+      expect(log.body.items[0].actor).toMatchObject({ kind: 'CLIENT', request_id: 'payroll-11' });
     }
   });
 

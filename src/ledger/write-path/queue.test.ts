@@ -55,9 +55,9 @@ describe('the next batch', () => {
     const bulks = Array.from({ length: 5 }, () => withParts('bulk', 200));
     const queue = [...bulks, ...commands('a', 300)];
     const batch = takeBatch(queue, BUSY);
-    // The first 200 turns of the other customer come with the first bulk.
+    // The second bulk has its turn after as many commands of the other customer as the first bulk has parts.
     expect(countOf(batch, 'bulk')).toBe(1);
-    expect(countOf(batch, 'a')).toBe(300);
+    expect(countOf(batch, 'a')).toBe(200);
     expect(sizeOfAll(batch)).toBeLessThanOrEqual(batchCommandsMax);
     expect(takeBatch([withParts('bulk', 2 * batchCommandsMax)], BUSY)).toHaveLength(1);
   });
