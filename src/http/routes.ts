@@ -283,9 +283,7 @@ function createCount(route: Route, { usage }: Entrance) {
   return {
     preHandler(request: FastifyRequest, reply: FastifyReply, done: () => void) {
       const count = countsAs(request.body);
-      // What was taken for the size of the body is part of it.
-      const points = Math.max(0, count - cost(request));
-      const client = usage.countAs(request.caller!, 'write', count, points, reply.raw);
+      const client = usage.countAs(request.caller!, 'write', count, cost(request), reply.raw);
       reply.header('ratelimit', rateLimitOf(client));
       done();
     },

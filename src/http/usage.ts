@@ -41,14 +41,14 @@ export type Usage = {
    */
   enter(caller: Caller, kind: RequestKind, points: number, response: ServerResponse): ClientUse;
   /**
-   * The request turned out to be as many requests as `count`: takes the points of the others, and counts them as in flight
-   * until the response is closed. Throws a problem if that is too much.
+   * The request turned out to be as many requests as `count`: they cost a point each, instead of the points that were taken, and
+   * count as in flight until the response is closed. Throws a problem if that is too much.
    */
   countAs(
     caller: Caller,
     kind: RequestKind,
     count: number,
-    points: number,
+    taken: number,
     response: ServerResponse,
   ): ClientUse;
   /** The request turned out to be cheaper than it could have been. */
@@ -173,15 +173,21 @@ export function createUsage(): Usage {
       response.on('close', client.leave[kind]);
       return client;
     },
-    countAs(caller, kind, count, points, response) {
+    countAs(caller, kind, count, taken, response) {
       const client = clientOf(caller);
       const { customer, budget } = client;
       const more = count - 1;
       if (client.inFlight + more > LIMITS.clientRequestsMax) throw tooManyMore(client, count);
-      requirePoints(client, points, performance.now());
+      const budgets = [budget, customer.budget];
+      for (const one of budgets) giveBack(one, taken, 0);
+      try {
+        requirePoints(client, count, performance.now());
+      } catch (error) {
+        for (const one of budgets) one.points -= pointsFrom(one, taken);
+        throw error;
+      }
       // All of them, even if the budget cannot hold as many: the client then waits until the debt is paid.
-      budget.points -= points;
-      customer.budget.points -= points;
+      for (const one of budgets) one.points -= Math.max(count, taken);
       if (response.closed) return client;
       customer.inFlight[kind] += more;
       client.inFlight += more;

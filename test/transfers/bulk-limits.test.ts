@@ -78,15 +78,15 @@ it('counts as so many requests in flight, until it is answered', () => {
   const [first, second] = [response(socket), response(socket)];
   const half = LIMITS.clientRequestsMax / 2;
   usage.enter(CALLER, 'write', 1, first);
-  usage.countAs(CALLER, 'write', half, half, first);
+  usage.countAs(CALLER, 'write', half, 1, first);
   // The share of the only customer is everything.
   expect(usage.isWithinShare(socket, 'write', half + 1)).toBe(true);
   expect(usage.isWithinShare(socket, 'write', half)).toBe(false);
   usage.enter(CALLER, 'write', 1, second);
-  expect(() => usage.countAs(CALLER, 'write', half + 1, half + 1, second)).toThrow(
+  expect(() => usage.countAs(CALLER, 'write', half + 1, 1, second)).toThrow(
     `has ${half} requests in flight. With the ${half + 1} of this one it would exceed the maximum of ${LIMITS.clientRequestsMax}.`,
   );
-  usage.countAs(CALLER, 'write', half, half, second);
+  usage.countAs(CALLER, 'write', half, 1, second);
   first.emit('close');
   expect(usage.isWithinShare(socket, 'write', half + 1)).toBe(true);
   second.emit('close');
