@@ -83,7 +83,10 @@ async function comparison(stage: Stage, load: Load, machine: Machine, program: s
   await service.stop();
   await checkBoth(stage, compared.totals, operations);
 
-  const underLoad = [...compared.ferry, compared.halfPeak].flatMap(({ rounds }) => rounds);
+  const underLoad = [
+    ...[...compared.ferry, compared.halfPeak].flatMap(({ rounds }) => rounds),
+    ...compared.bulk.map(({ measured }) => measured),
+  ];
   const summary = summarise(compared, [...underLoad, ...operations.all.map(({ measured }) => measured)]);
   const results = resultsOf({
     machine,

@@ -152,10 +152,14 @@ export const LIMITS = {
   requestsFinishMs: 5_000,
   /** Concurrent requests of one client; more get a 429, so that one client cannot fill the queue for all. */
   clientRequestsMax: 2_000,
+  /** Transfers in one request: a batch and a half, which a node makes in 0.1 to 0.2 s. */
+  bulkTransfersMax: 1_000,
+  /** Of such a request: 1 KiB for each transfer, of which most have 300 bytes. */
+  bulkBodyBytesMax: 1_024 * 1_024,
   /** Nesting of JSON. No valid request is deeper, and walking a deeper one could exhaust the stack. */
   jsonDepthMax: 32,
   /** Values in one body. No valid request has as many; each wrong one is an error, which takes 2 µs to find. */
-  jsonValuesMax: 20_000,
+  jsonValuesMax: 24_000,
   requestBodyBytesMax: 256 * 1024,
   /** Of a body that is too large, so that its sender gets the answer. After a larger one the connection is closed. */
   discardedBodyBytesMax: 16 * 1024 * 1024,

@@ -10,7 +10,7 @@ import { integer, MEASURED_SECONDS, PROFILES, WARM_UP_SECONDS } from '../figures
 import { runPgbench } from '../pgbench.ts';
 import type { LoadJob } from './job.ts';
 import type { Load, Measurement } from './measure.ts';
-import { transferPlan, type Workload } from './plans.ts';
+import { bulkPlan, transferPlan, type Workload } from './plans.ts';
 import { NAIVE, PROFILE_IDS, type Service, type Stage } from './stage.ts';
 import {
   atBestConnections,
@@ -27,11 +27,15 @@ import {
 const SCRIPT = fileURLToPath(new URL('../naive-transfer.sql', import.meta.url));
 /** Enough for transfers that arrive whatever the service does: at 5,000 a second each may take 50 ms. */
 const CONNECTIONS_AT_RATE = 256;
+/** Transfers of one request, and connections that send such requests. */
+export const BULK = { size: 100, connections: 16 };
 export const TIMES = { warmUpMs: WARM_UP_SECONDS * 1_000, measureMs: MEASURED_SECONDS * 1_000 };
 
 export type Comparison = {
   readonly ferry: readonly FerryVariant[];
   readonly naive: readonly NaiveVariant[];
+  /** Bulks, and the rate of one transfer per request that was measured directly before. */
+  readonly bulk: readonly { readonly measured: Measurement; readonly singlePerSecond: number }[];
   readonly halfPeak: { readonly ratePerSecond: number; readonly rounds: readonly Measurement[] };
   /** Acknowledged, all runs together. */
   readonly totals: { readonly ferry: number; readonly naive: number };
@@ -39,6 +43,7 @@ export type Comparison = {
 
 type Sides = {
   ferry(workload: Workload, job: Pick<LoadJob, 'connections' | 'ratePerSecond'>): Promise<Measurement>;
+  bulk(): Promise<Measurement>;
   naive(workload: Workload, clients: number): Promise<NaiveFigures>;
   readonly totals: Comparison['totals'];
 };
@@ -54,6 +59,12 @@ function sidesOn(stage: Stage, service: Service, load: Load, program: string): S
     async ferry(workload, job) {
       const plan = transferPlan(workload, PROFILE_IDS, service.token);
       const measured = await load.run(service, { ...job, ...TIMES, plan });
+      totals.ferry += measured.total;
+      return measured;
+    },
+    async bulk() {
+      const plan = bulkPlan(PROFILE_IDS, service.token, BULK.size);
+      const measured = await load.run(service, { connections: BULK.connections, ...TIMES, plan });
       totals.ferry += measured.total;
       return measured;
     },
@@ -88,6 +99,7 @@ export async function compare(
   const ferry = survey.filter((variant) => variant.side === 'ferry');
   const naive = survey.filter((variant) => variant.side === 'naive');
   const halfPeak: Measurement[] = [];
+  const bulk: Comparison['bulk'][number][] = [];
 
   for (const variant of [ferry.at(-1)!, naive.at(-1)!])
     await runOne(sides, { ...variant, rounds: [] }, 'warm-up');
@@ -109,11 +121,17 @@ export async function compare(
       hotDestination,
     ];
     const order = extra % 2 === 1 ? deciding : deciding.toReversed();
-    for (const variant of order) await runOne(sides, variant, label);
+    for (const variant of order) {
+      await runOne(sides, variant, label);
+      if (variant !== spread) continue;
+      const measured = await sides.bulk();
+      bulk.push({ measured, singlePerSecond: spread.rounds.at(-1)!.perSecond });
+      console.log(`${label}: Ferry, bulks of ${BULK.size}: ${integer(measured.perSecond)} transfers/s`);
+    }
     const measured = await sides.ferry('spread', { connections: CONNECTIONS_AT_RATE, ratePerSecond });
     halfPeak.push(measured);
     const arriving = `${integer(ratePerSecond)} transfers/s arriving`;
     console.log(`${label}: Ferry, spread, ${arriving}: p99 ${measured.p99Ms.toFixed(1)} ms`);
   }
-  return { ferry, naive, halfPeak: { ratePerSecond, rounds: halfPeak }, totals: sides.totals };
+  return { ferry, naive, bulk, halfPeak: { ratePerSecond, rounds: halfPeak }, totals: sides.totals };
 }

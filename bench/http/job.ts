@@ -7,6 +7,8 @@ export type RequestPlan = {
   readonly body?: string;
   readonly lists?: Readonly<Record<string, readonly string[]>>;
   readonly token: string;
+  /** How many transfers one request has; absent: one. Rates and processor time are per transfer. */
+  readonly size?: number;
   /** Sent when the answer is there, with its `{id}` in the path; the two count as one. */
   readonly next?: { readonly method: 'PUT'; readonly path: string; readonly token: string };
 };

@@ -19,15 +19,16 @@ function percentile(sorted: Float64Array, part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
 }
 
-function resultOf(times: readonly number[], durationMs: number, total: number): LoadResult {
+function resultOf(times: readonly number[], durationMs: number, total: number, size: number): LoadResult {
   const sorted = Float64Array.from(times).sort();
+  const count = times.length * size;
   return {
-    count: times.length,
-    perSecond: (times.length / durationMs) * 1_000,
+    count,
+    perSecond: (count / durationMs) * 1_000,
     p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
     p999Ms: percentile(sorted, 0.999),
-    total,
+    total: total * size,
   };
 }
 
@@ -79,7 +80,7 @@ function run(job: LoadJob): Promise<LoadResult> {
       connection.close();
       open -= 1;
       if (open > 0) return;
-      const result = resultOf(times, durationMs, total);
+      const result = resultOf(times, durationMs, total, job.plan.size ?? 1);
       if (slowUntilNow === undefined) resolve(result);
       slowUntilNow?.().then((slow) => {
         const steady = steadyTimes({ dueMs: dueTimes, tookMs: times }, slow);

@@ -4,6 +4,21 @@ import type { RequestPlan } from './job.ts';
 export type Workload = 'spread' | 'hot source' | 'hot destination';
 export const WORKLOADS: readonly Workload[] = ['spread', 'hot source', 'hot destination'];
 
+const TRANSFER =
+  '{"from_profile_id":"{from}","to_profile_id":"{to}","asset":"USD","amount":"0.01","ref_id":"{ref}"}';
+
+/** Platform transfers between any two of the profiles, so many in one request. */
+export function bulkPlan(ids: readonly string[], token: string, size: number): RequestPlan {
+  return {
+    method: 'POST',
+    path: '/v2/transfer/platform/bulk',
+    token,
+    lists: { from: ids, to: ids },
+    body: `{"transfers":[${Array<string>(size).fill(TRANSFER).join(',')}]}`,
+    size,
+  };
+}
+
 /** Platform transfers between any two of the profiles, or all from, or all to, the first one. */
 export function transferPlan(workload: Workload, ids: readonly string[], token: string): RequestPlan {
   const hot = ids.slice(0, 1);
@@ -18,7 +33,7 @@ export function transferPlan(workload: Workload, ids: readonly string[], token: 
     path: '/v2/transfer/platform',
     token,
     lists: lists[workload],
-    body: '{"from_profile_id":"{from}","to_profile_id":"{to}","asset":"USD","amount":"0.01","ref_id":"{ref}"}',
+    body: TRANSFER,
   };
 }
 

@@ -12,7 +12,7 @@ import {
   WARM_UP_SECONDS,
 } from '../figures.ts';
 import type { Machine } from '../machine.ts';
-import type { Comparison } from './comparison.ts';
+import { BULK, type Comparison } from './comparison.ts';
 import type { Measurement } from './measure.ts';
 import type { Operations } from './operations.ts';
 import { round, type Summary } from './targets.ts';
@@ -124,6 +124,11 @@ export function resultsOf(run: Run) {
       connections: concurrency,
       ...figuresOf(measured),
     })),
+    bulks: {
+      transfers: BULK.size,
+      connections: BULK.connections,
+      ...figuresOf(comparison.bulk.map(({ measured }) => measured)),
+    },
     at_half_peak: { arriving_per_second: ratePerSecond, ...figuresOf(rounds), ...paceFigures(rounds) },
     naive: comparison.naive.map(({ workload, concurrency, rounds: measured }) => ({
       workload,
@@ -179,12 +184,13 @@ export function onConnections(count: number): string {
 }
 
 export function printResults(results: ReturnType<typeof resultsOf>): void {
-  const { transfers, naive, operations, memory, at_half_peak: half } = results;
+  const { transfers, bulks, naive, operations, memory, at_half_peak: half } = results;
   const measured = operations.filter((one) => 'connections' in one);
   const settled = operations.find((one) => one.name === 'settlement settled');
   console.log(
     `\n${formatRows([
       ...transfers.map((one) => [one.workload, onConnections(one.connections), one] as const),
+      [`spread, bulks of ${bulks.transfers}`, onConnections(bulks.connections), bulks],
       ['spread, half of the peak', `${integer(half.arriving_per_second)} arriving`, half],
       ...measured.map((one) => [one.name, onConnections(one.connections), one] as const),
     ])}\n`,

@@ -10,6 +10,7 @@ export type Summary = {
   readonly hot_source_vs_spread: number;
   readonly hot_destination_vs_spread: number;
   readonly hot_source_vs_naive_hot: number;
+  readonly bulk_vs_single: number;
   readonly cpu_us_per_transfer: number;
   readonly p99_ms_at_half_peak: number;
   readonly memory_mb: number;
@@ -29,7 +30,7 @@ export function round(value: number, digits: number): number {
 
 /** `underLoad` are all measurements of the service. */
 export function summarise(
-  { ferry, naive, halfPeak }: Comparison,
+  { ferry, naive, bulk, halfPeak }: Comparison,
   underLoad: readonly Measurement[],
 ): Summary {
   const { spread, hotSource } = atBestConnections(ferry);
@@ -40,6 +41,10 @@ export function summarise(
     hot_source_vs_spread: round(againstSpread(ferry, 'hot source'), 2),
     hot_destination_vs_spread: round(againstSpread(ferry, 'hot destination'), 2),
     hot_source_vs_naive_hot: round(rateOf(hotSource) / rateOf(bestOf(naive, 'hot source')), 2),
+    bulk_vs_single: round(
+      median(bulk.map(({ measured, singlePerSecond }) => measured.perSecond / singlePerSecond)),
+      2,
+    ),
     cpu_us_per_transfer: round(median(cpu), 1),
     p99_ms_at_half_peak: round(median(halfPeak.rounds.map(({ p99Ms }) => p99Ms)), 1),
     memory_mb: round(Math.max(...underLoad.map(({ memoryMb }) => memoryMb)), 0),
@@ -60,6 +65,12 @@ export function targetsOf(summary: Summary): Target[] {
       what: 'hot source ÷ naive SQL on one hot row',
       value: summary.hot_source_vs_naive_hot,
       bound: { atLeast: 8 },
+      digits: 2,
+    },
+    {
+      what: 'bulks of 100 ÷ one transfer per request',
+      value: summary.bulk_vs_single,
+      bound: { atLeast: 1.8 },
       digits: 2,
     },
     {

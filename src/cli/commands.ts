@@ -1,28 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VARIABLES } from '../config/config.ts';
-import type { Database } from '../database/database.ts';
-import { type MigrateOptions, type Migration, migrate, pendingMigrations } from '../database/migrate.ts';
-import { withMigratable } from '../database/open.ts';
-import { servingRole } from '../database/serving-role.ts';
-import { LIMITS } from '../limits.ts';
 import type { SandboxFile } from '../sandbox/demo.ts';
 import { APPROVAL_COMMANDS } from './approvals.ts';
 import { BANK_COMMANDS } from './bank.ts';
 import { BOOK_COMMANDS } from './books.ts';
-import {
-  CommandError,
-  type CommandLine,
-  type Invocation,
-  noArguments,
-  prepareDataDir,
-  requireDatabase,
-  show,
-  UsageError,
-} from './command-line.ts';
+import { CommandError, type CommandLine, noArguments, show } from './command-line.ts';
 import { CREDENTIAL_COMMANDS } from './credentials.ts';
 import { FREEZE_COMMANDS } from './freezes.ts';
 import { JOURNAL_COMMANDS } from './journal.ts';
+import { MIGRATE_COMMAND } from './migrate.ts';
 import { PARTY_COMMANDS } from './parties.ts';
 import { PEOPLE_COMMANDS } from './people.ts';
 import { RAIL_COMMANDS } from './rails.ts';
@@ -61,47 +48,6 @@ function shellVariables({ base_url, customers }: SandboxFile): string {
     .join('\n');
 }
 
-/** The role that serves, in the data and in a line of its own, if there is one. */
-function withRole(data: object, text: string, role: string | undefined, verb: string): [object, string] {
-  if (role === undefined) return [data, text];
-  return [{ ...data, serving_role: role }, `${text}\n${verb} the rights of the serving role to ${role}.`];
-}
-
-function showPlan(invocation: Invocation, pending: readonly Migration[], role: string | undefined): void {
-  const lines = pending.map(
-    ({ name, online }) => `${name}  ${online ? 'online' : 'running nodes stop using the database'}`,
-  );
-  const data = { pending: pending.map(({ name, online }) => ({ name, online })) };
-  const text = lines.length === 0 ? 'The schema is up to date.' : ['Would apply:', ...lines].join('\n');
-  show(invocation, ...withRole(data, text, role, 'Would grant'));
-}
-
-function showApplied(invocation: Invocation, applied: readonly string[], role: string | undefined): void {
-  const text = applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}`;
-  show(invocation, ...withRole({ applied }, text, role, 'Granted'));
-}
-
-async function migrateOrPlan(
-  invocation: Invocation,
-  database: Database,
-  known: MigrateOptions,
-): Promise<number> {
-  const { options } = invocation;
-  const named = options['serve-role'] as string | undefined;
-  if (named === '') throw new UsageError('--serve-role must be the name of a role.');
-  const signer = options['signer-role'] as string | undefined;
-  if (signer === '') throw new UsageError('--signer-role must be the name of a role.');
-  const wanted = named ?? known.servingRole;
-  if (options.plan === true) {
-    showPlan(invocation, await pendingMigrations(database), wanted ?? (await servingRole(database)));
-    return 0;
-  }
-  const walling = { servingRole: wanted, signerRole: signer, renews: true };
-  const applied = await migrate(database, undefined, invocation.progress, walling);
-  showApplied(invocation, applied, await servingRole(database));
-  return 0;
-}
-
 export const COMMANDS: readonly CommandLine[] = [
   {
     name: 'serve',
@@ -133,31 +79,7 @@ export const COMMANDS: readonly CommandLine[] = [
       return 0;
     },
   },
-  {
-    name: 'migrate',
-    summary: 'apply pending migrations of the database schema',
-    usage: 'migrate [--serve-role <role>] [--signer-role <role>] [--plan] [--json]',
-    details: [
-      'Nodes of the older release keep running during an online migration. For any other migration they stop using',
-      'the database and answer 503 until nodes of the new release replace them. The connections of a node that does',
-      `not stop within ${LIMITS.migrationGraceMs / 1_000} seconds are terminated. Each migration is one transaction.`,
-      'With --serve-role, the nodes connect as another role than the one that migrates. It gets exactly the rights that',
-      'serving needs, now and at every later migration. With --signer-role, a third role reads what ferry signer needs.',
-    ].join('\n'),
-    options: {
-      'serve-role': { value: 'role', help: 'the role that the nodes connect as; remembered' },
-      'signer-role': { value: 'role', help: 'the role that ferry signer connects as; remembered' },
-      plan: { help: 'print the pending migrations without applying them' },
-    },
-    json: true,
-    async run(invocation) {
-      noArguments(invocation);
-      const { config, options } = invocation;
-      if (options.plan === true) requireDatabase(config);
-      else prepareDataDir(config);
-      return withMigratable(config, (database, known) => migrateOrPlan(invocation, database, known));
-    },
-  },
+  MIGRATE_COMMAND,
   VERIFY_COMMAND,
   ...RAIL_COMMANDS,
   ...BANK_COMMANDS,

@@ -74,7 +74,7 @@ export function schemaRefusal(
   if (applied.length >= known) return undefined;
   return applied.length === 0
     ? 'the database has no schema yet: run "ferry migrate", or start the service'
-    : `the database has schema version ${applied.length}, but this release of Ferry needs ${known}: stop the nodes of the older release and run "ferry migrate"`;
+    : `the database has schema version ${applied.length}, but this release of Ferry needs ${known}: "ferry migrate --plan" says what has to be done, "ferry migrate" does it`;
 }
 
 /** Throws if the schema is newer than this release, has a gap, or differs from the migration files. */

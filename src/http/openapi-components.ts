@@ -25,12 +25,13 @@ const nameOf = (slugs: readonly string[]): string =>
 
 /** What generators of clients need beside what validation needs. */
 function forGenerators(schema: Readonly<Record<string, unknown>>, isOpen: boolean): Record<string, unknown> {
-  const { additionalProperties, ...rest } = schema;
+  const { additionalProperties, pattern, ...rest } = schema;
   const isText = Array.isArray(rest.enum) && rest.enum.every((one) => typeof one === 'string');
   return {
     ...(isText && rest.type === undefined ? { type: 'string' } : {}),
     ...rest,
-    ...(rest.pattern === ID_PATTERN ? { format: 'uuid' } : {}),
+    // Not both: openapi-generator writes Python that does not run for an id with a format and a pattern.
+    ...(pattern === ID_PATTERN ? { format: 'uuid' } : pattern === undefined ? {} : { pattern }),
     ...(additionalProperties === undefined || (isOpen && additionalProperties === false)
       ? {}
       : { additionalProperties }),

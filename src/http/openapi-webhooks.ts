@@ -1,8 +1,18 @@
 import type { Capability } from '../kernel/capability.ts';
 
-/** Every event as a request that the service sends to the endpoints of its customers. */
-export function webhooksOf(capabilities: readonly Capability[]): Record<string, unknown> {
+/** The name of the schema of events about a resource. */
+const schemaName = (resource: string | undefined): string =>
+  resource === undefined ? 'Event' : `${resource}Event`;
+
+/** Every event as a request that the service sends to the endpoints of its customers. Adds the schemas of events to `schemas`. */
+export function webhooksOf(
+  capabilities: readonly Capability[],
+  schemas: Record<string, unknown>,
+): Record<string, unknown> {
   const families = capabilities.flatMap(({ eventTypes = [] }) => eventTypes);
+  for (const { resource } of families) {
+    if (resource !== undefined) schemas[schemaName(resource)] = schemaOf(resource);
+  }
   return Object.fromEntries(
     families.flatMap(({ types, resource }) =>
       Object.values(types).map((type) => [type, { post: operationOf(type, resource) }] as const),
@@ -18,13 +28,22 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' },
 });
 
+/** A component, because generators do not find types for schemas that stand in the webhook itself. */
+const schemaOf = (resource: string) => ({
+  title: schemaName(resource),
+  description: `An event whose \`data\` is of the type ${resource}`,
+  allOf: [
+    { $ref: '#/components/schemas/Event' },
+    { type: 'object', properties: { data: { $ref: `#/components/schemas/${resource}` } } },
+  ],
+});
+
+/** Without a tag: generators would write what is received and what is sent under the same tag into the same file. */
 function operationOf(type: string, resource: string | undefined): Record<string, unknown> {
-  const data = resource === undefined ? {} : { data: { $ref: `#/components/schemas/${resource}` } };
   return {
     operationId: `on_${type.replaceAll('.', '_')}`.replaceAll(/_+([a-z0-9])/g, (_, letter: string) =>
       letter.toUpperCase(),
     ),
-    tags: ['Webhooks'],
     summary: `The event ${type}`,
     security: [],
     parameters: [
@@ -35,14 +54,7 @@ function operationOf(type: string, resource: string | undefined): Record<string,
     requestBody: {
       required: true,
       content: {
-        'application/json': {
-          schema: {
-            allOf: [
-              { $ref: '#/components/schemas/Event' },
-              { type: 'object', properties: { type: { type: 'string', enum: [type] }, ...data } },
-            ],
-          },
-        },
+        'application/json': { schema: { $ref: `#/components/schemas/${schemaName(resource)}` } },
       },
     },
     responses: {

@@ -2,6 +2,7 @@ import type { Capability } from '../kernel/capability.ts';
 import { PROBLEMS } from '../kernel/problem.ts';
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
+import { ProblemShape } from '../kernel/shapes.ts';
 import { type Components, createComponents, type JsonSchema } from './openapi-components.ts';
 import { addLinks } from './openapi-links.ts';
 import { webhooksOf } from './openapi-webhooks.ts';
@@ -24,20 +25,6 @@ export type DocumentOptions = {
   readonly version: string;
   /** The name of the cookie that carries the session of a person. */
   readonly sessionCookie: () => string;
-};
-
-const PROBLEM_SCHEMA = {
-  title: 'Problem',
-  type: 'object',
-  description: 'A problem (RFC 9457). The `type` of each problem is the URL of a page about it.',
-  required: ['type', 'title', 'status', 'detail', 'meta'],
-  properties: {
-    type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string', description: 'What is wrong, with the values, for people' },
-    meta: { type: 'object', description: 'The same values, for programs' },
-  },
 };
 
 const REQUEST_ID_HEADER = {
@@ -241,7 +228,7 @@ function tagsOf(capabilities: readonly Capability[]): Json[] {
 export function openApiDocument(options: DocumentOptions, publicUrl: string): Json {
   const { capabilities, extraPaths, scopes, version, sessionCookie } = options;
   const components = createComponents();
-  components.inAnswer(PROBLEM_SCHEMA);
+  components.inAnswer(ProblemShape);
   const paths: Record<string, Json> = {};
   for (const { routes = [], problemExamples = {} } of capabilities) {
     for (const route of routes) {
@@ -251,8 +238,11 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
       };
     }
   }
-  const { schemas, responses } = components;
-  addLinks(paths, schemas);
+  addLinks(paths, components.schemas);
+  const others = components.inAnswer(extraPaths) as Json;
+  const { responses } = components;
+  const schemas = { ...components.schemas };
+  const webhooks = webhooksOf(capabilities, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -264,8 +254,8 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
     },
     servers: [{ url: publicUrl }],
     tags: tagsOf(capabilities),
-    paths: { ...paths, ...(components.inAnswer(extraPaths) as Json) },
-    webhooks: webhooksOf(capabilities),
+    paths: { ...paths, ...others },
+    webhooks,
     components: {
       schemas,
       responses,

@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Actor, actorOf } from '../kernel/actor.ts';
-import { Problem, type ProblemSlug } from '../kernel/problem.ts';
+import { invalidField, Problem, type ProblemSlug, pointerPart } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import type { Connection, ForwardedFor, SourceOf } from '../kernel/source-address.ts';
 import { requireStepUp } from '../kernel/step-up.ts';
 import { LIMITS } from '../limits.ts';
 import { pointsOf, pointsOfAnswer } from './costs.ts';
 import { refuseUnstorable } from './json.ts';
+import { problemBody, problemFrom } from './problems.ts';
 import { applyIdempotencyKey } from './strict-headers.ts';
 import type { Turn, Turns } from './turns.ts';
 import { type ClientUse, type RequestKind, rateLimitOf, type Usage } from './usage.ts';
@@ -190,6 +191,12 @@ function createHandler(route: Route, entrance: Entrance) {
         return disconnected.signal;
       },
       rest: (wait) => (reading === undefined ? wait : rest(turns, reading, wait)),
+      problemText(error) {
+        const problem = problemFrom(error);
+        if (problem.slug === 'internal')
+          request.log.error({ err: error, request_id: request.id }, 'a part of a request failed');
+        return JSON.stringify(problemBody(problem, entrance.publicUrl()));
+      },
       header(name) {
         const value = request.headers[name];
         return typeof value === 'string' ? value : undefined;
@@ -225,6 +232,7 @@ export type Entrance = Authentication & {
   readonly sourceOf: SourceOf;
   /** Told of refused attempts at privileged actions. */
   readonly refused?: RecordRefusal | undefined;
+  publicUrl(): string;
 };
 
 export type RecordRefusal = (refusal: {
@@ -267,12 +275,38 @@ function createEnter(route: Route, entrance: Entrance) {
   };
 }
 
+/** For operations whose body counts as several requests: once its shape is known to be right. */
+function createCount(route: Route, { usage }: Entrance) {
+  const { countsAs } = route;
+  const cost = pointsOf(route);
+  if (countsAs === undefined) return {};
+  return {
+    preHandler(request: FastifyRequest, reply: FastifyReply, done: () => void) {
+      const count = countsAs(request.body);
+      const client = usage.countAs(request.caller!, 'write', count, cost(request), reply.raw);
+      reply.header('ratelimit', rateLimitOf(client));
+      done();
+    },
+  };
+}
+
+/** A list that is far too long: each of its items would be looked at, and has errors of its own. */
+function refuseLongLists(body: unknown, { properties = {} }: BodySchema): void {
+  if (body === null || typeof body !== 'object') return;
+  for (const [name, value] of Object.entries(body)) {
+    const { maxItems } = (properties[name] ?? {}) as { maxItems?: number };
+    if (Array.isArray(value) && maxItems !== undefined && value.length > maxItems)
+      throw invalidField(`/${pointerPart(name)}`, `must have at most ${maxItems} items`);
+  }
+}
+
 /** Registers an operation: token, scope and rate are checked first, then the shape of the request, then it is handled. */
 export function registerRoute(app: FastifyInstance, route: Route, entrance: Entrance): void {
   const enter = createEnter(route, entrance);
   const { query } = route;
   const body: BodySchema | undefined = route.body;
   const hasRefId = 'ref_id' in (body?.properties ?? {});
+  const hasLongLists = route.countsAs !== undefined;
   const operation: Operation = { route, url: routerPath(route.path) };
   app.route({
     method: route.method,
@@ -301,13 +335,15 @@ export function registerRoute(app: FastifyInstance, route: Route, entrance: Entr
           }),
       );
     },
-    ...(query === undefined && !hasRefId
+    ...createCount(route, entrance),
+    ...(query === undefined && !hasRefId && !hasLongLists
       ? {}
       : {
           preValidation(request: FastifyRequest, _reply: FastifyReply, done: () => void) {
             if (query !== undefined)
               request.query = readQuery(request.query as Record<string, unknown>, query);
             if (hasRefId) applyIdempotencyKey(request);
+            if (hasLongLists) refuseLongLists(request.body, body!);
             done();
           },
         }),

@@ -26,6 +26,8 @@ export type ClientUse = {
   readonly policy: string;
   /** Listeners for the end of a response. */
   readonly leave: Readonly<Record<RequestKind, () => void>>;
+  /** So many of its requests are no longer in flight. */
+  end(kind: RequestKind, count: number): void;
 };
 
 /**
@@ -38,6 +40,17 @@ export type Usage = {
    * requests in flight, or if a budget has too few points: then it takes none.
    */
   enter(caller: Caller, kind: RequestKind, points: number, response: ServerResponse): ClientUse;
+  /**
+   * The request turned out to be as many requests as `count`: they cost a point each, instead of the points that were taken, and
+   * count as in flight until the response is closed. Throws a problem if that is too much.
+   */
+  countAs(
+    caller: Caller,
+    kind: RequestKind,
+    count: number,
+    taken: number,
+    response: ServerResponse,
+  ): ClientUse;
   /** The request turned out to be cheaper than it could have been. */
   giveBack(client: ClientUse, taken: number, cost: number): void;
   /** Whether the customer of this connection has fewer requests in flight than its share of this many. */
@@ -53,7 +66,7 @@ function policyOf(customer: Budget, client: Budget): string {
 
 /** RateLimit of the same draft: what is left, and in how many seconds the quota is full again. */
 function remaining(name: string, { points, pointsMax, perSecond }: Budget): string {
-  return `"${name}";r=${Math.floor(points)};t=${Math.ceil((pointsMax - points) / perSecond)}`;
+  return `"${name}";r=${Math.max(0, Math.floor(points))};t=${Math.ceil((pointsMax - points) / perSecond)}`;
 }
 
 export function rateLimitOf({ customer, budget }: ClientUse): string {
@@ -74,13 +87,26 @@ function tooMany({ id, inFlight }: ClientUse): Problem {
   return new Problem('rate-limited', detail, { in_flight: inFlight }, 1);
 }
 
-function takePoints({ id, customer, budget }: ClientUse, points: number, nowMs: number): void {
+/** Of a request that counts as many, which is among those in flight. */
+function tooManyMore({ id, inFlight }: ClientUse, count: number): Problem {
+  const others = inFlight - 1;
+  const detail = `Client ${id} has ${others} requests in flight. With the ${count} of this one it would exceed the maximum of ${LIMITS.clientRequestsMax}. Nothing was executed; retry.`;
+  return new Problem('rate-limited', detail, { in_flight: others }, 1);
+}
+
+/** Throws a problem if a budget has too few points. */
+function requirePoints({ id, customer, budget }: ClientUse, points: number, nowMs: number): void {
   refill(budget, nowMs);
   refill(customer.budget, nowMs);
   const clientWaitMs = waitMs(budget, points);
   if (clientWaitMs > 0) throw rateProblem(`Client ${id}`, budget.perSecond, clientWaitMs);
   const customerWaitMs = waitMs(customer.budget, points);
   if (customerWaitMs > 0) throw rateProblem(`Customer ${customer.id}`, customer.perSecond, customerWaitMs);
+}
+
+function takePoints(client: ClientUse, points: number, nowMs: number): void {
+  requirePoints(client, points, nowMs);
+  const { budget, customer } = client;
   budget.points -= pointsFrom(budget, points);
   customer.budget.points -= pointsFrom(customer.budget, points);
 }
@@ -101,9 +127,9 @@ export function createUsage(): Usage {
 
   function newClient(id: string, customer: CustomerUse): ClientUse {
     const { inFlight } = customer;
-    const leaving = (kind: RequestKind) => () => {
-      made.inFlight -= 1;
-      inFlight[kind] -= 1;
+    const end = (kind: RequestKind, count: number): void => {
+      made.inFlight -= count;
+      inFlight[kind] -= count;
       if (inFlight[kind] === 0) active[kind] -= 1;
     };
     const budget = createBudget(
@@ -111,9 +137,9 @@ export function createUsage(): Usage {
       LIMITS.rateSeconds,
       performance.now(),
     );
-    const leave = { read: leaving('read'), write: leaving('write') };
+    const leave = { read: () => end('read', 1), write: () => end('write', 1) };
     const policy = policyOf(customer.budget, budget);
-    const made: ClientUse = { id, customer, budget, inFlight: 0, policy, leave };
+    const made: ClientUse = { id, customer, budget, inFlight: 0, policy, leave, end };
     clients.set(id, made);
     return made;
   }
@@ -145,6 +171,27 @@ export function createUsage(): Usage {
       client.inFlight += 1;
       // Emitted exactly once: after the response, when the client disconnects, or when the service cuts the connection.
       response.on('close', client.leave[kind]);
+      return client;
+    },
+    countAs(caller, kind, count, taken, response) {
+      const client = clientOf(caller);
+      const { customer, budget } = client;
+      const more = count - 1;
+      if (client.inFlight + more > LIMITS.clientRequestsMax) throw tooManyMore(client, count);
+      const budgets = [budget, customer.budget];
+      for (const one of budgets) giveBack(one, taken, 0);
+      try {
+        requirePoints(client, count, performance.now());
+      } catch (error) {
+        for (const one of budgets) one.points -= pointsFrom(one, taken);
+        throw error;
+      }
+      // All of them, even if the budget cannot hold as many: the client then waits until the debt is paid.
+      for (const one of budgets) one.points -= Math.max(count, taken);
+      if (response.closed) return client;
+      customer.inFlight[kind] += more;
+      client.inFlight += more;
+      response.on('close', () => client.end(kind, more));
       return client;
     },
     giveBack(client, taken, cost) {

@@ -83,7 +83,7 @@ export const PROBLEMS = {
   'payload-too-large': {
     status: 413,
     title: 'Payload too large',
-    help: 'A body may have at most 256 KiB, and a statement for reconciliation 4 MiB.',
+    help: 'A body may have at most 256 KiB, a bulk of transfers 1 MiB, and a statement for reconciliation 4 MiB.',
   },
   'unsupported-media-type': {
     status: 415,

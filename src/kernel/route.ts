@@ -52,6 +52,8 @@ export type RouteRequest<Body, Query, Params> = {
    * wait with this function.
    */
   rest<Result>(wait: Promise<Result>): Promise<Result>;
+  /** An error as users see it, as JSON, for answers that contain the problems of several parts. */
+  problemText(error: unknown): string;
   /** A header of the request, by its name in lower case. */
   header(name: string): string | undefined;
 };
@@ -102,6 +104,8 @@ export type Route<
   readonly response: Response;
   /** In addition to those that every operation can answer. The capability has an example of each. */
   readonly problems: readonly ProblemSlug[];
+  /** How many requests the body counts as in rate limits and shares; absent: one. Called with a body of the right shape. */
+  countsAs?(body: StaticOf<Body>): number;
   /** A request for the documentation, which works in the sandbox as it is. */
   readonly example?: StaticOf<Body>;
   /** The answer to it, for the documentation. A test compares it with a real one. */

@@ -24,11 +24,12 @@ const CONTROL = '\\x00-\\x1f\\x7f-\\x9f';
 const SPACE = ' \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
 /**
  * Format characters, such as those that change the direction of text, and characters for private use. Only those of the basic
- * plane: without the flag `u`, ranges of others are not valid.
+ * plane: without the flag `u`, ranges of others are not valid. The byte order mark is within a range, between two characters that
+ * are not assigned: Go does not compile a source text that contains it, and generators copy patterns into source texts.
  */
 const INVISIBLE = [
   '\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f',
-  '\ue000-\uf8ff\ufeff\ufff9-\ufffb',
+  '\ue000-\uf8ff\ufefe-\uff00\ufff9-\ufffb',
 ].join('');
 
 /** Text for people: at least one visible character, no control characters, no leading or trailing space. */
@@ -80,6 +81,28 @@ export const Metadata = Type.Unsafe<Record<string, string>>({
   propertyNames: { minLength: 1, maxLength: LIMITS.metadataTextMax },
   maxProperties: LIMITS.metadataPairsMax,
   description: `Up to ${LIMITS.metadataPairsMax} string key–value pairs; each key and value has at most ${LIMITS.metadataTextMax} characters.`,
+});
+
+export type ProblemBody = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+};
+
+export const ProblemShape = Type.Unsafe<ProblemBody>({
+  title: 'Problem',
+  type: 'object',
+  description: 'A problem (RFC 9457). The `type` of each problem is the URL of a page about it.',
+  required: ['type', 'title', 'status', 'detail', 'meta'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'URL of a page about this problem' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is wrong, with the values, for people' },
+    meta: { type: 'object', description: 'The same values, for programs' },
+  },
 });
 
 export const IdParams = Type.Object({ id: Id('Identifier') }, { additionalProperties: false });

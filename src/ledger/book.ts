@@ -37,11 +37,15 @@ export type Book = {
   instantAfter(floor: Instant, keys: readonly { profileId: string; asset: string }[]): Instant;
   /** A problem if a balance is too small. Throws on postings that no rule should make. */
   post(causeId: string, at: Instant, postings: readonly Posting[]): Problem | undefined;
+  /** What is posted from now on can be undone, until it is released. One at a time. */
+  savepoint(): Savepoint;
   readonly entries: readonly Entry[];
   changedRows(): BalanceRow[];
   /** The values of a changed row before the batch: the version that the change is based on. */
   before(row: BalanceRow): Version;
 };
+
+export type Savepoint = { restore(): void; release(): void };
 
 export type Version = Pick<Readonly<BalanceRow>, 'available' | 'held' | 'movedAtNs'>;
 
@@ -184,6 +188,8 @@ export function createBook(find: FindBalance, assets: Assets): Book {
   /** The changed rows, with their values before the batch. */
   const changed = new Map<BalanceRow, Version>();
   const entries: Entry[] = [];
+  /** Since the savepoint: the rows before each change, and whether they were changed before it. */
+  let undoing: { row: BalanceRow; version: Version; wasChanged: boolean }[] | undefined;
 
   function rowOf(profileId: string, asset: string): BalanceRow {
     const row = find(profileId, asset);
@@ -214,13 +220,33 @@ export function createBook(find: FindBalance, assets: Assets): Book {
         if (fault !== undefined) return fault;
       }
       for (const { row } of sides) {
-        if (changed.has(row)) continue;
+        const wasChanged = changed.has(row);
+        if (wasChanged && undoing === undefined) continue;
         const { available, held, movedAtNs } = row;
-        changed.set(row, { available, held, movedAtNs });
+        const version = { available, held, movedAtNs };
+        undoing?.push({ row, version, wasChanged });
+        if (!wasChanged) changed.set(row, version);
       }
       append(entries, causeId, at, postings, posted);
       for (const { row } of sides) row.movedAtNs = at;
       return undefined;
+    },
+    savepoint() {
+      const count = entries.length;
+      undoing = [];
+      return {
+        restore() {
+          entries.length = count;
+          for (const { row, version, wasChanged } of undoing!.toReversed()) {
+            Object.assign(row, version);
+            if (!wasChanged) changed.delete(row);
+          }
+          undoing = [];
+        },
+        release() {
+          undoing = undefined;
+        },
+      };
     },
     entries,
     changedRows: () => [...changed.keys()],

@@ -129,6 +129,11 @@ export type Command<Answer> = {
    * Not for commands whose time must be read while all locks are held, such as those with windows.
    */
   readonly optimistic?: true;
+  /**
+   * Instead of a key and a rule: commands that are executed in their order, all or none (`allOrNone`). They write only to logs,
+   * so that none of them reads what another one wrote.
+   */
+  readonly parts?: readonly Command<unknown>[];
   /** Pure: no IO, no clock, no randomness. May run more than once, when a batch is retried. */
   decide(view: View): Decision<Answer>;
 };
@@ -136,7 +141,13 @@ export type Command<Answer> = {
 export type Outcome<Answer> =
   | { readonly replayed: false; readonly answer: Answer }
   /** `differs` names the fields in which the request is another one than that which created the resource. */
-  | { readonly replayed: true; readonly resourceId: string; readonly differs: readonly string[] };
+  | {
+      readonly replayed: true;
+      readonly resourceId: string;
+      readonly differs: readonly string[];
+      /** Of a command with parts: the part that differs. Nothing was executed. */
+      readonly part?: number;
+    };
 
 /** A write of a table, with the type of the row checked. */
 export function write<Row>(table: Table<Row>, key: string, row: Row): Write {

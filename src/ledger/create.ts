@@ -24,11 +24,12 @@ export async function createOnce<Row, Body>(
   if (row === undefined) throw new Error(`the record ${outcome.resourceId} of a replayed request is missing`);
   const { differs } = outcome;
   if (differs.length === 0) return { body: present(row), replayed: true };
-  const shown = present(row);
+  throw usedOtherwise(command.key!.refId, present(row), differs);
+}
+
+/** The ref_id was used for a different request. `shown` is the existing record as users see it. */
+export function usedOtherwise(refId: string, shown: unknown, differs: readonly string[]): Problem {
   const existing: unknown = typeof shown === 'string' ? JSON.parse(shown) : shown;
-  throw new Problem(
-    'already-exists',
-    `The ref_id "${command.key!.refId}" was used for a different request; they differ in ${differs.join(', ')}.`,
-    { existing, differs },
-  );
+  const detail = `The ref_id "${refId}" was used for a different request; they differ in ${differs.join(', ')}.`;
+  return new Problem('already-exists', detail, { existing, differs });
 }

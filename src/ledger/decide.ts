@@ -5,16 +5,22 @@ import { formatInstant, type Instant, NS_PER_MS } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Book } from './book.ts';
-import type { Command, IdempotencyKey, RecordContext, Table, View, Write } from './command.ts';
+import type { Command, IdempotencyKey, Outcome, RecordContext, Table, View, Write } from './command.ts';
 import type { RequestDigests } from './digests.ts';
+import { PartRefused } from './group.ts';
 import { keyText } from './keys.ts';
 import type { UsedKey } from './store.ts';
 
 /** The outcome of one command of a batch. */
 export type Verdict =
   | { readonly kind: 'done'; readonly answer: unknown }
-  | { readonly kind: 'replay'; readonly resourceId: string; readonly differs: readonly string[] }
-  | { readonly kind: 'refused'; readonly problem: Problem }
+  | {
+      readonly kind: 'replay';
+      readonly resourceId: string;
+      readonly differs: readonly string[];
+      readonly part?: number;
+    }
+  | { readonly kind: 'refused'; readonly problem: Problem | PartRefused }
   /** `decide` threw: a bug, which fails this command alone. */
   | { readonly kind: 'bug'; readonly error: unknown };
 
@@ -79,6 +85,8 @@ function tooFarAhead(instant: Instant, nowNs: Instant): Problem | undefined {
   );
 }
 
+type Stage = (write: Write, actor: Actor) => void;
+
 type Log = { readonly rows: unknown[]; readonly actors: Actor[] };
 
 const NO_WRITES: readonly Write[] = [];
@@ -133,8 +141,8 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     return { kind: 'replay', resourceId: first.resourceId, differs };
   }
 
-  function decideOne(command: Command<unknown>): Verdict {
-    const { key } = command;
+  function decideOne(command: Command<unknown>, staging: Stage): Verdict {
+    const { key, actor } = command;
     const text = key === undefined ? undefined : keyText(key);
     if (text !== undefined) {
       const replay = replayOf(key!, text);
@@ -150,17 +158,56 @@ export function createDecider(ground: Ground, after: Instant): Decider {
     if (!decision.accepted) return { kind: 'refused', problem: decision.problem };
     const problem = book.post(decision.causeId, instant, decision.postings);
     if (problem !== undefined) return { kind: 'refused', problem };
-    for (const write of decision.writes) stage(write, command.actor);
-    for (const write of recordsOf(decision.writes, { assets, recordedAt })) stage(write, command.actor);
+    for (const write of decision.writes) staging(write, actor);
+    for (const write of recordsOf(decision.writes, { assets, recordedAt })) staging(write, actor);
     if (text !== undefined && decision.usesKey !== false) acceptedKeys.set(text, key!);
     cursor = floor;
     return { kind: 'done', answer: decision.answer };
   }
 
+  /** Decides the parts in their order. The first one that is refused, or whose key was used otherwise, undoes those before. */
+  function decideParts(parts: readonly Command<unknown>[]): Verdict {
+    const staged: { readonly write: Write; readonly actor: Actor }[] = [];
+    const outcomes: Outcome<unknown>[] = [];
+    const start = cursor;
+    const savepoint = book.savepoint();
+    const undo = (): void => {
+      savepoint.restore();
+      cursor = start;
+      for (const [index, { replayed }] of outcomes.entries()) {
+        const { key } = parts[index]!;
+        if (!replayed && key !== undefined) acceptedKeys.delete(keyText(key));
+      }
+    };
+    try {
+      for (const [part, command] of parts.entries()) {
+        const verdict = decideOne(command, (write, actor) => void staged.push({ write, actor }));
+        if (verdict.kind === 'done') outcomes.push({ replayed: false, answer: verdict.answer });
+        else if (verdict.kind === 'replay' && verdict.differs.length === 0)
+          outcomes.push({ replayed: true, resourceId: verdict.resourceId, differs: [] });
+        else {
+          undo();
+          if (verdict.kind === 'replay') return { ...verdict, part };
+          const { problem } = verdict as { problem: Problem };
+          return { kind: 'refused', problem: new PartRefused(part, problem) };
+        }
+      }
+      if (staged.some(({ write }) => write.table.isLog !== true))
+        throw new Error('a part of a command writes rows that another part could read');
+    } catch (error) {
+      undo();
+      throw error;
+    } finally {
+      savepoint.release();
+    }
+    for (const { write, actor } of staged) stage(write, actor);
+    return { kind: 'done', answer: outcomes };
+  }
+
   return {
     decide(command) {
       try {
-        return decideOne(command);
+        return command.parts === undefined ? decideOne(command, stage) : decideParts(command.parts);
       } catch (error) {
         return { kind: 'bug', error };
       }

@@ -1,10 +1,11 @@
 import type { Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createModes } from '../kernel/mode.ts';
-import { unavailable } from '../kernel/problem.ts';
+import { type Problem, unavailable } from '../kernel/problem.ts';
 import type { Queue } from '../kernel/queue.ts';
 import { LIMITS } from '../limits.ts';
 import type { Command, Outcome } from './command.ts';
+import { sizeOf } from './group.ts';
 import { createCache } from './write-path/cache.ts';
 import { type Confirmation, createConfirmation } from './write-path/confirmation.ts';
 import { createDoubtResolver } from './write-path/doubt.ts';
@@ -32,9 +33,14 @@ export type WritePath = {
   readonly queue: Queue;
   /** Resolves once the command is committed. Rejects with the problem that refused it. */
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
+  /** Submits many commands at once, and resolves once each of them is committed or refused. Rejects if all would be too many. */
+  submitAll<Answer>(commands: readonly Command<Answer>[]): Promise<readonly Ended<Answer>[]>;
   /** Rejects new commands, and finishes those that wait. */
   stop(): Promise<void>;
 };
+
+/** How a command ended: with an outcome, or with the error that `submit` would reject with. */
+export type Ended<Answer> = { readonly outcome: Outcome<Answer> } | { readonly error: unknown };
 
 type Dependencies = {
   readonly database: Database;
@@ -69,12 +75,17 @@ function createPump(lanes: () => Lanes, hasBecomeIdle: () => void): Pump {
 }
 
 /** Why no command is accepted now, as a sentence. */
-function refusal(isRunning: boolean, confirmation: Confirmation, queued: number): string | undefined {
+function refusal(
+  isRunning: boolean,
+  confirmation: Confirmation,
+  queued: number,
+  submitted: number,
+): string | undefined {
   if (!isRunning) return 'The service is shutting down. Nothing was executed; retry.';
   if (confirmation.isOverdue()) {
     return 'The standby of the database does not confirm commits. Nothing was executed; retry.';
   }
-  if (queued < LIMITS.queueCommandsMax) return undefined;
+  if (queued + submitted <= LIMITS.queueCommandsMax) return undefined;
   return `The service is overloaded: ${queued} requests are queued. Nothing was executed; retry.`;
 }
 
@@ -130,21 +141,50 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       pump.soon();
       return;
     }
-    optimistic.push(waiting);
+    optimistic.push([waiting]);
     // One turn may bring hundreds of commands, and take as long as a batch: send a batch before the turn ends.
     const isBatch = optimistic.queued % LIMITS.secondBatchCommandsMin === 0;
     if (isBatch && flights.inFlight() > 0) pump.now();
     else pump.soon();
   }
 
+  /** Counts commands in, or says why they are not accepted. */
+  function enter(size: number): Problem | undefined {
+    const detail = refusal(modes.is('RUNNING'), confirmation, queued(), size);
+    if (detail !== undefined) return unavailable(detail);
+    progress.submitted += size;
+    return undefined;
+  }
+
   return {
     queue: { waiting: () => progress.submitted - progress.answered, entered: () => progress.submitted },
     submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>> {
-      const detail = refusal(modes.is('RUNNING'), confirmation, queued());
-      if (detail !== undefined) return Promise.reject(unavailable(detail));
-      progress.submitted += 1;
+      const refused = enter(sizeOf(command));
+      if (refused !== undefined) return Promise.reject(refused);
       return new Promise((resolve, reject) => {
         push({ command, progress, resolve: resolve as Waiting['resolve'], reject });
+      });
+    },
+    submitAll<Answer>(commands: readonly Command<Answer>[]): Promise<readonly Ended<Answer>[]> {
+      if (commands.length === 0) return Promise.resolve([]);
+      const refused = enter(commands.length);
+      if (refused !== undefined) return Promise.reject(refused);
+      return new Promise((resolve) => {
+        const ended: Ended<Answer>[] = [];
+        let waiting = commands.length;
+        const end = (index: number, one: Ended<Answer>): void => {
+          ended[index] = one;
+          waiting -= 1;
+          if (waiting === 0) resolve(ended);
+        };
+        for (const [index, command] of commands.entries()) {
+          push({
+            command,
+            progress,
+            resolve: (outcome) => end(index, { outcome: outcome as Outcome<Answer> }),
+            reject: (error) => end(index, { error }),
+          });
+        }
       });
     },
     stop() {

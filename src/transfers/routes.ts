@@ -4,12 +4,22 @@ import { type Answer, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
+import { LIMITS } from '../limits.ts';
 import type { TransferConnections } from './access.ts';
+import { createBulk } from './bulk.ts';
+import { BULK_ANSWER, BULK_REQUEST } from './bulk-examples.ts';
 import { CRYPTO_WITHDRAWAL, INTERNAL_TRANSFER, PLATFORM_TRANSFER } from './examples.ts';
 import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
 import type { TransferTables } from './request.ts';
-import { PlatformTransferRequest, transferListQuery, transferListShape, transferShape } from './schema.ts';
+import {
+  BulkTransferRequest,
+  bulkShape,
+  PlatformTransferRequest,
+  transferListQuery,
+  transferListShape,
+  transferShape,
+} from './schema.ts';
 import { findTransfer } from './store.ts';
 import { type Transfer, transferText } from './transfer.ts';
 
@@ -89,6 +99,27 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
   ];
 }
 
+function bulkRoute(dependencies: TransferDependencies): Route {
+  const create = createBulk(dependencies);
+  return route({
+    method: 'POST',
+    tag: 'Transfers',
+    path: '/v2/transfer/platform/bulk',
+    operationId: 'createPlatformTransfers',
+    summary: 'Create many platform transfers',
+    description: `Up to ${LIMITS.bulkTransfersMax} platform transfers in one request. Each is executed or refused by itself, and has its own answer; with \`atomic\`, all are executed, or none: then the answer is the problem of the transfer that was refused, with its \`index\` in \`meta\`. A \`ref_id\` is the same transfer as in a request of its own, so a request whose answer was lost can be repeated as it is. In rate limits, each transfer counts as one request.`,
+    scope: 'transfer:write_platform_transfer',
+    body: BulkTransferRequest,
+    bodyBytesMax: LIMITS.bulkBodyBytesMax,
+    response: bulkShape(dependencies.networks),
+    problems: CREATION_PROBLEMS,
+    countsAs: ({ transfers }) => transfers.length,
+    example: BULK_REQUEST,
+    answer: BULK_ANSWER,
+    handle: create,
+  });
+}
+
 function readRoutes({ database, assets, networks }: TransferConnections): Route[] {
   const present = (transfer: Transfer) => transferText(transfer, assets);
   return [
@@ -130,5 +161,5 @@ function readRoutes({ database, assets, networks }: TransferConnections): Route[
 }
 
 export function transferRoutes(dependencies: TransferDependencies): Route[] {
-  return [...insideRoutes(dependencies), ...readRoutes(dependencies)];
+  return [...insideRoutes(dependencies), bulkRoute(dependencies), ...readRoutes(dependencies)];
 }

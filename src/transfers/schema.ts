@@ -1,5 +1,15 @@
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { Amount, AmountOut, AssetCode, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
+import {
+  Amount,
+  AmountOut,
+  AssetCode,
+  closed,
+  DateTime,
+  Id,
+  Metadata,
+  ProblemShape,
+  RefId,
+} from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { NETWORKS, type Networks } from '../networks/register.ts';
@@ -68,24 +78,64 @@ export const transferShape = (networks: Networks) =>
     crypto_network: Type.Optional(cryptoNetworkName(networks)),
   });
 
+const INSIDE_TRANSFER = {
+  from_profile_id: Id('Sending profile'),
+  to_profile_id: Id('Destination profile'),
+  amount: Amount('Amount to transfer'),
+  asset: AssetCode('Asset to transfer'),
+  metadata: Type.Optional(Metadata),
+  recipient_metadata: Type.Optional(Metadata),
+  from_identity_id: Type.Optional(Id('Identity of the sending user')),
+  from_account_id: Type.Optional(Id('Account of the sending user; required for third-party integrations')),
+  to_identity_id: Type.Optional(Id('Identity of the destination user')),
+  to_account_id: Type.Optional(Id('Account of the destination user; required for third-party integrations')),
+};
+
 export const PlatformTransferRequest = Type.Object(
-  {
-    from_profile_id: Id('Sending profile'),
-    to_profile_id: Id('Destination profile'),
-    amount: Amount('Amount to transfer'),
-    asset: AssetCode('Asset to transfer'),
-    ref_id: Type.Optional(RefId),
-    metadata: Type.Optional(Metadata),
-    recipient_metadata: Type.Optional(Metadata),
-    from_identity_id: Type.Optional(Id('Identity of the sending user')),
-    from_account_id: Type.Optional(Id('Account of the sending user; required for third-party integrations')),
-    to_identity_id: Type.Optional(Id('Identity of the destination user')),
-    to_account_id: Type.Optional(
-      Id('Account of the destination user; required for third-party integrations'),
-    ),
-  },
+  { ...INSIDE_TRANSFER, ref_id: Type.Optional(RefId) },
   { ...closed, title: 'PlatformTransferRequest' },
 );
+
+/** Every transfer has a ref_id, so that the whole request can always be repeated. */
+export const BulkTransferRequest = Type.Object(
+  {
+    transfers: Type.Array(
+      Type.Object({ ...INSIDE_TRANSFER, ref_id: RefId }, { ...closed, title: 'BulkTransferItemRequest' }),
+      {
+        minItems: 1,
+        maxItems: LIMITS.bulkTransfersMax,
+        description:
+          'Every `ref_id` is a different one. With `atomic`, executed in this order; otherwise in any order.',
+      },
+    ),
+    atomic: Type.Optional(
+      Type.Boolean({ description: 'All or none; otherwise each transfer is executed or refused by itself' }),
+    ),
+  },
+  { ...closed, title: 'BulkTransferRequest' },
+);
+
+export const bulkShape = (networks: Networks) =>
+  Type.Object(
+    {
+      results: Type.Array(
+        Type.Object(
+          {
+            ref_id: RefId,
+            status: Type.Integer({ description: 'The status that a request for this transfer alone has' }),
+            replayed: Type.Optional(
+              Type.Boolean({ description: '`true` if this is the record of an earlier, equal request' }),
+            ),
+            transfer: Type.Optional(transferShape(networks)),
+            problem: Type.Optional(ProblemShape),
+          },
+          { ...closed, title: 'BulkTransferResult' },
+        ),
+        { description: 'One for each transfer, in the order of the request: `transfer` or `problem`' },
+      ),
+    },
+    { ...closed, title: 'BulkTransferResults' },
+  );
 
 export const TransferListQuery = listQuery(
   {

@@ -166,6 +166,19 @@ export async function findTransfer(
   return transfer;
 }
 
+/** Transfers of that customer, by their ids; those of others are missing from the result. */
+export async function findTransfers(
+  database: Queryable,
+  customerId: string,
+  ids: readonly string[],
+): Promise<Map<string, Transfer>> {
+  const rows = await database.query<Transfer>(
+    `select ${TRANSFER_COLUMNS} from transfers t where t.id = any ($1::uuid[]) and t.customer_id = $2`,
+    [plainArray(ids), customerId],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Transfers of any customer, for workers. Transfers that do not exist are missing from the result. */
 export async function transfersById(
   database: Queryable,

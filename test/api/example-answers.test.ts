@@ -215,7 +215,12 @@ describe('the example of a problem', () => {
 
   /** Not a replay of the valid request. */
   const asNewRequest = (change: (body: any) => any) => (body: any) =>
-    JSON.parse(JSON.stringify(change(body)).replaceAll(/"(ref_id|nickname)":"[^"]*"/g, `"$1":"${newId()}"`));
+    JSON.parse(
+      JSON.stringify(change(body)).replaceAll(
+        /"(ref_id|nickname)":"[^"]*"/g,
+        (_, name: string) => `"${name}":"${newId()}"`,
+      ),
+    );
 
   it.each(having(400, 'invalid-request'))('of %s: invalid request', async (_name, operation) => {
     const [{ pointer }] = exampleProblem(operation, 400, 'invalid-request').meta.errors;
@@ -273,10 +278,11 @@ describe('the example of a problem', () => {
   it.each(having(400, 'exceeds-precision'))('of %s: too many decimals', async (_name, operation) => {
     const { max_decimals: decimals } = exampleProblem(operation, 400, 'exceeds-precision').meta;
     const amount = `0.${'1'.repeat(decimals + 1)}`;
+    const list = ['legs', 'transfers'].find((name) => operation.body!.example[name] !== undefined);
     const answer = await again(operation, (body) =>
-      body.legs === undefined
+      list === undefined
         ? { ...body, amount }
-        : { ...body, legs: [{ ...body.legs[0], amount }, ...body.legs.slice(1)] },
+        : { ...body, [list]: [{ ...body[list][0], amount }, ...body[list].slice(1)] },
     );
     expectLike(operation, answer, 'exceeds-precision');
   });
@@ -285,7 +291,9 @@ describe('the example of a problem', () => {
     const poor = await service.createProfile(customer, { USD: '0.01', BTC: '0.01' });
     const change = (body: any): any => ({
       ...body,
-      [body.profile_id === undefined ? 'from_profile_id' : 'profile_id']: poor,
+      ...(body.transfers === undefined
+        ? { [body.profile_id === undefined ? 'from_profile_id' : 'profile_id']: poor }
+        : { transfers: body.transfers.map((one: any) => ({ ...one, from_profile_id: poor })) }),
     });
     expectLike(operation, await again(operation, asNewRequest(change)), 'insufficient-funds');
   });
@@ -307,6 +315,12 @@ describe('the example of a problem', () => {
       reportBalance: { balance: '1' },
       importStatement: { content: 'at,asset,direction,amount,reference\n2026-01-15,USD,CREDIT,1,x\n' },
     };
+    const bulk = service.description.operation('createPlatformTransfers');
+    const changed = await again(bulk, ({ transfers: [first, ...others] }) => ({
+      transfers: [{ ...first, amount: '1' }, ...others],
+      atomic: true,
+    }));
+    expectLike(bulk, changed, 'already-exists');
     for (const [id, change] of Object.entries(changes)) {
       const operation = service.description.operation(id);
       const answer = await again(operation, (body) => ({ ...body, ...change }));

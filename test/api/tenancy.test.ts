@@ -84,7 +84,11 @@ const ACROSS_CUSTOMERS = [
   'viewFiatAccountForReview',
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
-const ANYBODYS = ['createPlatformTransfer /to_profile_id', 'createSettlementTransaction /target_profile_id'];
+const ANYBODYS = [
+  'createPlatformTransfer /to_profile_id',
+  'createPlatformTransfers /transfers/0/to_profile_id',
+  'createSettlementTransaction /target_profile_id',
+];
 /** Named like ids, but not ids of Ferry, or a list of profiles of any customer. */
 const NOT_OUR_IDS = [
   'changeOwnPolicy /applies_to/customer_ids',

@@ -26,7 +26,7 @@ it('a body of more values than any valid one has is refused before they are look
   const body = { account_id: '00000000-0000-7000-8000-000000000000', members };
   const answer = await customer.call('POST', '/v2/identity/account-members', body);
   expectInvalid(answer, '');
-  expect(answer.body.detail).toBe('the body must not have more than 20000 values.');
+  expect(answer.body.detail).toBe('the body must not have more than 24000 values.');
 });
 
 it('the longest list that is allowed is accepted', async () => {

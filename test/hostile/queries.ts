@@ -49,10 +49,14 @@ const NUMBERS = [
   '1&limit=2',
 ];
 
+/** Ids of Ferry, and those of its clients. */
+const isId = (name: string, schema: any): boolean =>
+  /ids?$/.test(name) && (schema?.pattern !== undefined || schema?.format === 'uuid');
+
 /** A value of the shape that the parameter has, but not of its meaning; longer waits would only make the run slow. */
 function validValue({ name, schema }: Parameter, random: Random, material: QueryMaterial): string {
   const one = schema.items ?? schema;
-  if (one.pattern !== undefined && /ids?$/.test(name)) return material.ownId(name);
+  if (isId(name, one)) return material.ownId(name);
   if (Array.isArray(one.enum)) return String(random.pick(one.enum));
   if (name === 'wait_seconds') return '0';
   if (one.type === 'integer') return String(random.pick([one.minimum ?? 1, 2, one.maximum ?? 10]));
@@ -63,7 +67,7 @@ function validValue({ name, schema }: Parameter, random: Random, material: Query
 function hostileValue(parameter: Parameter, path: string, random: Random, material: QueryMaterial): string {
   const one = parameter.schema.items ?? parameter.schema;
   if (parameter.name === 'page_cursor') return hostileCursor(path, random, material.cursors);
-  if (one.pattern !== undefined && /ids?$/.test(parameter.name) && random.chance(0.8))
+  if (isId(parameter.name, one) && random.chance(0.8))
     return malformedId(random, material.ownId(parameter.name));
   if (one.type === 'integer') return random.pick(NUMBERS);
   if (one.format === 'date-time') return hostileTime(random);
@@ -131,9 +135,7 @@ export const QUERY_MUTATIONS: Readonly<Record<string, Mutate>> = {
     return Array.from({ length: count }, () => pair(one.name, validValue(one, random, material))).join('&');
   },
   'foreign filter': (parameters, _path, random, material) => {
-    const filters = parameters.filter(
-      (one) => /ids?$/.test(one.name) && one.schema.items?.pattern !== undefined,
-    );
+    const filters = parameters.filter((one) => isId(one.name, one.schema.items));
     if (filters.length === 0) return undefined;
     const { name } = random.pick(filters);
     const ids = [material.foreignId(name), material.unknownId(name), material.ownId(name)];

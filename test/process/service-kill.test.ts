@@ -18,6 +18,7 @@ const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
 
 const ROUNDS = rounds(4, 20);
+const BULK = 5;
 
 it('loses and doubles nothing when it is killed in the middle of a load, again and again', async () => {
   const acknowledged = new Set<string>();
@@ -31,6 +32,7 @@ it('loses and doubles nothing when it is killed in the middle of a load, again a
       from: customer!.profiles[0]!.id,
       to: counterparty!.profiles[0]!.id,
       writers: 16,
+      bulkOf: BULK,
       prefix: `round-${round}`,
     });
     // Triggered by the amount of load, not by the time since the start.
@@ -53,5 +55,11 @@ it('loses and doubles nothing when it is killed in the middle of a load, again a
   expect(acknowledged.size).toBeGreaterThan(ROUNDS * 10);
   expect([...acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
   expect([...found].filter(([refId, times]) => times !== 1 && sent.has(refId))).toEqual([]);
+  const parts = Map.groupBy(
+    [...found.keys()].filter((refId) => refId.includes('+')),
+    (refId) => refId.replace(/\+.*/, ''),
+  );
+  expect(parts.size).toBeGreaterThan(ROUNDS);
+  expect([...parts.values()].filter(({ length }) => length !== BULK)).toEqual([]);
   expect(report.violations).toEqual([]);
 }, 900_000);

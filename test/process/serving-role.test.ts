@@ -104,7 +104,7 @@ describe('two roles, created with the statements of the operations guide', () =>
     const plan = await runFerry(['migrate', '--plan', '--serve-role', serve], asOwner);
     expect(plan.stdout).toMatch(
       new RegExp(
-        `^Would apply:\\n0001_[\\s\\S]*\\nWould grant the rights of the serving role to ${serve}\\.\\n$`,
+        `Would apply, each in one transaction:\\n0001_[\\s\\S]*\\nWould grant the rights of the serving role to ${serve}\\.\\n$`,
       ),
     );
     const migrated = await runFerry(['migrate', '--serve-role', serve, '--json'], asOwner);

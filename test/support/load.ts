@@ -21,10 +21,12 @@ export function startLoad(options: {
   to: string;
   writers: number;
   prefix: string;
+  /** Every second request is an atomic bulk of so many transfers. */
+  bulkOf?: number;
   /** How long a writer pauses after each request: a test that runs for long must not keep both cores busy. */
   pauseMs?: number;
 }): Load {
-  const { url, token, from, to, writers, prefix, pauseMs } = options;
+  const { url, token, from, to, writers, prefix, pauseMs, bulkOf } = options;
   const acknowledged = new Set<string>();
   const undecided = new Set<string>();
   const statuses = new Map<number, number>();
@@ -32,30 +34,38 @@ export function startLoad(options: {
 
   async function write(writer: number): Promise<void> {
     for (let count = 0; !state.stopped; count += 1) {
-      const refId = `${prefix}-${writer}-${count}`;
+      const isBulk = bulkOf !== undefined && count % 2 === 1;
+      const refIds = Array.from(
+        { length: isBulk ? bulkOf : 1 },
+        (_, index) => `${prefix}-${writer}-${count}${isBulk ? `+${index}` : ''}`,
+      );
+      const addTo = (set: Set<string>): void => {
+        for (const refId of refIds) set.add(refId);
+      };
+      const transfers = refIds.map((refId) => ({
+        from_profile_id: from,
+        to_profile_id: to,
+        asset: 'USD',
+        amount: '0.01',
+        ref_id: refId,
+      }));
       try {
-        const response = await fetch(`${url}/v2/transfer/platform`, {
+        const response = await fetch(`${url}/v2/transfer/platform${isBulk ? '/bulk' : ''}`, {
           method: 'POST',
           headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          body: JSON.stringify({
-            from_profile_id: from,
-            to_profile_id: to,
-            asset: 'USD',
-            amount: '0.01',
-            ref_id: refId,
-          }),
+          body: JSON.stringify(isBulk ? { transfers, atomic: true } : transfers[0]),
         });
         await response.text();
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
         if (response.status === 200) {
-          acknowledged.add(refId);
+          addTo(acknowledged);
           if (pauseMs !== undefined) await sleep(pauseMs);
         } else {
-          undecided.add(refId);
+          addTo(undecided);
           await sleep(20);
         }
       } catch {
-        undecided.add(refId);
+        addTo(undecided);
         await sleep(20);
       }
     }

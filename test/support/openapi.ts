@@ -1,6 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ID_PATTERN } from '../../src/kernel/id.ts';
 import type { Belongings } from './belongings.ts';
 import type { TestService } from './service.ts';
 
@@ -227,7 +226,7 @@ export function propertiesOf(schema: any, at: FieldPath = []): { path: FieldPath
   ];
 }
 
-export const isIdSchema = (schema: any): boolean => schema?.pattern === ID_PATTERN;
+export const isIdSchema = (schema: any): boolean => schema?.format === 'uuid';
 
 /** A copy of the value with that field set. */
 export function withField(value: any, path: FieldPath, to: unknown): any {
@@ -236,6 +235,16 @@ export function withField(value: any, path: FieldPath, to: unknown): any {
   if (holder === undefined) throw new Error(`the example has nothing at /${path.slice(0, -1).join('/')}`);
   holder[path.at(-1)!] = to;
   return copy;
+}
+
+/** The path in each item of a list, instead of in its first one. */
+function placesOf(value: any, path: FieldPath): FieldPath[] {
+  const at = path.indexOf(0);
+  if (at < 0) return [path];
+  const list: unknown[] = path.slice(0, at).reduce((inner, part) => inner?.[part], value) ?? [];
+  return list.length === 0
+    ? [path]
+    : list.map((_, index) => [...path.slice(0, at), index, ...path.slice(at + 1)]);
 }
 
 /** The example of an operation with the customer's ids: in the fields that it shows, or in all possible fields. */
@@ -249,7 +258,7 @@ export function exampleFor(operation: Operation, { fields }: Belongings, which: 
       const id = fields[path.at(-1)!];
       if (id === undefined)
         throw new Error(`no belonging for the field /${path.join('/')} of ${operation.id}`);
-      return withField(body, path, id);
+      return placesOf(body, path).reduce((changed, place) => withField(changed, place, id), body);
     }, structuredClone(example));
 }
 

@@ -18,8 +18,8 @@ type Document = {
 
 const HEADER = '// Generated from the OpenAPI document by `npm run client:types`. Do not edit.\n';
 
-/** Writes without a `ref_id` that have the same effect when they are executed twice. */
-const REPEATABLE = new Set(['addAccountMembers', 'updateWebhook']);
+/** Writes without one `ref_id` that have the same effect when they are executed twice. */
+const REPEATABLE = new Set(['addAccountMembers', 'updateWebhook', 'createPlatformTransfers']);
 
 function createReader(document: Document) {
   const resolve = (schema: Schema | undefined): Schema | undefined =>

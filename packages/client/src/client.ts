@@ -1,3 +1,4 @@
+import { BULK_MAX, type BulkOrder, type BulkResult, sendEach } from './bulk.ts';
 import { OPERATIONS } from './operations.generated.ts';
 import type { operations } from './schema.generated.ts';
 import { type CallOptions, createTransport, type FerryOptions, type Sending } from './transport.ts';
@@ -51,6 +52,14 @@ export type FollowOptions = {
 export type Ferry = Operations & {
   /** Events in their order, as they happen. Store the id of each event that you have processed, and continue `after` it. */
   follow(options?: FollowOptions): AsyncGenerator<Event, never>;
+  /**
+   * Platform transfers in bulk: each with its own result, in their order. With `atomic`, all or none, at most 1,000: then a
+   * problem of one of them is thrown, with its `index` in `meta`. Safe to repeat with the `refId`s of the results.
+   */
+  transferAll(
+    transfers: readonly BulkOrder[],
+    options?: CallOptions & { readonly atomic?: boolean },
+  ): Promise<BulkResult[]>;
   /** The answer itself, in another format: `ferry.open('getStatement', { … }, 'text/csv')`. */
   open<Name extends OperationName>(
     name: Name,
@@ -161,5 +170,18 @@ export function createFerry(options: FerryOptions): Ferry {
   );
   const open = async (name: OperationName, input: Fields, accept: string, callOptions: CallOptions = {}) =>
     transport.open({ ...sendingOf(name, input, callOptions), accept });
-  return { ...methods, follow, open } as unknown as Ferry;
+  async function transferAll(
+    given: readonly BulkOrder[],
+    { atomic = false, ...callOptions }: CallOptions & { atomic?: boolean } = {},
+  ): Promise<BulkResult[]> {
+    if (atomic && given.length > BULK_MAX)
+      throw new RangeError(`At most ${BULK_MAX} transfers can be atomic.`);
+    // Minted once, before the first attempt.
+    const orders = given.map((one) => ({ ...one, ref_id: one.ref_id ?? newRefId() }));
+    return sendEach(orders, async (transfers) => {
+      const answer = await call('createPlatformTransfers', { transfers, atomic }, callOptions);
+      return (answer as Answer<'createPlatformTransfers'>).results;
+    });
+  }
+  return { ...methods, follow, open, transferAll } as unknown as Ferry;
 }

@@ -1,4 +1,5 @@
 export { fromUnits, toUnits } from './amounts.ts';
+export type { BulkOrder, BulkResult } from './bulk.ts';
 export {
   type Answer,
   createFerry,

@@ -16,6 +16,7 @@ export const OPERATIONS = {
   endPersonSessions: ['DELETE', '/v2/people/{id}/sessions', 'once'],
   createPlatformTransfer: ['POST', '/v2/transfer/platform', 'ref_id'],
   createInternalTransfer: ['POST', '/v2/transfer/internal', 'ref_id'],
+  createPlatformTransfers: ['POST', '/v2/transfer/platform/bulk', 'repeatable'],
   listTransfers: ['GET', '/v2/transfer/transfers', 'list'],
   getTransfer: ['GET', '/v2/transfer/transfers/{id}', 'read'],
   createFiatWithdrawal: ['POST', '/v2/transfer/fiat-withdrawals', 'ref_id'],

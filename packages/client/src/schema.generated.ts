@@ -2320,6 +2320,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/transfer/platform/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create many platform transfers
+         * @description Up to 1000 platform transfers in one request. Each is executed or refused by itself, and has its own answer; with `atomic`, all are executed, or none: then the answer is the problem of the transfer that was refused, with its `index` in `meta`. A `ref_id` is the same transfer as in a request of its own, so a request whose answer was lost can be repeated as it is. In rate limits, each transfer counts as one request. Scope: `transfer:write_platform_transfer`.
+         */
+        post: operations["createPlatformTransfers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/transfer/transfers": {
         parameters: {
             query?: never;
@@ -2436,6 +2456,13 @@ export interface components {
             identity_id: string;
             /** @description Roles of the member on the account */
             roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
+        };
+        /**
+         * AccountMemberEvent
+         * @description An event whose `data` is of the type AccountMember
+         */
+        AccountMemberEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["AccountMember"];
         };
         /**
          * Actor
@@ -2675,6 +2702,82 @@ export interface components {
         /** BalanceList */
         BalanceList: {
             items: components["schemas"]["Balance"][];
+        };
+        /** BulkTransferItemRequest */
+        BulkTransferItemRequest: {
+            /**
+             * @description Amount to transfer
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset to transfer
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: uuid
+             * @description Account of the sending user; required for third-party integrations
+             */
+            from_account_id?: string;
+            /**
+             * Format: uuid
+             * @description Identity of the sending user
+             */
+            from_identity_id?: string;
+            /**
+             * Format: uuid
+             * @description Sending profile
+             */
+            from_profile_id: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            recipient_metadata?: {
+                [key: string]: string;
+            };
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /**
+             * Format: uuid
+             * @description Account of the destination user; required for third-party integrations
+             */
+            to_account_id?: string;
+            /**
+             * Format: uuid
+             * @description Identity of the destination user
+             */
+            to_identity_id?: string;
+            /**
+             * Format: uuid
+             * @description Destination profile
+             */
+            to_profile_id: string;
+        };
+        /** BulkTransferRequest */
+        BulkTransferRequest: {
+            /** @description All or none; otherwise each transfer is executed or refused by itself */
+            atomic?: boolean;
+            /** @description Every `ref_id` is a different one. With `atomic`, executed in this order; otherwise in any order. */
+            transfers: components["schemas"]["BulkTransferItemRequest"][];
+        };
+        /** BulkTransferResult */
+        BulkTransferResult: {
+            problem?: components["schemas"]["Problem"];
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id: string;
+            /** @description `true` if this is the record of an earlier, equal request */
+            replayed?: boolean;
+            /** @description The status that a request for this transfer alone has */
+            status: number;
+            transfer?: components["schemas"]["Transfer"];
+        };
+        /** BulkTransferResults */
+        BulkTransferResults: {
+            /** @description One for each transfer, in the order of the request: `transfer` or `problem` */
+            results: components["schemas"]["BulkTransferResult"][];
         };
         /** CancelWithdrawalRequest */
         CancelWithdrawalRequest: {
@@ -3558,6 +3661,13 @@ export interface components {
              * @description Last update time
              */
             updated_at?: string;
+        };
+        /**
+         * FiatAccountEvent
+         * @description An event whose `data` is of the type FiatAccount
+         */
+        FiatAccountEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["FiatAccount"];
         };
         /** FiatAccountList */
         FiatAccountList: {
@@ -5675,6 +5785,13 @@ export interface components {
              */
             updated_at: string;
         };
+        /**
+         * SettlementTransactionEvent
+         * @description An event whose `data` is of the type SettlementTransaction
+         */
+        SettlementTransactionEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["SettlementTransaction"];
+        };
         /** SettlementTransactionList */
         SettlementTransactionList: {
             items: components["schemas"]["SettlementTransaction"][];
@@ -5959,6 +6076,13 @@ export interface components {
              * @description Last update time
              */
             updated_at: string;
+        };
+        /**
+         * TransferEvent
+         * @description An event whose `data` is of the type Transfer
+         */
+        TransferEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["Transfer"];
         };
         /** TransferList */
         TransferList: {
@@ -6365,6 +6489,13 @@ export interface components {
             items: components["schemas"]["WebhookDelivery"][];
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
+        };
+        /**
+         * WebhookEvent
+         * @description An event whose `data` is of the type Webhook
+         */
+        WebhookEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["Webhook"];
         };
         /** WebhookList */
         WebhookList: {
@@ -14045,6 +14176,101 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Transfer"];
+                };
+            };
+        };
+    };
+    createPlatformTransfers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "transfers": [
+                 *         {
+                 *           "from_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *           "to_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                 *           "asset": "USD",
+                 *           "amount": "2150",
+                 *           "ref_id": "salary-2026-11-0001"
+                 *         },
+                 *         {
+                 *           "from_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *           "to_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                 *           "asset": "USD",
+                 *           "amount": "1980.5",
+                 *           "ref_id": "salary-2026-11-0002"
+                 *         }
+                 *       ],
+                 *       "atomic": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["BulkTransferRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "results": [
+                     *         {
+                     *           "ref_id": "salary-2026-11-0001",
+                     *           "status": 200,
+                     *           "transfer": {
+                     *             "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "direction": "DEBIT",
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *             "id": "019bc0fd-8ba2-74c1-91d7-5c0de28f7131",
+                     *             "amount": "2150",
+                     *             "total": "2150",
+                     *             "fee": "0",
+                     *             "asset": "USD",
+                     *             "type": "PLATFORM_TRANSFER_DEBIT",
+                     *             "status": "COMPLETED",
+                     *             "ref_id": "salary-2026-11-0001",
+                     *             "balance_asset": "USD",
+                     *             "auto_conversion": {},
+                     *             "group_id": "019bc0fd-8ba2-74c1-91d7-5c0de28f7130"
+                     *           }
+                     *         },
+                     *         {
+                     *           "ref_id": "salary-2026-11-0002",
+                     *           "status": 200,
+                     *           "transfer": {
+                     *             "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *             "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "direction": "DEBIT",
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z",
+                     *             "id": "019bc0fd-8ba2-7d02-a6b4-07f9c2e1b581",
+                     *             "amount": "1980.5",
+                     *             "total": "1980.5",
+                     *             "fee": "0",
+                     *             "asset": "USD",
+                     *             "type": "PLATFORM_TRANSFER_DEBIT",
+                     *             "status": "COMPLETED",
+                     *             "ref_id": "salary-2026-11-0002",
+                     *             "balance_asset": "USD",
+                     *             "auto_conversion": {},
+                     *             "group_id": "019bc0fd-8ba2-7d02-a6b4-07f9c2e1b580"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BulkTransferResults"];
                 };
             };
         };

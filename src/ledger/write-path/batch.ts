@@ -7,6 +7,7 @@ import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } fro
 import type { BalanceKey, Command, IdempotencyKey, Table } from '../command.ts';
 import { createDecider, type Decided, type Rows, type Verdict } from '../decide.ts';
 import { type RequestDigests, requestDigests } from '../digests.ts';
+import { keysOf } from '../group.ts';
 import { keyText } from '../keys.ts';
 import * as store from '../store.ts';
 
@@ -64,9 +65,9 @@ export function readsOf(commands: readonly Command<unknown>[]): Map<Table<unknow
 function needsOf(commands: readonly Command<unknown>[]): Needs {
   const needs: Needs = { keys: new Map(), balances: new Map(), rows: readsOf(commands) };
   for (const command of commands) {
-    if (command.key !== undefined) {
-      const text = keyText(command.key);
-      if (!needs.keys.has(text)) needs.keys.set(text, command.key);
+    for (const key of keysOf(command)) {
+      const text = keyText(key);
+      if (!needs.keys.has(text)) needs.keys.set(text, key);
     }
     for (const key of command.balances) needs.balances.set(balanceKeyText(key.profileId, key.asset), key);
   }

@@ -7,6 +7,7 @@ import { createBook } from '../book.ts';
 import type { BalanceKey, Command, Table } from '../command.ts';
 import { createDecider, type Decided, type Verdict } from '../decide.ts';
 import { requestDigests } from '../digests.ts';
+import { keysOf } from '../group.ts';
 import { keyText } from '../keys.ts';
 import * as store from '../store.ts';
 import { BatchFailure, type Doubt, readsOf } from './batch.ts';
@@ -51,7 +52,7 @@ export type Flight = {
 };
 
 function isCached(command: Command<unknown>, cache: Cache): boolean {
-  if (command.key !== undefined && cache.wasUsed(keyText(command.key))) return false;
+  for (const key of keysOf(command)) if (cache.wasUsed(keyText(key))) return false;
   for (const { profileId, asset } of command.balances) {
     if (cache.balance(profileId, asset) === undefined) return false;
   }

@@ -9,7 +9,7 @@ import { type Flight, type Session, sendFlight } from './flight.ts';
 import type { Flights } from './flights.ts';
 import { createLaneConnection } from './lane-connection.ts';
 import type { WritePathObserver } from './observer.ts';
-import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
+import { answerAll, createCommandQueue, isWorthABatch, sizeOfAll, type Waiting } from './queue.ts';
 
 /**
  * The lane for commands that may be decided on cached balances, which the transaction then confirms. All batches use one
@@ -22,7 +22,7 @@ import { answerAll, isWorthABatch, takeBatch, type Waiting } from './queue.ts';
 export type OptimisticLane = {
   /** False while commands have to take the pessimistic lane. */
   takes(): boolean;
-  push(waiting: Waiting): void;
+  push(waiting: readonly Waiting[]): void;
   readonly queued: number;
   pump(): void;
   isIdle(): boolean;
@@ -96,9 +96,9 @@ function createGathering(resume: () => void): {
 export function createOptimisticLane(dependencies: Dependencies): OptimisticLane {
   const { database, assets, observer, cache, flights, executor, queued, passOn, recover, pump } =
     dependencies;
-  const queue: Waiting[] = [];
+  const queue = createCommandQueue();
   const gathering = createGathering(pump.now);
-  const hasWork = (): boolean => flights.inFlight() > 0 || queue.length > 0;
+  const hasWork = (): boolean => flights.inFlight() > 0 || queue.size > 0;
   const connection = createLaneConnection(
     database,
     () => !hasWork() && gathering.idleMs() >= LIMITS.optimisticIdleMs,
@@ -107,19 +107,19 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
 
   async function open(): Promise<void> {
     // If it fails, the pessimistic lane gets the same error, and reports it.
-    if (!(await connection.open())) passOn(queue.splice(0));
+    if (!(await connection.open())) passOn(queue.takeAll());
     pump.now();
   }
 
   function isWorthAFlight(): boolean {
     const inFlight = flights.inFlight();
-    if (!isWorthABatch(queue.length, inFlight, LIMITS.flightsMax)) return false;
-    return inFlight > 0 || !gathering.isWorthWaiting(queue.length);
+    if (!isWorthABatch(queue.size, inFlight, LIMITS.flightsMax)) return false;
+    return inFlight > 0 || !gathering.isWorthWaiting(queue.size);
   }
 
   function send(session: Session): void {
     const startedMs = performance.now();
-    const taken = takeBatch(queue, flights.inFlight());
+    const taken = queue.take(flights.inFlight());
     observer.queue(queued());
     const commands = taken.map((waiting) => waiting.command);
     const flight = sendFlight(session, cache, assets, commands, executor.lastInstant(), flights.next());
@@ -141,7 +141,8 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
 
   function finish({ batch, flight, startedMs }: Sent): void {
     flights.land();
-    gathering.landed(batch.length);
+    const size = sizeOfAll(batch);
+    gathering.landed(size);
     backOff.reset();
     // The next batch first: hundreds of answers take milliseconds, during which the database would be idle.
     pump.now();
@@ -149,7 +150,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     answerAll(batch, verdicts, observer);
     try {
       observer.committed?.(flight.changed);
-      observer.batch(batch.length, performance.now() - startedMs);
+      observer.batch(size, performance.now() - startedMs);
     } catch (error) {
       observer.trouble('bug', error);
     }
@@ -159,24 +160,22 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
   function fail({ batch }: Sent, error: unknown): void {
     flights.land();
     backOff.extend();
-    passOn(queue.splice(0));
+    passOn(queue.takeAll());
     recover(batch, error instanceof BatchFailure ? error : new BatchFailure(error));
   }
 
   return {
     takes: backOff.isOver,
-    push(waiting) {
-      queue.push(waiting);
-    },
+    push: queue.push,
     get queued() {
-      return queue.length;
+      return queue.size;
     },
     pump() {
       const isLost = connection.session()?.connection.isOpen() === false;
       if (isLost && flights.inFlight() === 0) connection.close();
       const session = connection.session();
       if (session !== undefined) while (isWorthAFlight()) send(session);
-      else if (connection.isClosed() && queue.length > 0) void open();
+      else if (connection.isClosed() && queue.size > 0) void open();
     },
     isIdle: () => !hasWork() && !connection.isOpening(),
     close: connection.close,

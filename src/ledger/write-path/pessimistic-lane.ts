@@ -2,7 +2,7 @@ import { LIMITS } from '../../limits.ts';
 import type { BatchFailure } from './batch.ts';
 import type { Executor } from './execute.ts';
 import type { WritePathObserver } from './observer.ts';
-import { isWorthABatch, rejectAll, takeBatch, type Waiting } from './queue.ts';
+import { createCommandQueue, isWorthABatch, rejectAll, sizeOfAll, type Waiting } from './queue.ts';
 
 /**
  * The lane for every command: batches lock what they touch, decide on the locked rows, write and commit.
@@ -37,7 +37,7 @@ type Dependencies = {
 
 export function createPessimisticLane(dependencies: Dependencies): PessimisticLane {
   const { executor, observer, queued, pump } = dependencies;
-  const queue: Waiting[] = [];
+  const queue = createCommandQueue();
   let running = 0;
   let inDoubt = 0;
 
@@ -51,20 +51,18 @@ export function createPessimisticLane(dependencies: Dependencies): PessimisticLa
       rejectAll(batch, error);
     }
     running -= 1;
-    observer.batch(batch.length, performance.now() - started);
+    observer.batch(sizeOfAll(batch), performance.now() - started);
     pump.now();
   }
 
   return {
-    push(waiting) {
-      queue.push(...waiting);
-    },
+    push: queue.push,
     get queued() {
-      return queue.length;
+      return queue.size;
     },
     pump() {
-      while (isWorthABatch(queue.length, running, LIMITS.batchesMax)) {
-        const batch = takeBatch(queue, running);
+      while (isWorthABatch(queue.size, running, LIMITS.batchesMax)) {
+        const batch = queue.take(running);
         observer.queue(queued());
         void run(batch, executor.execute(batch));
       }
@@ -81,6 +79,6 @@ export function createPessimisticLane(dependencies: Dependencies): PessimisticLa
         running += 1;
       };
     },
-    isIdle: () => running === 0 && inDoubt === 0 && queue.length === 0,
+    isIdle: () => running === 0 && inDoubt === 0 && queue.size === 0,
   };
 }

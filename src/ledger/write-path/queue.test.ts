@@ -4,7 +4,7 @@ import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import { refuse } from '../command.ts';
-import { takeBatch, type Waiting } from './queue.ts';
+import { sizeOfAll, takeBatch, type Waiting } from './queue.ts';
 
 const { batchCommandsMax, batchBalancesMax } = LIMITS;
 const BUSY = 1;
@@ -20,6 +20,13 @@ function command(customerId: string | undefined, balances = 2): Waiting {
     progress: { submitted: 1, answered: 0 },
     resolve: () => undefined,
     reject: () => undefined,
+  };
+}
+function withParts(customerId: string, parts: number): Waiting {
+  const waiting = command(customerId);
+  return {
+    ...waiting,
+    command: { ...waiting.command, parts: Array.from({ length: parts }, () => waiting.command) },
   };
 }
 const commands = (customerId: string, count: number): Waiting[] =>
@@ -42,6 +49,17 @@ describe('the next batch', () => {
     expect(countOf(batch, 'a')).toBe(3);
     expect(countOf(batch, 'b')).toBe(5);
     expect(countOf(batch, 'flood')).toBe(batchCommandsMax - 8);
+  });
+
+  it('counts a command with parts as so many commands', () => {
+    const bulks = Array.from({ length: 5 }, () => withParts('bulk', 200));
+    const queue = [...bulks, ...commands('a', 300)];
+    const batch = takeBatch(queue, BUSY);
+    // The second bulk has its turn after as many commands of the other customer as the first bulk has parts.
+    expect(countOf(batch, 'bulk')).toBe(1);
+    expect(countOf(batch, 'a')).toBe(200);
+    expect(sizeOfAll(batch)).toBeLessThanOrEqual(batchCommandsMax);
+    expect(takeBatch([withParts('bulk', 2 * batchCommandsMax)], BUSY)).toHaveLength(1);
   });
 
   it('loses no command, keeps the order of each customer, and keeps its bounds', () => {

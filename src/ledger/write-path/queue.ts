@@ -2,6 +2,7 @@ import { Problem, unavailable } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Command, Outcome } from '../command.ts';
 import type { Verdict } from '../decide.ts';
+import { keysOf, sizeOf } from '../group.ts';
 import type { WritePathObserver } from './observer.ts';
 
 /** How many commands were submitted, and how many of their callers have been answered. */
@@ -24,28 +25,47 @@ export function isWorthABatch(queued: number, batchesInFlight: number, batchesMa
   return queued >= LIMITS.secondBatchCommandsMin && batchesInFlight < batchesMax;
 }
 
-/** The oldest command of each customer, then the second oldest of each, and so on. The service's own commands are one line. */
+/** How many commands these are; one with parts counts as many. */
+export function sizeOfAll(batch: readonly Waiting[]): number {
+  let size = 0;
+  for (const { command } of batch) size += sizeOf(command);
+  return size;
+}
+
+/**
+ * The oldest command of each customer, then the second oldest of each, and so on. After a command with parts, the customer is
+ * left out as many times. The service's own commands are one line.
+ */
 function inTurn(queue: readonly Waiting[]): Waiting[] {
-  const lines = new Map<string | undefined, Waiting[]>();
-  for (const waiting of queue) {
-    const { customerId } = waiting.command;
+  const lines = new Map<string | undefined, { readonly waiting: Waiting[]; next: number; turn: number }>();
+  for (const one of queue) {
+    const { customerId } = one.command;
     const line = lines.get(customerId);
-    if (line === undefined) lines.set(customerId, [waiting]);
-    else line.push(waiting);
+    if (line === undefined) lines.set(customerId, { waiting: [one], next: 0, turn: 0 });
+    else line.waiting.push(one);
   }
   const ordered: Waiting[] = [];
-  for (let place = 0; ordered.length < queue.length; place += 1)
-    for (const line of lines.values()) if (place < line.length) ordered.push(line[place]!);
+  for (let turn = 0; ordered.length < queue.length; turn += 1) {
+    for (const line of lines.values()) {
+      if (line.turn > turn || line.next === line.waiting.length) continue;
+      const one = line.waiting[line.next]!;
+      ordered.push(one);
+      line.next += 1;
+      line.turn += sizeOf(one.command);
+    }
+  }
   return ordered;
 }
 
-/** How many of the first commands fit into a batch. */
-function fitting(queue: readonly Waiting[], countMax: number): number {
+/** How many of the first elements of the queue fit into a batch. */
+function fitting(queue: readonly Waiting[], sizeMax: number): number {
   let balances = 0;
+  let size = 0;
   let count = 0;
-  while (count < countMax) {
-    balances += queue[count]!.command.balances.length;
-    if (count > 0 && balances > LIMITS.batchBalancesMax) break;
+  for (const { command } of queue) {
+    size += sizeOf(command);
+    balances += command.balances.length;
+    if (count > 0 && (size > sizeMax || balances > LIMITS.batchBalancesMax)) break;
     count += 1;
   }
   return count;
@@ -57,17 +77,50 @@ function fitting(queue: readonly Waiting[], countMax: number): number {
  * the rest is enough for another batch: two alternating batches keep both the node and the database busy.
  */
 export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
-  const half = batchesInFlight === 0 && queue.length >= 2 * LIMITS.secondBatchCommandsMin;
-  const countMax = Math.min(half ? Math.ceil(queue.length / 2) : queue.length, LIMITS.batchCommandsMax);
-  const count = fitting(queue, countMax);
-  if (queue.length <= LIMITS.batchCommandsMax && count === countMax) return queue.splice(0, count);
+  const total = sizeOfAll(queue);
+  const half = batchesInFlight === 0 && total >= 2 * LIMITS.secondBatchCommandsMin;
+  const sizeMax = Math.min(half ? Math.ceil(total / 2) : total, LIMITS.batchCommandsMax);
+  if (fitting(queue, LIMITS.batchCommandsMax) === queue.length)
+    return queue.splice(0, fitting(queue, sizeMax));
   const ordered = inTurn(queue);
-  const batch = ordered.slice(0, fitting(ordered, countMax));
+  const batch = ordered.slice(0, fitting(ordered, sizeMax));
   const taken = new Set(batch);
   const left = queue.filter((waiting) => !taken.has(waiting));
   queue.length = 0;
   for (const waiting of left) queue.push(waiting);
   return batch;
+}
+
+/** Commands that wait for a batch. */
+export type CommandQueue = {
+  push(waiting: readonly Waiting[]): void;
+  /** How many commands wait; one with parts counts as many. */
+  readonly size: number;
+  take(batchesInFlight: number): Waiting[];
+  takeAll(): Waiting[];
+};
+
+export function createCommandQueue(): CommandQueue {
+  const queue: Waiting[] = [];
+  let size = 0;
+  return {
+    push(waiting) {
+      for (const one of waiting) queue.push(one);
+      size += sizeOfAll(waiting);
+    },
+    get size() {
+      return size;
+    },
+    take(batchesInFlight) {
+      const batch = takeBatch(queue, batchesInFlight);
+      size -= sizeOfAll(batch);
+      return batch;
+    },
+    takeAll() {
+      size = 0;
+      return queue.splice(0);
+    },
+  };
 }
 
 /** Answers every caller of a committed batch. */
@@ -78,11 +131,12 @@ export function answerAll(
 ): void {
   for (const [index, waiting] of batch.entries()) {
     const verdict = verdicts[index]!;
-    waiting.progress.answered += 1;
+    waiting.progress.answered += sizeOf(waiting.command);
     if (verdict.kind === 'done') waiting.resolve({ replayed: false, answer: verdict.answer });
-    else if (verdict.kind === 'replay')
-      waiting.resolve({ replayed: true, resourceId: verdict.resourceId, differs: verdict.differs });
-    else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
+    else if (verdict.kind === 'replay') {
+      const { resourceId, differs, part } = verdict;
+      waiting.resolve({ replayed: true, resourceId, differs, ...(part !== undefined && { part }) });
+    } else if (verdict.kind === 'refused') waiting.reject(verdict.problem);
     else {
       observer.trouble('bug', verdict.error);
       waiting.reject(verdict.error);
@@ -92,7 +146,7 @@ export function answerAll(
 
 export function rejectAll(batch: readonly Waiting[], error: unknown): void {
   for (const waiting of batch) {
-    waiting.progress.answered += 1;
+    waiting.progress.answered += sizeOf(waiting.command);
     waiting.reject(error);
   }
 }
@@ -102,9 +156,9 @@ export function rejectUnknown(batch: readonly Waiting[]): void {
   const detail =
     'The connection to the database was lost during the commit, and the outcome is not known yet.';
   for (const { command, progress, reject } of batch) {
-    progress.answered += 1;
+    progress.answered += sizeOf(command);
     reject(
-      command.key === undefined
+      keysOf(command).length === 0
         ? new Problem(
             'unavailable',
             `${detail} The request had no ref_id: check whether it was executed before you repeat it.`,
