@@ -1,0 +1,21 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './installed.ts';
+
+export const guide = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** The code of a guide in that language, in its order. */
+export function blocksIn(path: string, language: string): string[] {
+  return [...guide(path).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
+    .filter((match) => match[1] === language)
+    .map((match) => match[2]!);
+}
+
+/** Programs in the folder find @ferry/client, as after `npm install` of its tarball. */
+export function linkClient(folder: string): void {
+  const target = join(folder, 'node_modules/@ferry/client');
+  mkdirSync(target, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(target, 'package.json'), '{"type":"module","exports":"./index.js"}');
+  writeFileSync(join(target, 'index.js'), `export * from '${join(ROOT, 'packages/client/src/index.ts')}';\n`);
+}
