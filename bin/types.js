@@ -13,9 +13,7 @@ const read = (url) => readFileSync(new URL(url), 'utf8');
 registerHooks({
   load(url, context, nextLoad) {
     if (!url.startsWith(SOURCES) || !url.endsWith('.ts')) return nextLoad(url, context);
-    const source = isStripped
-      ? read(STRIPPED + url.slice(SOURCES.length))
-      : stripTypeScriptTypes(read(url));
+    const source = isStripped ? read(STRIPPED + url.slice(SOURCES.length)) : stripTypeScriptTypes(read(url));
     return { format: 'module', shortCircuit: true, source };
   },
 });

@@ -64,7 +64,12 @@ writeFileSync(`${folder}/ferry-${version}.sbom.json`, npm('sbom'));
 const sums = readdirSync(folder)
   .filter((name) => name !== 'SHA256SUMS')
   .sort()
-  .map((name) => `${createHash('sha256').update(readFileSync(`${folder}/${name}`)).digest('hex')}  ${name}\n`);
+  .map(
+    (name) =>
+      `${createHash('sha256')
+        .update(readFileSync(`${folder}/${name}`))
+        .digest('hex')}  ${name}\n`,
+  );
 writeFileSync(`${folder}/SHA256SUMS`, sums.join(''));
 
 console.log(`${sums.join('')}

@@ -65,11 +65,13 @@ function errorsPage(): string {
 
 const OF_FAMILY: Record<string, string> = {
   transfer: 'A transfer was created or changed its status. `data` is the Transfer.',
-  settlement: 'A settlement transaction changed its status. Each party gets an event. `data` is the transaction.',
+  settlement:
+    'A settlement transaction changed its status. Each party gets an event. `data` is the transaction.',
   fiat_account:
     'A fiat account was registered, reviewed, changed or deleted. `data` is the fiat account, with `reason` after a review.',
   account_member: 'A member was added to an account, or removed. `data` is the member.',
-  journal_entry: 'The operator credited or debited one of your profiles. `data` is the journal entry as you see it.',
+  journal_entry:
+    'The operator credited or debited one of your profiles. `data` is the journal entry as you see it.',
   webhook_endpoint: 'The service disabled one of your endpoints, or you sent a test. `data` is the endpoint.',
 };
 

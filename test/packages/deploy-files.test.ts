@@ -151,7 +151,9 @@ describe('alerts and dashboard', () => {
   });
 
   it('every backlog that has an age has an alert', () => {
-    const ages = [...metrics].filter((name) => /(oldest|overdue|unknown|unreadable|failing)_seconds$/.test(name));
+    const ages = [...metrics].filter((name) =>
+      /(oldest|overdue|unknown|unreadable|failing)_seconds$/.test(name),
+    );
     const alerted = namedIn(rules.map(({ expr }) => expr));
     // What is waited for lasts as long as your slowest rail and your reviews: it has no limit that suits everybody.
     expect(ages.filter((name) => !alerted.includes(name))).toEqual(['ferry_withdrawals_oldest_seconds']);

@@ -19,3 +19,12 @@ export function linkClient(folder: string): void {
   writeFileSync(join(target, 'package.json'), '{"type":"module","exports":"./index.js"}');
   writeFileSync(join(target, 'index.js'), `export * from '${join(ROOT, 'packages/client/src/index.ts')}';\n`);
 }
+
+/** A folder with the command `ferry`, as an installation has it. */
+export function ferryOnPath(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const script = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'bin/ferry.js')}" "$@"\n`;
+  writeFileSync(join(bin, 'ferry'), script, { mode: 0o755 });
+  return bin;
+}
