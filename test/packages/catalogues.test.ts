@@ -44,7 +44,7 @@ function section(slug: ProblemSlug): string {
           JSON.stringify({ detail: example.value.detail, meta: example.value.meta }, null, 2),
           '```',
         ];
-  const retry = RETRIED.includes(slug) ? 'yes, with the same `ref_id`' : 'no, the answer stays the same';
+  const retry = RETRIED.includes(slug) ? 'yes, with the same `ref_id`' : 'not before its cause is removed';
   return [`## ${slug}`, '', `${status} ${title}. Retry: ${retry}.`, '', help, ...shown, ''].join('\n');
 }
 
