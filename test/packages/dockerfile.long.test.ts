@@ -90,6 +90,15 @@ function translate(dockerfile: string): Image {
   return { script: MOUNT + lines.join('\n'), entry, command };
 }
 
+/** The process in the namespace, by its number outside of it. */
+function servingPid(): number {
+  const found = execFileSync('ps', ['-eo', 'pid,uid,args'], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .find(([, uid, ...args]) => uid === '10001' && args.join(' ').includes('ferry serve'));
+  return Number(found![0]);
+}
+
 describe.runIf(canMount)(`the steps of the Dockerfile, in a namespace${missing}`, () => {
   it('install the tarball, and run the sandbox as a user without rights until SIGTERM', async () => {
     execFileSync('npm', ['run', 'pack', '--', context], { cwd: ROOT, stdio: 'ignore' });
@@ -117,14 +126,5 @@ describe.runIf(canMount)(`the steps of the Dockerfile, in a namespace${missing}`
     process.kill(pid, 'SIGTERM');
     await until('it has ended', () => image.exitCode !== null || image.signalCode !== null);
     expect({ code: image.exitCode, output: output.slice(-2_000) }).toMatchObject({ code: 0 });
-
-    /** The process in the namespace, by its number outside of it. */
-    function servingPid(): number {
-      const found = execFileSync('ps', ['-eo', 'pid,uid,args'], { encoding: 'utf8' })
-        .split('\n')
-        .map((line) => line.trim().split(/\s+/))
-        .find(([, uid, ...args]) => uid === '10001' && args.join(' ').includes('ferry serve'));
-      return Number(found![0]);
-    }
   });
 });

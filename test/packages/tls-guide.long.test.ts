@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
-import { type EmbeddedServer, startEmbedded } from '../../src/database/embedded/server.ts';
+import { findPackageDir, prepareBinaries } from '../../src/database/embedded/binaries.ts';
+import { findServerUser } from '../../src/database/embedded/files.ts';
+import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { makeDataDir, removeDataDir, runFerry, startFerry } from '../support/process.ts';
+import { until } from '../support/until.ts';
 import { blocksIn, ferryOnPath, guide } from './guides.ts';
 
 /** docs/postgresql-tls.md and docs/going-live.md, one after the other, on a PostgreSQL server that they configure. */
@@ -16,7 +19,7 @@ const dataDir = makeDataDir();
 chmodSync(dataDir, 0o711);
 const cluster = join(dataDir, 'postgres');
 const [SERVE, OWNER] = ['a long random one', 'another long random one'];
-let server: EmbeddedServer;
+let server: ChildProcess;
 let port: number;
 let superuser: Database;
 
@@ -28,8 +31,14 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-const start = (settings: Record<string, string> = {}): Promise<EmbeddedServer> =>
-  startEmbedded({ dataDir, log: () => undefined, supervise: false, settings });
+/** The programs of the sandbox, with a TCP port, which the sandbox does not have. */
+async function startServer(socketDir: string): Promise<void> {
+  const user = findServerUser(cluster);
+  const { postgres } = await prepareBinaries(findPackageDir(), dataDir, user);
+  const settings = ['listen_addresses=localhost', `port=${port}`, `unix_socket_directories=${socketDir}`];
+  const flags = ['-D', cluster, ...settings.flatMap((setting) => ['-c', setting])];
+  server = spawn(postgres, flags, { ...(user !== undefined && { uid: user.uid, gid: user.gid }), cwd: '/', stdio: 'ignore' });
+}
 
 const url = (role: string, password: string, host = 'localhost', ca = join(folder, 'ca.crt')): string =>
   `postgres://${role}:${encodeURIComponent(password)}@${host}:${port}/ferry?sslmode=verify-full&sslrootcert=${ca}`;
@@ -45,8 +54,8 @@ async function paste(command: string, env: Record<string, string>): Promise<stri
 
 beforeAll(async () => {
   await paste(blocksIn('docs/postgresql-tls.md', 'bash')[0]!, { DB_HOST: 'localhost' });
-  server = await start();
-  await server.stop();
+  const embedded = await startEmbedded({ dataDir, log: () => undefined, supervise: false });
+  await embedded.stop();
   // The settings of the guide, with the files in the data directory; the lines of pg_hba.conf without those of the sandbox.
   const { uid, gid } = statSync(cluster);
   for (const name of ['server.crt', 'server.key']) {
@@ -60,11 +69,12 @@ beforeAll(async () => {
   appendFileSync(join(cluster, 'postgresql.conf'), settings!);
   appendFileSync(join(cluster, 'pg_hba.conf'), hba!);
   port = await freePort();
-  server = await start({ listen_addresses: '127.0.0.1,::1', port: String(port) });
+  await startServer(embedded.socketDir);
   superuser = connectDatabase(
-    { socketDir: server.socketDir, port: server.port, user: server.user, database: 'postgres' },
+    { socketDir: embedded.socketDir, port, user: embedded.user, database: 'postgres' },
     2,
   );
+  await until('the server answers', async () => (await superuser.query('select 1')).length === 1);
   const [roles] = blocksIn('docs/operations.md', 'sql');
   const statements = roles!
     .replace("'a long random one'", `'${OWNER}'`)
@@ -75,7 +85,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await superuser?.close();
-  await server?.stop();
+  server?.kill('SIGINT');
+  await until('the server has ended', () => server.exitCode !== null);
   await removeDataDir(dataDir);
   rmSync(folder, { recursive: true });
 });
