@@ -5,13 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeDataDir, removeDataDir, startFerry } from '../support/process.ts';
 import { installFromCheckout, ROOT } from './installed.ts';
 
-/** npm prints its warnings on standard error. */
-const quiet = { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] } as const;
-
 describe('npm pack', () => {
   let packed: string[];
   beforeAll(() => {
-    const [{ files }] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json'], quiet));
+    const [{ files }] = JSON.parse(
+      execFileSync('npm', ['pack', '--dry-run', '--json'], {
+        cwd: ROOT,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }),
+    );
     packed = files.map(({ path }: { path: string }) => path);
   });
 
@@ -21,7 +24,9 @@ describe('npm pack', () => {
     );
     expect(sources.length).toBeGreaterThan(700);
     expect(packed).toEqual(expect.arrayContaining(sources));
-    expect(packed.filter((path) => /\.test\.ts$|^(test|scripts)\/|^(bench|packages)\/.*\.ts$/.test(path))).toEqual([]);
+    expect(
+      packed.filter((path) => /\.test\.ts$|^(test|scripts)\/|^(bench|packages)\/.*\.ts$/.test(path)),
+    ).toEqual([]);
   });
 
   it('packs the guides, the examples and what deploys it', () => {

@@ -37,7 +37,11 @@ async function startServer(socketDir: string): Promise<void> {
   const { postgres } = await prepareBinaries(findPackageDir(), dataDir, user);
   const settings = ['listen_addresses=localhost', `port=${port}`, `unix_socket_directories=${socketDir}`];
   const flags = ['-D', cluster, ...settings.flatMap((setting) => ['-c', setting])];
-  server = spawn(postgres, flags, { ...(user !== undefined && { uid: user.uid, gid: user.gid }), cwd: '/', stdio: 'ignore' });
+  server = spawn(postgres, flags, {
+    ...(user !== undefined && { uid: user.uid, gid: user.gid }),
+    cwd: '/',
+    stdio: 'ignore',
+  });
 }
 
 const url = (role: string, password: string, host = 'localhost', ca = join(folder, 'ca.crt')): string =>
