@@ -34,7 +34,8 @@ function shrinkwrap(manifest) {
 
 /** In an installation there is nothing to build, test or develop. */
 function manifestOfPackage() {
-  const { devDependencies, workspaces, scripts, files, ...manifest } = read('package.json');
+  const manifest = read('package.json');
+  for (const name of ['devDependencies', 'workspaces', 'scripts', 'files']) delete manifest[name];
   return manifest;
 }
 

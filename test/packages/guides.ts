@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './installed.ts';
@@ -27,4 +28,12 @@ export function ferryOnPath(folder: string): string {
   const script = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, 'bin/ferry.js')}" "$@"\n`;
   writeFileSync(join(bin, 'ferry'), script, { mode: 0o755 });
   return bin;
+}
+
+/** A certificate that signs itself: cert.pem and key.pem in the folder. */
+export function makeCertificate(folder: string, name: string): void {
+  const kind =
+    'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -keyout key.pem -out cert.pem';
+  const names = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
+  execFileSync('openssl', [...kind.split(' '), ...names], { cwd: folder, stdio: 'ignore' });
 }

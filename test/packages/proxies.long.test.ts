@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { blocksIn } from './guides.ts';
+import { blocksIn, makeCertificate } from './guides.ts';
 
 /** The configurations of docs/proxies.md, in front of a real service. `.ci/run` installs both proxies. */
 const folder = mkdtempSync(join(tmpdir(), 'ferry-proxies-'));
@@ -17,11 +17,7 @@ const started: ChildProcess[] = [];
 beforeAll(async () => {
   service = await startTestService();
   customer = await service.createCustomer();
-  execFileSync('openssl', [
-    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-    ...['-subj', '/CN=pay.example', '-addext', 'subjectAltName=DNS:pay.example'],
-    ...['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem')],
-  ]);
+  makeCertificate(folder, 'pay.example');
 });
 afterAll(async () => {
   for (const child of started) child.kill('SIGTERM');

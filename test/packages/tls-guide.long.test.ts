@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { appendFileSync, chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { findServerUser } from '../../src/database/embedded/files.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { makeDataDir, removeDataDir, runFerry, startFerry } from '../support/process.ts';
 import { until } from '../support/until.ts';
-import { blocksIn, ferryOnPath, guide } from './guides.ts';
+import { blocksIn, ferryOnPath, guide, makeCertificate } from './guides.ts';
 
 /** docs/postgresql-tls.md and docs/going-live.md, one after the other, on a PostgreSQL server that they configure. */
 const folder = mkdtempSync(join(tmpdir(), 'ferry-tls-'));
@@ -139,11 +139,8 @@ describe('production over TLS, by the guides', () => {
     const otherName = await verify(url('ferry_serve', SERVE, '127.0.0.1'));
     expect(otherName.code).not.toBe(0);
     expect(otherName.stderr).toMatch(/127\.0\.0\.1|altnames|certificate/i);
-    execFileSync('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-      ...['-subj', '/CN=other', '-keyout', join(folder, 'o.key'), '-out', join(folder, 'other.crt')],
-    ]);
-    const otherAuthority = await verify(url('ferry_serve', SERVE, 'localhost', join(folder, 'other.crt')));
+    makeCertificate(folder, 'other.example');
+    const otherAuthority = await verify(url('ferry_serve', SERVE, 'localhost', join(folder, 'cert.pem')));
     expect(otherAuthority.code).not.toBe(0);
     expect(otherAuthority.stderr).toMatch(/certificate/i);
   });
