@@ -40,7 +40,7 @@ function get(
   port: number,
   path: string,
   headersOf?: Record<string, string>,
-  isEnough = (_: string): boolean => false,
+  isEnough: (text: string) => boolean = () => false,
 ): Promise<Got> {
   return new Promise((resolve, reject) => {
     const headers = { host: 'pay.example', ...headersOf };
