@@ -5,9 +5,9 @@ import { ROOT } from './installed.ts';
 
 export const guide = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
-/** The code of a guide in that language, in its order. */
+/** The blocks of a guide in that language, or without one (`''`), in their order. */
 export function blocksIn(path: string, language: string): string[] {
-  return [...guide(path).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
+  return [...guide(path).matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
     .filter((match) => match[1] === language)
     .map((match) => match[2]!);
 }

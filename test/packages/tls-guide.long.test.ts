@@ -67,9 +67,7 @@ beforeAll(async () => {
     chownSync(join(cluster, name), uid, gid);
     chmodSync(join(cluster, name), 0o600);
   }
-  const [settings, hba] = [...guide('docs/postgresql-tls.md').matchAll(/\n```\n([\s\S]*?)^```$/gm)].map(
-    (match) => match[1]!,
-  );
+  const [settings, hba] = blocksIn('docs/postgresql-tls.md', '');
   appendFileSync(join(cluster, 'postgresql.conf'), settings!);
   appendFileSync(join(cluster, 'pg_hba.conf'), hba!);
   port = await freePort();
