@@ -23,6 +23,7 @@ mount -t overlay overlay -o lowerdir=/,upperdir=${rootDir}/upper,workdir=${rootD
 mount -t proc proc ${rootDir}/merged/proc
 mount --rbind /dev ${rootDir}/merged/dev
 mount -t tmpfs tmpfs ${rootDir}/merged/tmp
+rm -rf ${rootDir}/merged/var/lib/ferry # Data of a sandbox on this machine, which stays below the overlay.
 `;
 mkdirSync(rootDir);
 const canMount =
