@@ -42,11 +42,11 @@ const script = fileURLToPath(import.meta.url);
 const TYPE_FLAGS = script.includes('/node_modules/')
   ? ['--disable-warning=ExperimentalWarning', `--import=${new URL('types.js', import.meta.url).href}`]
   : [];
-const FLAGS = {
-  serve: [...TYPE_FLAGS, ...MEMORY_FLAGS],
-  signer: [...TYPE_FLAGS, ...SIGNER_FLAGS],
-};
-const flags = FLAGS[args[0]] ?? TYPE_FLAGS;
+const OF_COMMAND = new Map([
+  ['serve', MEMORY_FLAGS],
+  ['signer', SIGNER_FLAGS],
+]);
+const flags = [...TYPE_FLAGS, ...(OF_COMMAND.get(args[0]) ?? [])];
 const isReady = flags.every((flag) => process.execArgv.includes(flag));
 
 if (major < MAJOR_MIN) {
