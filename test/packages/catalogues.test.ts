@@ -7,7 +7,7 @@ import { ROOT } from './installed.ts';
 
 const service = await startTestService();
 afterAll(() => service.stop());
-const document = service.description.document as any;
+const { document } = service.description;
 
 const NOTE = '<!-- Generated from the code by npm run docs:catalogues; a test fails if it differs. -->';
 const RETRIED: readonly ProblemSlug[] = ['request-timeout', 'rate-limited', 'internal', 'unavailable'];

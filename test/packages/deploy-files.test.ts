@@ -83,8 +83,7 @@ describe('the Helm chart', () => {
     const used = new Set(
       templates.flatMap((one) => [...one.matchAll(/\.Values\.([\w.]+)/g)].map((m) => m[1]!)),
     );
-    const at = (path: string): unknown =>
-      path.split('.').reduce<any>((value, name) => (value as any)?.[name], values);
+    const at = (path: string): unknown => path.split('.').reduce<any>((value, name) => value?.[name], values);
     expect([...used].filter((path) => at(path) === undefined)).toEqual([]);
     const names = [...used].map((path) => path.split('.')[0]);
     expect(Object.keys(values).filter((name) => !names.includes(name))).toEqual([]);

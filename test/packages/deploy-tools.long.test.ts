@@ -91,9 +91,9 @@ describe.runIf(hasHelm || hasGo)(`the Helm chart${note(hasHelm || hasGo, 'neithe
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const documents = parseAllDocuments(stdout);
     expect(documents.flatMap(({ errors }) => errors)).toEqual([]);
-    return documents.map((document) => document.toJS() as any).filter((document) => document !== null);
+    return documents.map((document) => document.toJS()).filter((document) => document !== null);
   };
-  const kinds = (documents: readonly any[]): string[] => documents.map(({ kind }) => kind).sort();
+  const kinds = (documents: readonly any[]): string[] => documents.map(({ kind }): string => kind).sort();
 
   it('requires the public URL', () => {
     const { status, stderr } = rendered({});

@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { ROOT } from './installed.ts';
 /** The bank of the guide. It takes what the memo says: refused payments, and those that it never answers. */
 const requests = new Map<string, number>();
 const payments = new Map<string, 'paid' | 'refused'>();
-const bank = createServer(async (request, response) => {
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const key = request.url!.split('/').at(-1)!;
   if (request.method === 'PUT') {
     requests.set(key, (requests.get(key) ?? 0) + 1);
@@ -24,7 +24,8 @@ const bank = createServer(async (request, response) => {
   const status = payments.get(key);
   response.writeHead(status === undefined ? 404 : 200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ status }));
-});
+}
+const bank = createServer((request, response) => void answer(request, response));
 await new Promise<void>((done) => bank.listen(0, '127.0.0.1', done));
 const url = `http://127.0.0.1:${(bank.address() as AddressInfo).port}`;
 
