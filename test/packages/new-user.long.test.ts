@@ -1,5 +1,14 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -122,9 +131,10 @@ describe('npm run release', () => {
       execFileSync('git', args, { cwd: copy, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     cpSync(ROOT, copy, {
       recursive: true,
-      filter: (path) => !/\/(\.git|release|dist)$/.test(path.slice(ROOT.length)),
-      verbatimSymlinks: true,
+      filter: (path) => !/\/(\.git|release|dist|node_modules)$/.test(path.slice(ROOT.length)),
     });
+    for (const path of ['node_modules', 'packages/client/node_modules'])
+      symlinkSync(join(ROOT, path), join(copy, path));
     git('init', '-q');
     git('add', '-A');
     git('-c', 'user.name=t', '-c', 'user.email=t@example.com', 'commit', '-qm', 'all');
