@@ -38,6 +38,17 @@ function ownNode() {
 const args = process.argv.slice(2);
 const script = fileURLToPath(import.meta.url);
 
+/** Installed from the package, not a checkout: see types.js. */
+const TYPE_FLAGS = script.includes('/node_modules/')
+  ? ['--disable-warning=ExperimentalWarning', `--import=${new URL('types.js', import.meta.url).href}`]
+  : [];
+const OF_COMMAND = new Map([
+  ['serve', MEMORY_FLAGS],
+  ['signer', SIGNER_FLAGS],
+]);
+const flags = [...TYPE_FLAGS, ...(OF_COMMAND.get(args[0]) ?? [])];
+const isReady = flags.every((flag) => process.execArgv.includes(flag));
+
 if (major < MAJOR_MIN) {
   const own = ownNode();
   if (own === undefined) {
@@ -50,17 +61,17 @@ if (major < MAJOR_MIN) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // As shells do it: 128 and the number of the signal that ended it.
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
-} else if (args[0] === 'serve' && !MEMORY_FLAGS.every((flag) => process.execArgv.includes(flag))) {
+} else if (!isReady) {
   // They count only from the start of a process on: this process replaces itself and keeps its pid.
-  const flags = [...MEMORY_FLAGS, ...process.execArgv];
+  const command = [process.execPath, ...flags, ...process.execArgv, script, ...args];
+  if (args[0] === 'signer') {
+    // A core dump would contain the keys. Node cannot set that limit, but a shell can; both replace this process.
+    process.execve('/bin/sh', ['sh', '-c', 'ulimit -c 0 && exec "$@"', 'sh', ...command], process.env);
+  }
   // The C library gives each of a dozen threads its own pool of memory, which none gives back, and takes large buffers
   // from them once one was freed. With two pools, and none for large buffers, the service needs 240 MB instead of 330.
-  const environment = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', ...process.env };
-  process.execve(process.execPath, [process.execPath, ...flags, script, ...args], environment);
-} else if (args[0] === 'signer' && !SIGNER_FLAGS.every((flag) => process.execArgv.includes(flag))) {
-  // A core dump would contain the keys. Node cannot set that limit, but a shell can; both replace this process.
-  const command = [process.execPath, ...SIGNER_FLAGS, ...process.execArgv, script, ...args];
-  process.execve('/bin/sh', ['sh', '-c', 'ulimit -c 0 && exec "$@"', 'sh', ...command], process.env);
+  const memory = args[0] === 'serve' ? { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' } : {};
+  process.execve(process.execPath, command, { ...memory, ...process.env });
 } else {
   // Types are stripped at every start; the cache keeps the result, which halves the time to the first answer.
   module.enableCompileCache();

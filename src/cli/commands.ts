@@ -67,13 +67,13 @@ export const COMMANDS: readonly CommandLine[] = [
     name: 'demo',
     summary: "print the sandbox's demo data as shell variables",
     usage: 'demo [--json]',
-    details: 'For a shell: eval "$(npx ferry demo)"',
+    details: 'For a shell: eval "$(ferry demo)"; in a checkout: eval "$(npx ferry demo)"',
     json: true,
     async run(invocation) {
       noArguments(invocation);
       const path = join(invocation.config.dataDir, 'sandbox.json');
       if (!existsSync(path))
-        throw new CommandError(`${path} does not exist: start the sandbox first, with npm start.`);
+        throw new CommandError(`${path} does not exist: start the sandbox first, with ferry serve.`);
       const sandbox = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;
       show(invocation, sandbox, shellVariables(sandbox));
       return 0;

@@ -18,7 +18,7 @@ export function welcome(config: Config, url: string): string {
       '',
       `  The demo credentials are in the data directory that this database was first used with; ${path} does not exist.`,
     );
-    lines.push('  To create new ones: npx ferry client create --help', '');
+    lines.push('  To create new ones: ferry client create --help', '');
     return lines.join('\n');
   }
   const { customers } = JSON.parse(readFileSync(path, 'utf8')) as SandboxFile;

@@ -11,6 +11,7 @@ import { startTestService } from '../support/service.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const CLIENT = join(ROOT, 'packages/client');
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
+const { version } = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8')) as { version: string };
 const folder = mkdtempSync(join(tmpdir(), 'ferry-client-'));
 const service = await startTestService();
 afterAll(async () => {
@@ -48,7 +49,7 @@ it('installs from its tarball into an empty folder, type-checks there, and makes
   writeFileSync(join(user, 'package.json'), '{"type":"module"}');
   await run(
     'npm',
-    ['install', '--offline', '--no-audit', '--no-fund', join(folder, 'ferry-client-0.1.0.tgz')],
+    ['install', '--offline', '--no-audit', '--no-fund', join(folder, `ferry-client-${version}.tgz`)],
     user,
   );
 

@@ -165,7 +165,7 @@ describe('wrong usage', () => {
   it('of demo before the first start of a sandbox says what to do', async () => {
     expectSentence(await ferry('demo'), {
       code: 1,
-      sentence: `${dataDir}/sandbox.json does not exist: start the sandbox first, with npm start.`,
+      sentence: `${dataDir}/sandbox.json does not exist: start the sandbox first, with ferry serve.`,
     });
   });
 });

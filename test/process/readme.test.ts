@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,8 +17,9 @@ function blocksOf(language: string): string[] {
     .map((match) => match[2]!);
 }
 
-/** All blocks but `npm ci && npm start`, which startFerry replaces. */
+/** All blocks but `npm ci && npm start`, which startFerry replaces. The last one runs the program that the reader has saved. */
 const [installation, ...commands] = blocksOf('bash');
+const [program] = blocksOf('ts');
 
 /** The one block that talks to that address, or one that begins so. */
 function blockFor(path: string): string {
@@ -48,9 +49,11 @@ beforeAll(async () => {
   ferry = await startFerry({ FERRY_DATA_DIR: dataDir });
   const { HOME = dataDir } = process.env;
   const transfer = blockFor('/v2/transfer/platform');
+  const saved = join(dataDir, 'tour.ts');
+  writeFileSync(saved, program!.replace("'./packages", `'${ROOT}/packages`));
   const printed = await paste(
     [
-      ...commands,
+      ...commands.map((block) => block.replace('tour.ts', saved)),
       // What the text between the blocks tells the reader to do.
       transfer.replace('curl -s', 'curl -s -i'),
       transfer.replace('"amount": "25"', '"amount": "26"'),
@@ -73,9 +76,9 @@ const answerTo = (path: string): any => answers[commands.indexOf(blockFor(path))
 const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
 
 describe('the commands of the README, pasted into one shell', () => {
-  it('start with the installation, and there are ten of them', () => {
+  it('start with the installation, and there are four of them', () => {
     expect(installation).toContain('npm ci && npm start');
-    expect(commands).toHaveLength(10);
+    expect(commands).toHaveLength(4);
   });
 
   it('set the variables of the demo customer and get a token', () => {
@@ -119,52 +122,9 @@ describe('the commands of the README, pasted into one shell', () => {
     expect(answerTo('/balances/USD')).toMatchObject({ asset: 'USD', available: '999975', held: '0' });
   });
 
-  it('register a bank account', () => {
-    expect(answerTo('/v2/transfer/fiat-accounts')).toMatchObject({ id, status: 'PENDING' });
-  });
-
-  it('withdraw to a bank account, with the fee included in the total', () => {
-    expect(answerTo('/v2/transfer/fiat-withdrawals')).toMatchObject({
-      id,
-      status: 'PENDING',
-      total: '120',
-      fee: '20',
-      amount: '100',
-    });
-  });
-
-  it('withdraw to a blockchain', () => {
-    expect(answerTo('/v2/transfer/crypto-withdrawals')).toMatchObject({
-      id,
-      status: 'PENDING',
-      asset: 'BTC',
-      amount: '0.5',
-    });
-  });
-
-  it('settle with another party', () => {
-    const { legs, ...transaction } = answerTo('/v2/settlement/transactions"');
-    expect(transaction).toMatchObject({ id, status: 'PENDING' });
-    expect(legs).toMatchObject([
-      { direction: 'DELIVER', asset: 'BTC', amount: '1' },
-      { direction: 'RECEIVE', asset: 'USD', amount: '95000' },
-    ]);
-  });
-
-  it('affirm it as the other party, and show that it has settled', () => {
-    const { id: offered } = answerTo('/v2/settlement/transactions"');
-    expect(answerTo('/affirm"')).toMatchObject({ id: offered, status: 'AFFIRMED' });
-    expect(answerTo('/v2/settlement/transactions/$SETTLEMENT"')).toMatchObject({
-      id: offered,
-      status: 'SETTLED',
-    });
-  });
-
-  it('give an identity a role on an account', () => {
-    const [customer] = sandboxOf(dataDir).customers;
-    expect(answerTo('/v2/identity/account-members')).toMatchObject({
-      members: [{ id, identity_id: customer!.identity_id, roles: ['AUTHORIZED_USER'] }],
-    });
+  it('run the program, which prints what the README shows', () => {
+    const shown = /npx -c 'node tour.ts'\n```\n\n```\n([\s\S]*?)```/.exec(README)![1];
+    expect(answers[commands.length - 1]).toBe(shown);
   });
 });
 

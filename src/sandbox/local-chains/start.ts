@@ -24,7 +24,7 @@ export async function startLocalChains(
 ): Promise<LocalChains> {
   const program = join(import.meta.dirname, 'nodes-process.ts');
   // In a group of its own: at Ctrl-C the service stops before the nodes that it uses.
-  const child = spawn(process.execPath, [program, textOf({ plan, anvil, surfpool })], {
+  const child = spawn(process.execPath, [...process.execArgv, program, textOf({ plan, anvil, surfpool })], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
   });
