@@ -1,5 +1,5 @@
-import { type Instant, NS_PER_SECOND, parseInstant } from '../kernel/instant.ts';
 import type { Actor } from '../kernel/actor.ts';
+import { type Instant, NS_PER_SECOND, parseInstant } from '../kernel/instant.ts';
 import { Problem } from '../kernel/problem.ts';
 import { BANK_LIMITS } from '../limits-banks.ts';
 import { recordBalance } from '../reconciliation/balances.ts';

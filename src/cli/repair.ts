@@ -41,7 +41,9 @@ export const REPAIR_COMMANDS: readonly CommandLine[] = [
       noArguments(invocation);
       const isApplied = invocation.options.yes === true;
       const repair = async (database: Database): Promise<number> => {
-        const report = await (isApplied ? repairInstants(database, recorded(database)) : entriesAhead(database));
+        const report = await (isApplied
+          ? repairInstants(database, recorded(database))
+          : entriesAhead(database));
         const { entryCount: entries, balanceCount: balances, lastNs, nowNs } = report;
         const last = lastNs === null ? null : formatInstant(lastNs);
         const data = { entries, balances, last, now: formatInstant(nowNs), repaired: isApplied };

@@ -166,9 +166,7 @@ function matchRoutes({ database }: ReconciliationDependencies): Route[] {
       problems: ['not-found'],
       answer: REMOVED,
       handle: async ({ caller, params, body }) => ({
-        body: presentMatch(
-          await unmatch(database, params.id, { by: actorOf(caller), reason: body.reason }),
-        ),
+        body: presentMatch(await unmatch(database, params.id, { by: actorOf(caller), reason: body.reason })),
       }),
     }),
   ];

@@ -62,7 +62,10 @@ export async function rewrapDataKeys(
       const { id, key } = await unwrap(row, wrappingKeys);
       await replaceWrapping(tx, { id, wrappingKey: current.id, wrapped: await current.wrap(key) });
     }
-    await done(tx, others.map(({ id }) => String(id)));
+    await done(
+      tx,
+      others.map(({ id }) => String(id)),
+    );
     return others.length;
   });
 }

@@ -214,7 +214,13 @@ describe('a lane', () => {
     expect((await world.transferOf(id)).status).toBe('PENDING');
     // The operator has looked at the transaction, and tells where to go on.
     const nextSlot = BigInt(await anvil.call<string>('eth_getTransactionCount', [LANE, 'latest']));
-    const resolution = { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH', nextSlot, actor: cliActor('tester') };
+    const resolution = {
+      network: 'ETHEREUM',
+      task: LANE,
+      feeAsset: 'ETH',
+      nextSlot,
+      actor: cliActor('tester'),
+    };
     expect(await resolve(world.database, resolution)).toBeUndefined();
     await world.settle(node, [id]);
     expect(await anvil.balance(to)).toBe(ETHER);
@@ -236,7 +242,12 @@ describe('a lane', () => {
     expect(await anvil.balance(to)).toBe(0n);
     expect((await world.transferOf(id)).status).toBe('PENDING');
     expect(
-      await resolve(world.database, { network: 'ETHEREUM', task: LANE, feeAsset: 'ETH', actor: cliActor('tester') }),
+      await resolve(world.database, {
+        network: 'ETHEREUM',
+        task: LANE,
+        feeAsset: 'ETH',
+        actor: cliActor('tester'),
+      }),
     ).toBeUndefined();
     const [ended] = await world.settle(node, [id]);
     expect(ended!.status).toBe('COMPLETED');
