@@ -178,8 +178,9 @@ async function killedAt(): Promise<void> {
   await until(
     'the process was killed',
     async () => {
+      if (child.signalCode === 'SIGKILL') return true;
       await mineSome();
-      return child.signalCode === 'SIGKILL';
+      return false;
     },
     50,
   );

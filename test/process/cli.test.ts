@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { unguarded } from '../support/database.ts';
+import { ORIGINAL_LIMITS } from '../support/original-limits.ts';
 import {
   databaseOf,
   type FerryProcess,
@@ -18,6 +20,9 @@ import {
 import { expectSentence } from './sentence.ts';
 
 const run = promisify(execFile);
+
+// The commands run in this process.
+Object.assign(LIMITS, ORIGINAL_LIMITS);
 
 const dataDir = makeDataDir();
 const env = { FERRY_DATA_DIR: dataDir };

@@ -156,8 +156,8 @@ it('a transfer is reversed from the command line, and the journal shows everythi
   );
   const shown = await journal('show', JSON.parse(reversed.stdout).id);
   expect(JSON.parse(shown.stdout)).toEqual(JSON.parse(reversed.stdout));
-  const { code, stdout: verified } = await ferry('verify');
-  expect({ code, verified }).toMatchObject({
+  const { code, stdout: verified, stderr } = await ferry('verify');
+  expect({ code, verified, stderr }).toMatchObject({
     code: 0,
     verified: expect.stringContaining('The ledger is sound'),
   });

@@ -16,7 +16,7 @@ import {
 import { administer } from './administer.ts';
 import { createTestDatabase } from './database.ts';
 import { type FerryProcess, type Finished, runFerry, startFerry, tokenFrom, urlOf } from './process.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 /** Production with one chain, as processes: `ferry signer` and `ferry serve` beside a database and a node. */
 
@@ -140,7 +140,7 @@ export async function createChainProduction(under: ChainProduction) {
   }
 
   async function query<Row>(text: string): Promise<Row[]> {
-    const database = connectDatabase(test.address, 1);
+    const database = connectDatabase(test.address, 1, { connectTimeoutMs: PATIENCE_MS });
     try {
       return await database.query<Row & object>(text);
     } finally {
@@ -214,8 +214,9 @@ export async function createChainProduction(under: ChainProduction) {
       await until(
         `the service has died ${checkpoint}`,
         async () => {
+          if (child.exitCode !== null || child.signalCode !== null) return true;
           await meanwhile();
-          return child.exitCode !== null || child.signalCode !== null;
+          return false;
         },
         50,
       );

@@ -15,7 +15,7 @@ import { administer } from './administer.ts';
 import { type Anvil, CHAIN_ID, OUTSIDER, startAnvil, transferCall } from './anvil.ts';
 import { createTestDatabase } from './database.ts';
 import { type FerryProcess, type Finished, runFerry, startFerry, tokenFrom, urlOf } from './process.ts';
-import { until } from './until.ts';
+import { PATIENCE_MS, until } from './until.ts';
 
 /** Production with an EVM rail, as processes: a node, the database, `ferry signer` and `ferry serve`. */
 
@@ -174,7 +174,7 @@ export async function createProduction(options: ProductionOptions = {}) {
   const transfer = (id: string): Promise<any> => call('GET', `/v2/transfer/transfers/${id}`);
 
   async function query<Row>(text: string): Promise<Row[]> {
-    const database = connectDatabase(test.address, 1);
+    const database = connectDatabase(test.address, 1, { connectTimeoutMs: PATIENCE_MS });
     try {
       return await database.query<Row & object>(text);
     } finally {
