@@ -1,7 +1,7 @@
 import type { TProperties, TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { isId } from './id.ts';
-import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
+import { INSTANT_MAX, type Instant, parseComparable } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
 import { SLICES } from './slices.ts';
@@ -135,7 +135,7 @@ export function readPage(query: object, list: string, isKey: IsKey = isId): Name
     for (const operator of OPERATORS) {
       const text = values[`${column}.${operator}`];
       if (text === undefined) continue;
-      const ns = parseInstant(text);
+      const ns = parseComparable(text);
       if (ns === undefined) errors.push({ pointer: `/query/${column}.${operator}`, message: NOT_A_TIME });
       else ranges.push({ column, operator: SQL_OPERATOR[operator], ns });
     }

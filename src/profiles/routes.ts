@@ -2,7 +2,7 @@ import type { CustomerReads, Database } from '../database/database.ts';
 import type { EndUserFacts } from '../identity/rules.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
-import { parseInstant } from '../kernel/instant.ts';
+import { parseComparable } from '../kernel/instant.ts';
 import { NOT_A_TIME, pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
@@ -147,7 +147,7 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
     at: string | undefined,
   ): Promise<AssetBalance[]> {
     if (at === undefined) return balancesOf(own, profileId);
-    const instant = parseInstant(at);
+    const instant = parseComparable(at);
     if (instant === undefined) throw invalidField('/query/at', NOT_A_TIME);
     if (instant > (await databaseNow(own))) throw invalidField('/query/at', 'must not be in the future');
     return balancesAt(own, profileId, instant);
