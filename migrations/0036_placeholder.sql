@@ -1,0 +1,2 @@
+-- online
+select 1;
