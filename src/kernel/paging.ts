@@ -45,6 +45,19 @@ export const Several = <Item extends TSchema>(item: Item, description: string) =
     }),
   );
 
+/** A filter that takes one value. Together with the filter that takes several, both have to match. */
+export const One = <Item extends TSchema>(item: Item, description: string) =>
+  Type.Optional({ ...item, description } as Item);
+
+/** The values of a filter that has a form for one value and a form for several. */
+export function oneOrSeveral(
+  one: string | undefined,
+  several: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one === undefined) return several;
+  return several === undefined || several.includes(one) ? [one] : [];
+}
+
 function rangeShapes(column: TimeColumn): TProperties {
   return Object.fromEntries(
     OPERATORS.map((operator) => [`${column}.${operator}`, Type.Optional(DateTime(`${column} ${operator}`))]),

@@ -80,6 +80,17 @@ export function networkAccount<Name extends string>(field: Name, description: st
   return { field, whole, masked: masked(description) };
 }
 
+/** Answers mask numbers, and a request may send a number back as an answer showed it. */
+export const MASK = '****';
+export const isMasked = (text: string): boolean => text.startsWith(MASK);
+
+/** The field in a request that changes an account: whole, masked as it was answered, or absent. */
+export function changedField({ whole }: AccountField): TString {
+  const pattern = (whole.pattern as string | undefined)?.replaceAll(/^\^|\$$/g, '') ?? '.+';
+  const description = `${whole.description as string}; absent, or masked as answers show it: unchanged`;
+  return { ...whole, pattern: `^(\\*{4}[A-Za-z0-9._:-]{0,4}|${pattern})$`, description };
+}
+
 /** The wire shape of one kind of instructions: the account, and fields that requests and answers share. */
 export type InstructionFields<Name extends string = string, Details extends TProperties = TProperties> = {
   readonly account: AccountField<Name>;

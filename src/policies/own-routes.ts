@@ -1,19 +1,13 @@
-import { recordChanges } from '../events/append.ts';
-import type { Change } from '../events/outbox.ts';
 import { actorOf, actorText } from '../kernel/actor.ts';
 import { isId, newId } from '../kernel/id.ts';
-import { formatInstant, type Instant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
 import type { Networks } from '../networks/register.ts';
-import {
-  addDestination,
-  type Destination,
-  listDestinations,
-  removeDestination,
-} from './destination-store.ts';
+import { addressRoutes } from './address-routes.ts';
+import { addToList, presentDestination, removeFromList } from './destination-list.ts';
+import { listDestinations } from './destination-store.ts';
 import { velocityRules } from './evaluate.ts';
 import { DESTINATION, DESTINATION_REQUEST, UTILIZATION } from './examples.ts';
 import { destinationOf } from './policy.ts';
@@ -29,14 +23,6 @@ import {
 import { policySetOf, usedNow } from './store.ts';
 
 const TAG = 'Policies';
-
-const presentDestination = ({ id, destination, label, addedBy, createdAtNs }: Destination) => ({
-  id,
-  destination,
-  ...(label !== null && { label }),
-  added_by: addedBy,
-  created_at: formatInstant(createdAtNs),
-});
 
 /** The canonical form: an address has one, however it is written. */
 function readDestination(text: string, networks: Networks): string {
@@ -54,15 +40,8 @@ function readDestination(text: string, networks: Networks): string {
   return destinationOf({ network, address: networks.canonicalAddress(network, address) });
 }
 
-const destinationChange = (what: 'listed' | 'removed', row: Destination, at: Instant): Change => ({
-  action: `destination.${what}`,
-  customerId: row.customerId,
-  resourceId: row.id,
-  at,
-  after: what === 'removed' ? null : presentDestination(row),
-});
-
-function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] {
+function destinationRoutes(parts: PolicyParts): Route[] {
+  const { database, networks } = parts;
   return [
     route({
       method: 'POST',
@@ -89,11 +68,7 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
           label: body.label ?? null,
           addedBy: actorText(actor),
         };
-        const listed = await database.transaction(async (tx) => {
-          const { row, isNew } = await addDestination(tx, added);
-          if (isNew) await recordChanges(tx, actor, [destinationChange('listed', row, row.createdAtNs)]);
-          return row;
-        });
+        const listed = await addToList(database, actor, added);
         return { body: presentDestination(listed) };
       },
     }),
@@ -113,7 +88,7 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
         const rows = await listDestinations(
           database.of(caller.customerId),
           caller.customerId,
-          query.ids,
+          { ids: query.ids },
           page,
         );
         return { body: await pageOf(rows, page, presentDestination) };
@@ -132,12 +107,8 @@ function destinationRoutes({ database, networks, clock }: PolicyParts): Route[] 
       problems: ['not-found'],
       answer: DESTINATION,
       async handle({ caller, params }) {
-        const removed = await database.transaction(async (tx) => {
-          const row = await removeDestination(tx, caller.customerId, params.id);
-          if (row === undefined) throw notFound('destination', params.id);
-          await recordChanges(tx, actorOf(caller), [destinationChange('removed', row, clock.now())]);
-          return row;
-        });
+        const removed = await removeFromList(parts, caller, params.id);
+        if (removed === undefined) throw notFound('destination', params.id);
         return { body: presentDestination(removed) };
       },
     }),
@@ -194,5 +165,6 @@ function utilizationRoute({ database, assets }: PolicyParts): Route {
 
 export const ownRoutes = (parts: PolicyParts): Route[] => [
   ...destinationRoutes(parts),
+  ...addressRoutes(parts),
   utilizationRoute(parts),
 ];
