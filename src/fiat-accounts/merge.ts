@@ -29,7 +29,7 @@ export function mergedInstructions(
   if (changed === undefined) return { instructions: stored, faults: [] };
   const kind = kindOf(changed, networks);
   const { field } = networks.fiat(kind).instructions.account;
-  const before = stored[kind] as unknown as Fields;
+  const before = (stored[kind] ?? {}) as unknown as Fields;
   const given = changed[kind] as unknown as Fields;
   const isComplete = requiredOf(networks, kind).every((name) => given[name] !== undefined);
   const number = given[field] as string | undefined;

@@ -27,8 +27,11 @@ export const ACCOUNT: Static<typeof AccountShape> = {
   members: [],
 };
 
+const MEMBER_ID = '019bc0fd-8ba2-7295-a295-602142ee384d';
+
 export const CREATED_ACCOUNT: Static<typeof AccountShape> = {
   ...ACCOUNT,
+  members: [{ id: MEMBER_ID, identity_id: EXAMPLE_IDS.identity, roles: ['AUTHORIZED_USER'] }],
   profile_id: EXAMPLE_IDS.profile,
   ref_id: 'account-0007',
 };
@@ -38,8 +41,6 @@ export const UPDATED_ACCOUNT: Static<typeof AccountShape> = {
   description: 'Long-term savings',
   updated_at: EXAMPLE_LATER,
 };
-
-const MEMBER_ID = '019bc0fd-8ba2-7295-a295-602142ee384d';
 
 export const ADDED_MEMBERS: Static<typeof AddedMembers> = {
   account_id: EXAMPLE_IDS.account,

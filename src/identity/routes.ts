@@ -158,7 +158,11 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       scope: 'identity:write_account',
       body: CreateAccountRequest,
       example: {
-        account: { identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', ref_id: 'account-0007' },
+        account: {
+          identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928',
+          members: [{ identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', roles: ['AUTHORIZED_USER'] }],
+          ref_id: 'account-0007',
+        },
         create_profile: true,
       },
       response: AccountShape,

@@ -15,12 +15,16 @@ export const PROFILE: Static<typeof ProfileShape> = {
 export const UPDATED_PROFILE: Static<typeof ProfileShape> = {
   ...PROFILE,
   nickname: 'Operations',
+  type: 'NORMAL',
   updated_at: EXAMPLE_LATER,
 };
 
 export const DEACTIVATED_PROFILE: Static<typeof ProfileShape> = {
-  ...PROFILE,
+  id: EXAMPLE_IDS.profile,
+  nickname: 'Old treasury',
+  type: 'NORMAL',
   status: 'DISABLED',
+  created_at: EXAMPLE_AT,
   updated_at: EXAMPLE_LATER,
 };
 

@@ -134,7 +134,7 @@ function changeRoutes({ database, assets }: ProfileDependencies): Route[] {
       description:
         'Changes the given fields; the others keep their values. A nickname that another of your profiles has is refused, and the problem contains that profile.',
       body: UpdateProfileRequest,
-      example: { nickname: 'Operations' },
+      example: { nickname: 'Operations', description: 'Where customers are paid from' },
       problems: ['not-found', 'already-exists'],
       answer: UPDATED_PROFILE,
       handle: async ({ caller, params, body }) => ({

@@ -163,6 +163,7 @@ describe('the tests here', () => {
     // Policies name profiles only to be compared with them: test/policies/policies-api.test.ts.
     expect(rest.sort()).toEqual([
       'changeOwnPolicy',
+      'createCryptoDestinationAddress',
       'createCryptoWithdrawalFee',
       'createIdentity',
       'createWebhook',
