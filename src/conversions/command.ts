@@ -33,7 +33,7 @@ function isPair(source: Asset, target: Asset): boolean {
 /** The amount in units of both assets: more decimals than either has are refused, never rounded. */
 function readAmount(fields: Fields, amount: string, source: Asset, target: Asset) {
   const coarse = source.decimals <= target.decimals ? source : target;
-  const units = fields.amount('/amount', amount, coarse);
+  const units = fields.amount('/amount', amount, coarse.code);
   if (units === undefined) return undefined;
   const inUnitsOf = ({ decimals }: Asset): bigint => units * 10n ** BigInt(decimals - coarse.decimals);
   return {
@@ -48,8 +48,9 @@ function readAmount(fields: Fields, amount: string, source: Asset, target: Asset
 function readRequest(caller: Caller, request: Request, assets: Assets) {
   const fields = createFields(assets);
   requireForThirdParty(fields, caller, request, ['identity_id', 'account_id']);
-  const source = fields.asset('/source_asset', request.source_asset);
-  const target = fields.asset('/target_asset', request.target_asset);
+  fields.asset('/source_asset', request.source_asset);
+  fields.asset('/target_asset', request.target_asset);
+  const [source, target] = [assets.find(request.source_asset), assets.find(request.target_asset)];
   const isKnown = source !== undefined && target !== undefined;
   if (isKnown && !isPair(source, target))
     fields.fault('/target_asset', `must be ${USD} or the operator's own stablecoin, and source_asset the other of the two`);

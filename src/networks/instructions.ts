@@ -86,9 +86,13 @@ export const isMasked = (text: string): boolean => text.startsWith(MASK);
 
 /** The field in a request that changes an account: whole, masked as it was answered, or absent. */
 export function changedField({ whole }: AccountField): TString {
-  const pattern = (whole.pattern as string | undefined)?.replaceAll(/^\^|\$$/g, '') ?? '.+';
-  const description = `${whole.description as string}; absent, or masked as answers show it: unchanged`;
-  return { ...whole, pattern: `^(\\*{4}[A-Za-z0-9._:-]{0,4}|${pattern})$`, description };
+  const { pattern = '.+', ...options } = whole as TString & { readonly pattern?: string; readonly description?: string };
+  const inner = pattern.replaceAll(/^\^|\$$/g, '');
+  return Type.String({
+    ...options,
+    pattern: `^(\\*{4}[A-Za-z0-9._:-]{0,4}|${inner})$`,
+    description: `${options.description}; absent, or masked as answers show it: unchanged`,
+  });
 }
 
 /** The wire shape of one kind of instructions: the account, and fields that requests and answers share. */

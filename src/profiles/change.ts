@@ -82,7 +82,7 @@ export function deactivateProfile(
 
 export function notEmpty(
   { id, status }: Pick<Profile, 'id' | 'status'>,
-  balances: readonly { readonly asset: string }[],
+  balances: readonly ReturnType<typeof presentBalance>[],
 ): Problem {
   const assets = balances.map(({ asset }) => asset).join(', ');
   const detail = `Profile ${id} still has a balance of ${assets}. Move it to another profile first.`;

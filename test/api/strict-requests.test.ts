@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
   expectInvalid,
+  expectProblem,
   startTestService,
   type TestCustomer,
   type TestService,
