@@ -53,14 +53,23 @@ function readRequest(caller: Caller, request: Request, assets: Assets) {
   const [source, target] = [assets.find(request.source_asset), assets.find(request.target_asset)];
   const isKnown = source !== undefined && target !== undefined;
   if (isKnown && !isPair(source, target))
-    fields.fault('/target_asset', `must be ${USD} or the operator's own stablecoin, and source_asset the other of the two`);
+    fields.fault(
+      '/target_asset',
+      `must be ${USD} or the operator's own stablecoin, and source_asset the other of the two`,
+    );
   const units = isKnown ? readAmount(fields, request.amount, source, target) : undefined;
   fields.check();
   return units!;
 }
 
 /** Both postings have the account `conversion` on the other side, which shows what was exchanged. */
-function postingsOf({ profileId, sourceAsset, sourceUnits, targetAsset, targetUnits }: Conversion): Posting[] {
+function postingsOf({
+  profileId,
+  sourceAsset,
+  sourceUnits,
+  targetAsset,
+  targetUnits,
+}: Conversion): Posting[] {
   const available = { profileId, account: 'available' } as const;
   const conversion = { account: 'conversion' } as const;
   return [
@@ -75,7 +84,12 @@ export function conversionCommand(
   { assets, profiles, endUsers, newConversions }: ConversionTables,
 ): Command<Conversion> {
   const { customerId } = caller;
-  const { profile_id: profileId, source_asset: sourceAsset, target_asset: targetAsset, ref_id: refId } = request;
+  const {
+    profile_id: profileId,
+    source_asset: sourceAsset,
+    target_asset: targetAsset,
+    ref_id: refId,
+  } = request;
   const units = readRequest(caller, request, assets);
   const id = newId();
   const normalised = { ...request, amount: assets.format(sourceAsset, units.sourceUnits) };

@@ -91,8 +91,9 @@ export async function listConversions(
 
 /** Those of these ids that are conversions, of any customer. */
 export async function conversionsAmong(database: Queryable, ids: readonly string[]): Promise<string[]> {
-  const rows = await database.query<{ id: string }>('select id from conversions where id = any ($1::uuid[])', [
-    plainArray(ids),
-  ]);
+  const rows = await database.query<{ id: string }>(
+    'select id from conversions where id = any ($1::uuid[])',
+    [plainArray(ids)],
+  );
   return rows.map(({ id }) => id);
 }

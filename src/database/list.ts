@@ -58,6 +58,10 @@ export function selectList<Row extends object, Name extends string>(
 }
 
 /** The rows of the caller with each of the values, in the order of an index. */
-export function branchOf(own: string, { column, type, all }: Filter, wanted: readonly string[] | undefined): Branch {
+export function branchOf(
+  own: string,
+  { column, type, all }: Filter,
+  wanted: readonly string[] | undefined,
+): Branch {
   return { where: `${own} and ${column} = one.value`, each: { type, values: wanted ?? all! } };
 }

@@ -61,7 +61,9 @@ export async function listFiatAccounts(
     own: includeDeleted ? own : `${own} and ${NOT_DELETED}`,
     wanted,
     branches: (by: FilterName | undefined) =>
-      states.map((state) => branchOf(`${own} and ${state}`, FILTERS[by ?? 'statuses'], wanted[by ?? 'statuses'])),
+      states.map((state) =>
+        branchOf(`${own} and ${state}`, FILTERS[by ?? 'statuses'], wanted[by ?? 'statuses']),
+      ),
   };
   return openedPage(database, selectList<FiatAccount, FilterName>(database, page, list));
 }

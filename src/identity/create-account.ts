@@ -26,7 +26,12 @@ type WantedMember = NewMember & { readonly id: string };
 const normalised = (members: readonly NewMember[] | undefined) =>
   members?.map(({ identity_id, roles }) => ({ identity_id, roles: [...roles].sort() }));
 
-function addMembers(account: Account, wanted: readonly WantedMember[], places: Table<MemberPlace>, now: Instant) {
+function addMembers(
+  account: Account,
+  wanted: readonly WantedMember[],
+  places: Table<MemberPlace>,
+  now: Instant,
+) {
   const { id: accountId, customerId } = account;
   const members = wanted.map(({ id, identity_id: identityId, roles }) => ({
     id,

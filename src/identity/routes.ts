@@ -128,7 +128,12 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
 }
 
 function accountRoutes({ database, writePath, profileOfAccount }: IdentityDependencies): Route[] {
-  const tables = { identities: identityTable, accounts: accountTable, places: memberPlaces, profileOfAccount };
+  const tables = {
+    identities: identityTable,
+    accounts: accountTable,
+    places: memberPlaces,
+    profileOfAccount,
+  };
   return [
     route({
       method: 'GET',

@@ -54,7 +54,8 @@ export function parseComparable(text: unknown): Instant | undefined {
   const time = parseTime(text);
   if (time === undefined) return undefined;
   if (time > INSTANT_MAX) return INSTANT_MAX;
-  return time < -INSTANT_MAX ? -INSTANT_MAX : time;
+  if (time < -INSTANT_MAX) return -INSTANT_MAX;
+  return time;
 }
 
 // A batch formats many instants within one millisecond, whose text up to the milliseconds is the same.

@@ -86,7 +86,10 @@ export const isMasked = (text: string): boolean => text.startsWith(MASK);
 
 /** The field in a request that changes an account: whole, masked as it was answered, or absent. */
 export function changedField({ whole }: AccountField): TString {
-  const { pattern = '.+', ...options } = whole as TString & { readonly pattern?: string; readonly description?: string };
+  const { pattern = '.+', ...options } = whole as TString & {
+    readonly pattern?: string;
+    readonly description?: string;
+  };
   const inner = pattern.replaceAll(/^\^|\$$/g, '');
   return Type.String({
     ...options,

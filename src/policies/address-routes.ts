@@ -10,12 +10,7 @@ import { type Destination, findAddress, listDestinations } from './destination-s
 import { SAVED_ADDRESS, SAVED_ADDRESS_REQUEST } from './examples.ts';
 import { destinationOf } from './policy.ts';
 import type { PolicyParts } from './routes.ts';
-import {
-  savedAddressList,
-  savedAddressQuery,
-  savedAddressRequest,
-  savedAddressShape,
-} from './schema.ts';
+import { savedAddressList, savedAddressQuery, savedAddressRequest, savedAddressShape } from './schema.ts';
 
 /** Saved addresses are the destinations on the list of the customer that are addresses: policies see the same list. */
 export function presentAddress({ id, destination, label, createdAtNs }: Destination) {

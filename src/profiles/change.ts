@@ -30,7 +30,13 @@ async function change(
     if ('taken' in result) throw nicknameTaken(result.taken);
     const { changed: row } = result;
     await recordChanges(tx, actorOf(caller), [
-      { action, customerId: row.customerId, resourceId: row.id, at: row.updatedAtNs, after: presentProfile(row) },
+      {
+        action,
+        customerId: row.customerId,
+        resourceId: row.id,
+        at: row.updatedAtNs,
+        after: presentProfile(row),
+      },
     ]);
     return row;
   });
@@ -75,7 +81,11 @@ export function deactivateProfile(
     if (profile.status === 'DISABLED') return profile;
     const balances = await balancesOf(tx, id);
     const left = balances.filter(({ available, held }) => available > 0n || held > 0n);
-    if (left.length > 0) throw notEmpty(profile, left.map((one) => presentBalance(one, assets)));
+    if (left.length > 0)
+      throw notEmpty(
+        profile,
+        left.map((one) => presentBalance(one, assets)),
+      );
     return { ...profile, status: 'DISABLED' };
   });
 }

@@ -40,14 +40,25 @@ const OUTSIDE = 't.group_id is null';
 const hasInside = ({ statuses, secondary_statuses: waits }: Filters): boolean =>
   waits === undefined && (statuses?.includes('COMPLETED') ?? true);
 
+/** Filters that find few transfers, or have an index of their own. */
+const FINDERS = [
+  'ids',
+  'ref_ids',
+  'sides',
+  'crypto_tx_hashes',
+  'account_ids',
+  'identity_ids',
+  'profile_ids',
+  'group_ids',
+] as const;
+
 /** Pending and failed transfers are few, even of a type that has many transfers. */
-function byKind({ type, statuses, assets: _, secondary_statuses: waits, ...others }: Filters): FilterName | undefined {
-  const isAlone = Object.values(others).every((values) => values === undefined);
-  // No index has them in order: the list without a filter is scanned.
-  if (isAlone && type === undefined && statuses === undefined) return 'statuses';
-  return isAlone && type !== undefined && statuses !== undefined && !hasInside({ statuses, secondary_statuses: waits })
-    ? 'statuses'
-    : undefined;
+function byKind(wanted: Wanted<FilterName>): FilterName | undefined {
+  const { type, statuses } = wanted;
+  if (FINDERS.some((name) => wanted[name] !== undefined)) return undefined;
+  // Without a filter that an index serves, all transfers are scanned in order.
+  if (type === undefined) return 'statuses';
+  return statuses !== undefined && !hasInside(wanted) ? 'statuses' : undefined;
 }
 
 /** Transfers of profiles, accounts or identities. */

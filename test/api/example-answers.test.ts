@@ -113,8 +113,7 @@ async function ask(operation: Operation): Promise<Asked> {
   if (operation.id === 'listOperatorApprovals') await own.make.getOperatorApproval!();
   if (operation.id === 'listApprovals') await own.make.approvals!();
   if (operation.id === 'listDestinations') await own.make.destinations!();
-  if (operation.id === 'listCryptoDestinationAddresses')
-    await own.make['crypto-destination-addresses']!();
+  if (operation.id === 'listCryptoDestinationAddresses') await own.make['crypto-destination-addresses']!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

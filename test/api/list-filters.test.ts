@@ -123,12 +123,20 @@ describe('records of an identity', () => {
       {
         path: '/v2/transfer/deposit-addresses',
         make: (identity_id: string) =>
-          post('/v2/transfer/deposit-addresses', { profile_id: profile, crypto_network: 'BITCOIN', identity_id }),
+          post('/v2/transfer/deposit-addresses', {
+            profile_id: profile,
+            crypto_network: 'BITCOIN',
+            identity_id,
+          }),
       },
       {
         path: '/v2/transfer/fiat-deposit-instructions',
         make: (identity_id: string) =>
-          post('/v2/transfer/fiat-deposit-instructions', { profile_id: profile, fiat_network: 'WIRE', identity_id }),
+          post('/v2/transfer/fiat-deposit-instructions', {
+            profile_id: profile,
+            fiat_network: 'WIRE',
+            identity_id,
+          }),
       },
     ];
     for (const { path, make } of lists) {

@@ -150,7 +150,7 @@ describe('refused is', () => {
     const broker = await service.createCustomer({ integration: 'THIRD_PARTY' });
     const own = await service.createProfile(broker, { USD: '5' });
     const body = { profile_id: own, amount: '1', source_asset: 'USD', target_asset: 'PUSD' };
-    expectInvalid(await broker.call('POST', PATH, body), '/identity_id');
+    expectInvalid(await broker.call('POST', PATH, body), '/identity_id', '/account_id');
   });
 });
 
@@ -169,7 +169,10 @@ describe('the list', () => {
     }
     const found: string[] = [];
     for (let cursor: string | undefined = ''; cursor !== undefined; ) {
-      const page = await customer.call('GET', `${PATH}?order=ASC&limit=3${cursor && `&page_cursor=${cursor}`}`);
+      const page = await customer.call(
+        'GET',
+        `${PATH}?order=ASC&limit=3${cursor && `&page_cursor=${cursor}`}`,
+      );
       found.push(...page.body.items.map(({ id }: { id: string }) => id));
       cursor = page.body.next_page_cursor;
     }

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { aba, FIAT_ACCOUNTS, kinds, NUMBER, person, request, swift, wire, wrong } from '../support/fiat-accounts.ts';
 import {
-  expectInvalid,
-  startTestService,
-  type TestCustomer,
-  type TestService,
-} from '../support/service.ts';
+  aba,
+  FIAT_ACCOUNTS,
+  kinds,
+  NUMBER,
+  person,
+  request,
+  swift,
+  wire,
+  wrong,
+} from '../support/fiat-accounts.ts';
+import { expectInvalid, startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 
 let service: TestService;
 let alice: TestCustomer;
@@ -28,13 +33,19 @@ async function stored(id: string): Promise<any> {
 }
 
 describe('a change of instructions', () => {
-  it.each(Object.entries(kinds))('may send back what was read, with the number masked: %s', async (kind, fields) => {
-    const { id } = await create({ fiat_account_owner: person, fiat_network_instructions: { [kind]: fields } });
-    const { fiat_network_instructions: shown } = await get(id);
-    expect(JSON.stringify(shown)).toContain('****');
-    expect((await put(id, shown)).status).toBe(200);
-    expect(await stored(id)).toEqual({ [kind]: fields });
-  });
+  it.each(Object.entries(kinds))(
+    'may send back what was read, with the number masked: %s',
+    async (kind, fields) => {
+      const { id } = await create({
+        fiat_account_owner: person,
+        fiat_network_instructions: { [kind]: fields },
+      });
+      const { fiat_network_instructions: shown } = await get(id);
+      expect(JSON.stringify(shown)).toContain('****');
+      expect((await put(id, shown)).status).toBe(200);
+      expect(await stored(id)).toEqual({ [kind]: fields });
+    },
+  );
 
   it('without the number keeps it, and changes only what is there', async () => {
     const { id } = await create();
@@ -124,8 +135,12 @@ describe('a list with deleted accounts', () => {
     expect(byUpdate).toEqual([...ids.filter((id) => !deleted.includes(id)), ...deleted]);
     expect(await walk('include_deleted=true&statuses=APPROVED')).toEqual(ids);
     expect(await walk('include_deleted=true&statuses=REJECTED')).toEqual([]);
-    const [first] = (await customer.call('GET', `${FIAT_ACCOUNTS}?include_deleted=true&ids=${deleted[0]}`)).body.items;
+    const [first] = (await customer.call('GET', `${FIAT_ACCOUNTS}?include_deleted=true&ids=${deleted[0]}`))
+      .body.items;
     expect(first).toHaveProperty('deleted_at');
-    expectInvalid(await customer.call('GET', `${FIAT_ACCOUNTS}?include_deleted=maybe`), '/query/include_deleted');
+    expectInvalid(
+      await customer.call('GET', `${FIAT_ACCOUNTS}?include_deleted=maybe`),
+      '/query/include_deleted',
+    );
   });
 });

