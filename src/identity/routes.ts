@@ -44,6 +44,7 @@ export function identityRoutes(dependencies: IdentityDependencies): Route[] {
   return [
     ...identityRecordRoutes(dependencies),
     ...accountRoutes(dependencies),
+    ...changeRoutes(dependencies),
     ...memberRoutes(dependencies),
   ];
 }
@@ -87,25 +88,6 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
           load: (id) => findIdentity(database.of(caller.customerId), caller.customerId, id),
           present: (identity) => presentIdentity(identity) as never,
         }),
-    }),
-    route({
-      method: 'PUT',
-      path: '/v2/identity/identities/{id}',
-      operationId: 'updateIdentity',
-      tag: 'Identities',
-      summary: 'Update an identity',
-      description:
-        'Changes the given fields; the others keep their values. A person stays a person, and an institution an institution.',
-      scope: 'identity:write_identity',
-      params: IdParams,
-      body: UpdateIdentityRequest,
-      example: { person_details: { first_name: 'Grace', last_name: 'Murray' } },
-      response: IdentityShape,
-      problems: ['not-found'],
-      answer: UPDATED_IDENTITY,
-      handle: async ({ caller, params, body }) => ({
-        body: presentIdentity(await updateIdentity(database, caller, params.id, body)) as never,
-      }),
     }),
     route({
       method: 'GET',
@@ -181,6 +163,47 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
         }),
     }),
     route({
+      method: 'GET',
+      path: '/v2/identity/accounts/{id}',
+      operationId: 'getAccount',
+      tag: 'Accounts',
+      summary: 'Get an account and its members',
+      scope: 'identity:read_account',
+      params: IdParams,
+      response: AccountShape,
+      problems: ['not-found'],
+      answer: ACCOUNT,
+      async handle({ caller, params }) {
+        const account = await findAccount(database.of(caller.customerId), caller.customerId, params.id);
+        if (account === undefined) throw notFound('account', params.id);
+        return { body: presentAccount(account) as never };
+      },
+    }),
+  ];
+}
+
+function changeRoutes({ database }: Pick<IdentityDependencies, 'database'>): Route[] {
+  return [
+    route({
+      method: 'PUT',
+      path: '/v2/identity/identities/{id}',
+      operationId: 'updateIdentity',
+      tag: 'Identities',
+      summary: 'Update an identity',
+      description:
+        'Changes the given fields; the others keep their values. A person stays a person, and an institution an institution.',
+      scope: 'identity:write_identity',
+      params: IdParams,
+      body: UpdateIdentityRequest,
+      example: { person_details: { first_name: 'Grace', last_name: 'Murray' } },
+      response: IdentityShape,
+      problems: ['not-found'],
+      answer: UPDATED_IDENTITY,
+      handle: async ({ caller, params, body }) => ({
+        body: presentIdentity(await updateIdentity(database, caller, params.id, body)) as never,
+      }),
+    }),
+    route({
       method: 'PUT',
       path: '/v2/identity/accounts/{id}',
       operationId: 'updateAccount',
@@ -198,23 +221,6 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       handle: async ({ caller, params, body }) => ({
         body: presentAccount(await updateAccount(database, caller, params.id, body)) as never,
       }),
-    }),
-    route({
-      method: 'GET',
-      path: '/v2/identity/accounts/{id}',
-      operationId: 'getAccount',
-      tag: 'Accounts',
-      summary: 'Get an account and its members',
-      scope: 'identity:read_account',
-      params: IdParams,
-      response: AccountShape,
-      problems: ['not-found'],
-      answer: ACCOUNT,
-      async handle({ caller, params }) {
-        const account = await findAccount(database.of(caller.customerId), caller.customerId, params.id);
-        if (account === undefined) throw notFound('account', params.id);
-        return { body: presentAccount(account) as never };
-      },
     }),
   ];
 }

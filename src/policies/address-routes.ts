@@ -29,7 +29,9 @@ const PATH = '/v2/transfer/crypto-destination-addresses';
 const READ = 'policy:read_policy';
 const WRITE = 'policy:write_policy';
 
-export function addressRoutes(parts: PolicyParts): Route[] {
+export const addressRoutes = (parts: PolicyParts): Route[] => [...writeRoutes(parts), ...readRoutes(parts)];
+
+function writeRoutes(parts: PolicyParts): Route[] {
   const { database, networks } = parts;
   const response = savedAddressShape(networks);
   return [
@@ -59,6 +61,32 @@ export function addressRoutes(parts: PolicyParts): Route[] {
       },
     }),
     route({
+      method: 'DELETE',
+      path: `${PATH}/{id}`,
+      operationId: 'deleteCryptoDestinationAddress',
+      tag: TAG,
+      summary: 'Delete a saved crypto address',
+      description:
+        'Takes the address off your list of destinations. Withdrawals that were accepted before are paid.',
+      scope: WRITE,
+      params: IdParams,
+      response,
+      problems: ['not-found'],
+      answer: SAVED_ADDRESS,
+      async handle({ caller, params }) {
+        const { id } = params;
+        const found = await findAddress(database.of(caller.customerId), caller.customerId, id);
+        const removed = found && (await removeFromList(parts, caller, id));
+        if (removed === undefined) throw notFound('crypto destination address', id);
+        return { body: presentAddress(removed) as never };
+      },
+    }),
+  ];
+}
+
+function readRoutes({ database, networks }: PolicyParts): Route[] {
+  return [
+    route({
       method: 'GET',
       path: PATH,
       operationId: 'listCryptoDestinationAddresses',
@@ -85,34 +113,13 @@ export function addressRoutes(parts: PolicyParts): Route[] {
       summary: 'Get a saved crypto address',
       scope: READ,
       params: IdParams,
-      response,
+      response: savedAddressShape(networks),
       problems: ['not-found'],
       answer: SAVED_ADDRESS,
       async handle({ caller, params }) {
         const found = await findAddress(database.of(caller.customerId), caller.customerId, params.id);
         if (found === undefined) throw notFound('crypto destination address', params.id);
         return { body: presentAddress(found) as never };
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: `${PATH}/{id}`,
-      operationId: 'deleteCryptoDestinationAddress',
-      tag: TAG,
-      summary: 'Delete a saved crypto address',
-      description:
-        'Takes the address off your list of destinations. Withdrawals that were accepted before are paid.',
-      scope: WRITE,
-      params: IdParams,
-      response,
-      problems: ['not-found'],
-      answer: SAVED_ADDRESS,
-      async handle({ caller, params }) {
-        const { id } = params;
-        const found = await findAddress(database.of(caller.customerId), caller.customerId, id);
-        const removed = found && (await removeFromList(parts, caller, id));
-        if (removed === undefined) throw notFound('crypto destination address', id);
-        return { body: presentAddress(removed) as never };
       },
     }),
   ];
