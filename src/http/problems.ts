@@ -31,8 +31,8 @@ function challengeOf({ slug, meta }: Problem): string {
   if (slug === 'insufficient-scope')
     return `Bearer ${REALM}, error="insufficient_scope", scope="${String(meta.required)}"`;
   // Adapters of rails sign their requests instead.
-  if (meta.scheme !== undefined) return String(meta.scheme);
-  return meta.error === undefined ? `Bearer ${REALM}` : `Bearer ${REALM}, error="${String(meta.error)}"`;
+  if (typeof meta.scheme === 'string') return meta.scheme;
+  return typeof meta.error === 'string' ? `Bearer ${REALM}, error="${meta.error}"` : `Bearer ${REALM}`;
 }
 
 /** The headers that belong to a problem. */
@@ -44,7 +44,7 @@ export function problemHeaders(problem: Problem): Record<string, string> {
     // RFC 9110 section 15.5.6: with every 405, even if there is none.
     ...(slug === 'method-not-allowed' && { allow: (meta.allow as readonly string[]).join(', ') }),
     // RFC 9110 section 12.5.3: what the body may be encoded with.
-    ...(meta.accept_encoding !== undefined && { 'accept-encoding': String(meta.accept_encoding) }),
+    ...(typeof meta.accept_encoding === 'string' && { 'accept-encoding': meta.accept_encoding }),
   };
 }
 
