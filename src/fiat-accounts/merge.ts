@@ -48,5 +48,5 @@ export function mergedInstructions(
           },
         ]
       : [];
-  return { instructions: { [kind]: fields } as unknown as FiatNetworkInstructions, faults };
+  return { instructions: { [kind]: fields }, faults };
 }

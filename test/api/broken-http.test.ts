@@ -182,9 +182,9 @@ describe('a compressed body', () => {
 
 describe('operators see what is not HTTP', () => {
   async function counted(route: string, method: string, status: number): Promise<number> {
-    const text = await (await fetch(`${service.url}/metrics`)).text();
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
     const series = `ferry_http_request_seconds_count{route="${route}",method="${method}",status="${status}"} `;
-    const line = text.split('\n').find((one) => one.startsWith(series));
+    const line = metrics.split('\n').find((one) => one.startsWith(series));
     return line === undefined ? 0 : Number(line.slice(series.length));
   }
 
