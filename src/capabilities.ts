@@ -8,6 +8,7 @@ import { stagedUnderWay } from './banks/under-way-store.ts';
 import { createBooks } from './books/capability.ts';
 import { signedUnderWay } from './chains/under-way-store.ts';
 import type { Config } from './config/config.ts';
+import { createConversions } from './conversions/capability.ts';
 import type { Database } from './database/database.ts';
 import { createDeposits } from './deposits/capability.ts';
 import { createEvents } from './events/capability.ts';
@@ -172,11 +173,13 @@ export function createCapabilities(
   });
   const fiatAccounts = createFiatAccounts({ ...shared, approvesAutomatically: isSandbox });
   const settlement = createSettlement({ ...shared, disabledProfiles: profiles.disabledProfiles });
+  const conversions = createConversions(shared);
   const journal = createJournal({ ...shared, deposits, withdrawals, settlement, transfers, fiatAccounts });
   const capabilities: Capability[] = [
     transfers,
     withdrawals,
     createFees({ ...shared, rails }),
+    conversions,
     deposits,
     fiatAccounts,
     profiles,
@@ -185,7 +188,7 @@ export function createCapabilities(
     journal,
     createFreezing(shared, settlement),
     policies,
-    createBooks({ ...shared, profiles, transfers, settlement, deposits, journal }),
+    createBooks({ ...shared, profiles, transfers, settlement, deposits, journal, conversions }),
     ...outsideOf({ ...shared, transfers, deposits, journal }, opened),
     approvals,
     createClientAdministration({ ...shared, simulates: isSandbox }),

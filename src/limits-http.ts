@@ -19,6 +19,8 @@ export const HTTP_LIMITS = {
   unreadLookMs: 250,
   /** How long a client that broke HTTP has to read the answer and to close its side of the connection. */
   hangUpMs: 1_000,
+  /** Lines that the log has in a minute about requests that are not HTTP. Scanners send thousands; the metrics count all of them. */
+  brokenRequestsLoggedMax: 60,
   /** Static content is sent in pieces of this size, so that a slow reader holds no more than one of them. */
   staticPieceBytes: 64 * 1024,
   /** How long browsers keep pages of the documentation without asking whether they have changed. */

@@ -164,6 +164,8 @@ export const LIMITS = {
   /** Of a body that is too large, so that its sender gets the answer. After a larger one the connection is closed. */
   discardedBodyBytesMax: 16 * 1024 * 1024,
   requestIdLengthMax: 128,
+  /** Of the name of a `secondary_status` in a filter: longer than any name. */
+  secondaryStatusLengthMax: 64,
   refIdLengthMax: 128,
   metadataPairsMax: 6,
   metadataTextMax: 100,

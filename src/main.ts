@@ -11,9 +11,11 @@ import { createServerClock } from './database/server-clock.ts';
 import { createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
 import { registerBacklogs } from './http/backlogs.ts';
+import { createBrokenHttp } from './http/broken-http.ts';
 import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
+import { createPaths } from './http/paths.ts';
 import { createHttpServer } from './http/server.ts';
 import { signedExtension } from './http/signed-routes.ts';
 import { createTurns } from './http/turns.ts';
@@ -163,8 +165,10 @@ export async function assemble(parts: Parts): Promise<Service> {
   const ledger = createLedger({ ...node, writeDatabase });
   const entrance = createEntrance(node);
   const publicUrl = (): string => config.publicUrl ?? server.url();
+  const paths = createPaths({ hasDocs: config.docs });
   const server = createHttpServer(
     config,
+    createBrokenHttp({ publicUrl, paths, logger, observe: metrics.request }),
     createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
   );
   const approvals = createApprovals({ ...node, writePath: ledger.writePath, fourEyes: config.fourEyes });
@@ -193,7 +197,7 @@ export async function assemble(parts: Parts): Promise<Service> {
       signedExtension(capabilities),
       documentationOf(config, capabilities, auth, people, publicUrl),
     ],
-    hasDocs: config.docs,
+    paths,
     serverFactory: server.factory,
     observe: metrics.request,
     refusal: () => database.refusal(),

@@ -73,7 +73,6 @@ export const ANSWERS: Readonly<Record<string, Readonly<Record<string, object>>>>
       jwks_uri: `${SERVICE}/.well-known/jwks.json`,
       service_documentation: `${SERVICE}/docs`,
       scopes_supported: SCOPE_NAMES,
-      response_types_supported: [],
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
       token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,

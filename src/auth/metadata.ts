@@ -37,7 +37,6 @@ export function registerMetadata(
       jwks_uri: `${url}${KEYS_PATH}`,
       ...(hasDocs && { service_documentation: `${url}/docs` }),
       scopes_supported: SCOPE_NAMES.filter((scope) => simulates || !isSimulation(scope)),
-      response_types_supported: [],
       grant_types_supported: ['client_credentials'],
       token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
       token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,

@@ -37,10 +37,13 @@ function tokenErrorOf(error: unknown): TokenError {
   if (error instanceof Problem && error.slug === 'unavailable') {
     return new TokenError('temporarily_unavailable', error.message, 503, error.retryAfterSeconds ?? 1);
   }
-  if (error instanceof Problem && error.slug === 'invalid-request')
+  // The section allows only 400 here, even for what is a 413 or 415 elsewhere.
+  if (
+    error instanceof Problem &&
+    (error.slug === 'invalid-request' || error.slug === 'unsupported-media-type')
+  )
     return invalidRequest(`The request is malformed: ${error.message}`);
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  // The section allows only 400 here, even for what is a 413 or 415 elsewhere.
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE')
     return invalidRequest('The body must be sent as application/x-www-form-urlencoded.');
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')

@@ -141,14 +141,13 @@ export const METADATA_SCHEMA = {
     200: {
       description: 'RFC 8414',
       type: 'object',
-      required: ['issuer', 'token_endpoint', 'jwks_uri', 'response_types_supported'],
+      required: ['issuer', 'token_endpoint', 'jwks_uri'],
       properties: {
         issuer: text('The issuer and the audience of access tokens'),
         token_endpoint: text('URL'),
         jwks_uri: text('URL'),
         service_documentation: text('URL'),
         scopes_supported: texts('Scopes'),
-        response_types_supported: texts('Empty: there is no authorization endpoint'),
         grant_types_supported: texts('Grants'),
         token_endpoint_auth_methods_supported: texts('How clients authenticate'),
         token_endpoint_auth_signing_alg_values_supported: texts('Algorithms of their assertions'),

@@ -1,7 +1,7 @@
 /** Why value moved: the record that an entry belongs to. */
 export type Cause = {
   /** UNKNOWN: no such record. The audit reports that. */
-  readonly type: 'TRANSFER' | 'SETTLEMENT' | 'JOURNAL_ENTRY' | 'SUSPENSE_DEPOSIT' | 'UNKNOWN';
+  readonly type: 'TRANSFER' | 'SETTLEMENT' | 'JOURNAL_ENTRY' | 'SUSPENSE_DEPOSIT' | 'CONVERSION' | 'UNKNOWN';
   readonly id: string;
   /** The type of the transfer, or the kind of the journal entry. */
   readonly kind?: string;
@@ -31,6 +31,7 @@ export type CauseSources = {
     ): Promise<readonly { readonly id: string; readonly kind: string; readonly note: string | null }[]>;
   };
   readonly deposits: { suspenseAmong(ids: readonly string[]): Promise<readonly string[]> };
+  readonly conversions: { among(ids: readonly string[]): Promise<readonly string[]> };
 };
 
 /** The causes of entries of that profile; without a profile, of an account of the service. */
@@ -38,7 +39,7 @@ export type CauseOf = (causeId: string, profileId?: string) => Cause;
 
 const sideKey = (causeId: string, profileId: string): string => `${causeId}/${profileId}`;
 
-/** Four lookups for any number of causes; most pages need the first one only. */
+/** Five lookups for any number of causes; most pages need the first one only. */
 export async function findCauses(sources: CauseSources, ids: readonly string[]): Promise<CauseOf> {
   const causes = new Map<string, Cause>();
   const add = (key: string, cause: Cause): void => void (causes.has(key) || causes.set(key, cause));
@@ -56,6 +57,8 @@ export async function findCauses(sources: CauseSources, ids: readonly string[]):
   }
   if (rest().length > 0)
     for (const id of await sources.deposits.suspenseAmong(rest())) add(id, { type: 'SUSPENSE_DEPOSIT', id });
+  if (rest().length > 0)
+    for (const id of await sources.conversions.among(rest())) add(id, { type: 'CONVERSION', id });
   return (causeId, profileId) => {
     const own = profileId === undefined ? undefined : causes.get(sideKey(causeId, profileId));
     if (own !== undefined) return own;

@@ -1,6 +1,6 @@
 import type { CustomerReads, Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
+import { formatInstant, type Instant, parseComparable } from '../kernel/instant.ts';
 import { acceptable } from '../kernel/media-types.ts';
 import { NOT_A_TIME, pageOf, readPage } from '../kernel/paging.ts';
 import { createPlaces } from '../kernel/places.ts';
@@ -30,7 +30,7 @@ export type BookDependencies = CauseSources & {
 /** The time in a query; undefined if it is absent. */
 export function readTime(text: string | undefined, name: string): Instant | undefined {
   if (text === undefined) return undefined;
-  const instant = parseInstant(text);
+  const instant = parseComparable(text);
   if (instant === undefined) throw invalidField(`/query/${name}`, NOT_A_TIME);
   return instant;
 }

@@ -6,7 +6,7 @@ const DIRECTION = Type.Enum(['CREDIT', 'DEBIT'], { description: 'CREDIT adds to 
 
 export const CauseShape = Type.Object(
   {
-    type: Type.Enum(['TRANSFER', 'SETTLEMENT', 'JOURNAL_ENTRY', 'SUSPENSE_DEPOSIT', 'UNKNOWN']),
+    type: Type.Enum(['TRANSFER', 'SETTLEMENT', 'JOURNAL_ENTRY', 'SUSPENSE_DEPOSIT', 'CONVERSION', 'UNKNOWN']),
     id: Id('The transfer, settlement transaction, journal entry or suspense deposit'),
     kind: Type.Optional(Type.String({ description: 'Type of the transfer, or kind of the journal entry' })),
     ref_id: Type.Optional(Type.String({ description: 'Of the transfer' })),

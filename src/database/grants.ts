@@ -50,10 +50,16 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   used_challenges: { insert: true, delete: true },
 
   // What customers own.
-  identities: { insert: true, update: ['person_details', 'institution_details', 'status', 'updated_at_ns'] },
-  accounts: { insert: true, update: ['updated_at_ns'] },
+  identities: {
+    insert: true,
+    update: ['person_details', 'institution_details', 'status', 'metadata', 'updated_at_ns'],
+  },
+  accounts: { insert: true, update: ['type', 'description', 'metadata', 'updated_at_ns'] },
   account_members: { insert: true, delete: true },
-  profiles: { insert: true, update: ['status', 'accepted_profile_ids'] },
+  profiles: {
+    insert: true,
+    update: ['nickname', 'description', 'status', 'accepted_profile_ids', 'changed_at_ns'],
+  },
   fiat_accounts: {
     insert: true,
     update: [
@@ -62,6 +68,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
       'fiat_account_owner',
       'fiat_network_instructions',
       'metadata',
+      'reason',
       'updated_at_ns',
       'deleted_at_ns',
     ],
@@ -79,6 +86,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
       'beneficiary',
     ],
   },
+  conversions: INSERT,
   guaranteed_fees: { insert: true, update: ['used_by'] },
   settlement_transactions: { insert: true, update: ['status', 'secondary_status', 'updated_at_ns'] },
   settlement_waits: { insert: true, update: ['seen_units', 'until_ns', 'version'], delete: true },

@@ -57,6 +57,11 @@ export function selectList<Row extends object, Name extends string>(
   return selectPage<Row>(database, page, { ...list, branches, filters: others });
 }
 
-function branchOf(own: string, { column, type, all }: Filter, wanted: readonly string[] | undefined): Branch {
+/** The rows of the caller with each of the values, in the order of an index. */
+export function branchOf(
+  own: string,
+  { column, type, all }: Filter,
+  wanted: readonly string[] | undefined,
+): Branch {
   return { where: `${own} and ${column} = one.value`, each: { type, values: wanted ?? all! } };
 }

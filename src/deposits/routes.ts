@@ -2,8 +2,9 @@ import { randomInt } from 'node:crypto';
 import type { Database } from '../database/database.ts';
 import { newId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
-import { invalidField } from '../kernel/problem.ts';
+import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
+import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
@@ -182,6 +183,23 @@ function instructionsRoutes(dependencies: DepositDependencies, tables: TargetTab
         const page = readPage(query, 'deposit-instructions');
         const rows = await listInstructions(database.of(caller.customerId), caller.customerId, query, page);
         return { body: await pageOf(rows, page, (target) => presentInstructions(target) as never) };
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v2/transfer/fiat-deposit-instructions/{id}',
+      operationId: 'getFiatDepositInstructions',
+      tag: TAG,
+      summary: 'Get fiat deposit instructions',
+      scope: 'transfer:read_fiat_deposit_instructions',
+      params: IdParams,
+      response: depositInstructionsShape(networks),
+      problems: ['not-found'],
+      answer: DEPOSIT_INSTRUCTIONS,
+      async handle({ caller, params }) {
+        const found = await findInstructions(database.of(caller.customerId), caller.customerId, params.id);
+        if (found === undefined) throw notFound('fiat deposit instructions', params.id);
+        return { body: presentInstructions(found) as never };
       },
     }),
   ];

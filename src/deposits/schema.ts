@@ -1,4 +1,4 @@
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { AmountOut, closed, DateTime, Id, Metadata, RefId } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import type { Networks } from '../networks/register.ts';
@@ -58,6 +58,8 @@ const filters = {
   ids: Several(Id('Identifier'), 'With these ids'),
   ref_ids: Several(RefId, 'Requested with these ref_ids'),
   profile_ids: Several(Id('Profile'), 'Of these profiles'),
+  identity_id: One(Id('Identity'), 'Of this identity'),
+  identity_ids: Several(Id('Identity'), 'Of these identities'),
 };
 
 export const depositAddressListQuery = (networks: Networks) =>

@@ -4,7 +4,7 @@ import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
 import { change } from '../events/outbox.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
@@ -112,10 +112,11 @@ const FILTERS = {
   ids: { column: 'w.id', type: 'uuid', few: true },
   ref_ids: { column: 'w.id', type: 'uuid', few: true },
   profile_ids: { column: 'w.profile_id', type: 'uuid' },
+  identity_ids: { column: 'w.identity_id', type: 'uuid' },
   crypto_networks: { column: 'w.crypto_network', type: 'text' },
 } as const;
 type FilterName = keyof typeof FILTERS;
-export type TargetFilters = Wanted<FilterName>;
+export type TargetFilters = Wanted<FilterName> & { readonly identity_id?: string | undefined };
 
 async function listTargets<Row extends object>(
   database: Queryable,
@@ -135,6 +136,7 @@ async function listTargets<Row extends object>(
     filters: FILTERS,
     wanted: {
       ...filters,
+      identity_ids: oneOrSeveral(filters.identity_id, filters.identity_ids),
       ref_ids: refIds && (await resourcesByRefId(database, customerId, source.table, refIds)),
     },
   });

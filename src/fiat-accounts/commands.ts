@@ -26,6 +26,7 @@ import {
   type FiatAccount,
   presentFiatAccount,
 } from './fiat-account.ts';
+import { mergedInstructions } from './merge.ts';
 import { isWire, textFaults, transliterationsOf } from './network-text.ts';
 import {
   automaticReview,
@@ -93,8 +94,9 @@ function withWake<Accepted extends ReturnType<typeof accept>>(tables: FiatAccoun
 }
 
 function applyReview(tables: FiatAccountTables, account: FiatAccount, review: Review, at: Instant) {
-  const reviewed: FiatAccount = { ...account, status: review.status, updatedAtNs: at };
-  return withWake(tables, accept(tables, reviewed, lowerCase(review.status), review.reason));
+  const { status, reason } = review;
+  const reviewed: FiatAccount = { ...account, status, reason, updatedAtNs: at };
+  return withWake(tables, accept(tables, reviewed, lowerCase(status), reason));
 }
 
 /**
@@ -170,6 +172,7 @@ export function createFiatAccountCommand(
         createdAtNs: view.recordedAt,
         updatedAtNs: view.recordedAt,
         deletedAtNs: null,
+        reason: null,
         versionNs: null,
       });
     },
@@ -210,8 +213,8 @@ function onAccount(
 }
 
 /**
- * Absent fields keep their values: answers mask account numbers, so a caller who changes a name could not send the number
- * back. After any change the account is PENDING again.
+ * Absent fields keep their values, and so does a number that is sent back as answers show it, masked. After any change the
+ * account is PENDING again.
  */
 export function updateFiatAccountCommand(
   caller: Caller,
@@ -229,7 +232,6 @@ export function updateFiatAccountCommand(
     ...(instructions === undefined
       ? []
       : instructionsFaults(instructions, '/fiat_network_instructions', networks)),
-    ...textFaults(undefined, instructions, false),
   ]);
   return onAccount(actorOf(caller), tables, id, caller.customerId, (account, at) => {
     // The kind decides the type, the fee and the memo limit of withdrawals, and some may be in flight.
@@ -237,13 +239,18 @@ export function updateFiatAccountCommand(
       const message = `must be ${account.kind}, the kind of this account; register another account for another kind`;
       return refuse(invalidField('/fiat_network_instructions', message));
     }
-    const faults = textFaults(owner, undefined, isWire(account.fiatNetworkInstructions));
+    const merged = mergedInstructions(account, instructions, networks);
+    const faults = [
+      ...merged.faults,
+      ...textFaults(owner, instructions && merged.instructions, isWire(merged.instructions)),
+    ];
     if (faults.length > 0) return refuse(invalidRequest(faults));
     return handIn(tables, {
       ...account,
       status: 'PENDING',
+      reason: null,
       fiatAccountOwner: owner ?? account.fiatAccountOwner,
-      fiatNetworkInstructions: instructions ?? account.fiatNetworkInstructions,
+      fiatNetworkInstructions: merged.instructions,
       metadata: metadata ?? account.metadata,
       updatedAtNs: at,
     });
@@ -258,7 +265,7 @@ export function deleteFiatAccountCommand(
 ): Command<FiatAccount> {
   return onAccount(actorOf(caller), tables, id, caller.customerId, (account, at) => {
     const left = erasedAccount(account, tables.networks);
-    const deleted = { ...account, ...left, updatedAtNs: at, deletedAtNs: at };
+    const deleted = { ...account, ...left, reason: null, updatedAtNs: at, deletedAtNs: at };
     const accepted = withWake(tables, accept(tables, deleted, 'deleted'));
     return { ...accepted, writes: [...accepted.writes, erasure(id, erasedFields(left))] };
   });

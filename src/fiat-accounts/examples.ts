@@ -57,6 +57,7 @@ export const APPROVED_ACCOUNT: FiatAccount = {
 export const REJECTED_ACCOUNT: FiatAccount = {
   ...FIAT_ACCOUNT,
   status: 'REJECTED',
+  reason: 'The bank has no such account.',
   updated_at: EXAMPLE_LATER,
 };
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { formatInstant, type Instant } from '../kernel/instant.ts';
 import type { FiatKind, FiatNetworkInstructions } from '../networks/fiat.ts';
-import type { AddressShape, RoutingDetailsShape } from '../networks/instructions.ts';
+import { type AddressShape, MASK, type RoutingDetailsShape } from '../networks/instructions.ts';
 import type { Networks } from '../networks/register.ts';
 
 export type { FiatKind, FiatNetworkInstructions } from '../networks/fiat.ts';
@@ -38,11 +38,11 @@ export type FiatAccount = {
   readonly createdAtNs: Instant;
   readonly updatedAtNs: Instant;
   readonly deletedAtNs: Instant | null;
+  /** Of the last review, as the customer is shown it; null while it is PENDING. */
+  readonly reason: string | null;
   /** `updatedAtNs` of the stored row that this one was read from; null when it is new. The store checks it on write. */
   readonly versionNs: Instant | null;
 };
-
-const MASK = '****';
 
 /** Shows the last four characters; none if the number has no more than four. */
 export function masked(number: string): string {
@@ -98,6 +98,7 @@ function fieldsOf(account: FiatAccount, instructions: FiatNetworkInstructions) {
     fiat_account_owner: account.fiatAccountOwner,
     fiat_network_instructions: instructions,
     status: account.status,
+    ...(account.status === 'REJECTED' && account.reason !== null && { reason: account.reason }),
     ...(account.refId !== null && { ref_id: account.refId }),
     ...(account.identityId !== null && { identity_id: account.identityId }),
     ...(account.accountId !== null && { account_id: account.accountId }),

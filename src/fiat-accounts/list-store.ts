@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
-import { selectList, type Wanted } from '../database/list.ts';
+import { branchOf, selectList, type Wanted } from '../database/list.ts';
 import { createParameters, selectPage } from '../database/select.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { FIAT_ACCOUNT_SPACE, FIAT_ACCOUNT_STATUSES, type FiatAccount } from './fiat-account.ts';
 import { COLUMNS, opened } from './store.ts';
@@ -24,6 +24,12 @@ const SOURCE = {
   filters: FILTERS,
 } as const;
 const NOT_DELETED = 'f.deleted_at_ns is null';
+const DELETED = 'f.deleted_at_ns is not null';
+
+export type FiatAccountFilters = Wanted<Exclude<FilterName, 'customer_ids'>> & {
+  readonly identity_id?: string | undefined;
+  readonly include_deleted?: boolean | undefined;
+};
 
 async function openedPage(
   database: Queryable,
@@ -33,23 +39,31 @@ async function openedPage(
   return { ...page, rows: page.rows.map((row) => opened(database.vault(), row)) };
 }
 
-/** One page of that customer's accounts, without deleted ones. */
+/** One page of that customer's accounts. Deleted ones have indexes of their own, which are merged with those of the others. */
 export async function listFiatAccounts(
   database: Queryable,
   customerId: string,
-  filters: Wanted<Exclude<FilterName, 'customer_ids'>>,
+  { identity_id: identityId, include_deleted: includeDeleted = false, ...filters }: FiatAccountFilters,
   page: Page,
 ): Promise<Found<FiatAccount>> {
   const { ref_ids: refIds } = filters;
   const parameters = createParameters();
+  const own = `f.customer_id = ${parameters.add(customerId)}`;
+  const wanted: Wanted<FilterName> = {
+    ...filters,
+    ref_ids: refIds && (await resourcesByRefId(database, customerId, FIAT_ACCOUNT_SPACE, refIds)),
+    identity_ids: oneOrSeveral(identityId, filters.identity_ids),
+  };
+  const states = includeDeleted ? [NOT_DELETED, DELETED] : [NOT_DELETED];
   const list = {
     ...SOURCE,
     parameters,
-    own: `f.customer_id = ${parameters.add(customerId)} and ${NOT_DELETED}`,
-    wanted: {
-      ...filters,
-      ref_ids: refIds && (await resourcesByRefId(database, customerId, FIAT_ACCOUNT_SPACE, refIds)),
-    },
+    own: includeDeleted ? own : `${own} and ${NOT_DELETED}`,
+    wanted,
+    branches: (by: FilterName | undefined) =>
+      states.map((state) =>
+        branchOf(`${own} and ${state}`, FILTERS[by ?? 'statuses'], wanted[by ?? 'statuses']),
+      ),
   };
   return openedPage(database, selectList<FiatAccount, FilterName>(database, page, list));
 }

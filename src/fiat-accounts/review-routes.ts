@@ -240,7 +240,7 @@ function sandboxRoute(
     example: { reason: verb === 'approve' ? 'Looks right.' : 'Looks wrong.' },
     response: fiatAccountShape(tables.networks),
     problems: ['not-found', 'invalid-state'],
-    answer: verb === 'approve' ? APPROVED_ACCOUNT : REJECTED_ACCOUNT,
+    answer: verb === 'approve' ? APPROVED_ACCOUNT : { ...REJECTED_ACCOUNT, reason: 'Looks wrong.' },
     async handle({ caller, params, body }) {
       const review: Review = { status, reason: body?.reason ?? `${status} in the sandbox.` };
       return change(

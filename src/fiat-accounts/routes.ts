@@ -64,7 +64,7 @@ export function fiatAccountRoutes(dependencies: FiatAccountDependencies): Route[
       tag: TAG,
       summary: 'Update a fiat account',
       description:
-        'Changes the given fields; the others keep their values. The account becomes PENDING and is reviewed again. The kind of instructions cannot change.',
+        'Changes the given fields; the others keep their values. An account number that is absent, or masked as answers show it, is unchanged: so an answer can be changed and sent back. Instructions with all required fields replace the stored ones. The account becomes PENDING and is reviewed again. The kind of instructions cannot change.',
       scope: WRITE,
       params: IdParams,
       body: fiatAccountRequests(networks).update,

@@ -1,11 +1,11 @@
 import type { Static, TObject } from 'typebox';
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { closed, DateTime, DIGEST_PATTERN, Id, Metadata, RefId, TEXT_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { PaymentText } from '../networks/instructions.ts';
 import type { Networks } from '../networks/register.ts';
-import { instructionsShape } from '../networks/schema.ts';
+import { changedInstructionsShape, instructionsShape } from '../networks/schema.ts';
 import { FIAT_ACCOUNT_STATUSES } from './fiat-account.ts';
 
 const OwnerShape = Type.Object(
@@ -34,7 +34,7 @@ export function fiatAccountRequests(networks: Networks) {
   const update = Type.Object(
     {
       fiat_account_owner: Type.Optional(OwnerShape),
-      fiat_network_instructions: Type.Optional(instructions),
+      fiat_network_instructions: Type.Optional(changedInstructionsShape(networks)),
       metadata: Type.Optional(Metadata),
     },
     { ...closed, title: 'UpdateFiatAccountRequest' },
@@ -46,6 +46,7 @@ const fiatAccountFields = (networks: Networks) => ({
   id: Id('Fiat account identifier'),
   fiat_network_instructions: instructionsShape(networks, 'masked'),
   status: Type.Enum([...FIAT_ACCOUNT_STATUSES]),
+  reason: Type.Optional(Type.String({ description: 'Why it is REJECTED; absent in other states' })),
   created_at: DateTime('Creation time'),
   ref_id: Type.Optional(RefId),
   identity_id: Type.Optional(Id('Identity owning the fiat account')),
@@ -80,9 +81,13 @@ export const FiatAccountListQuery = listQuery(
   {
     ids: Several(Id('Fiat account'), 'Only these'),
     ref_ids: Several(RefId, 'Only those with these ref_ids'),
+    identity_id: One(Id('Identity'), 'Only those of this identity'),
     identity_ids: Several(Id('Identity'), 'Only those of these identities'),
     account_ids: Several(Id('Account'), 'Only those of these accounts'),
     statuses: Several(Type.Enum([...FIAT_ACCOUNT_STATUSES]), 'Only those in these states'),
+    include_deleted: Type.Optional(
+      Type.Boolean({ description: 'Whether deleted accounts are listed as well; default false' }),
+    ),
   },
   ['created_at', 'updated_at'],
 );

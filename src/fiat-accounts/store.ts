@@ -14,7 +14,7 @@ import type { FiatAccount } from './fiat-account.ts';
 export const COLUMNS = `f.id, f.customer_id as "customerId", f.status, f.kind, f.fiat_account_owner as "fiatAccountOwner",
   f.fiat_network_instructions as "fiatNetworkInstructions", f.ref_id as "refId", f.identity_id as "identityId",
   f.account_id as "accountId", f.metadata, f.created_at_ns as "createdAtNs", f.updated_at_ns as "updatedAtNs",
-  f.deleted_at_ns as "deletedAtNs", f.updated_at_ns as "versionNs"`;
+  f.deleted_at_ns as "deletedAtNs", f.reason, f.updated_at_ns as "versionNs"`;
 
 const NIL_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -79,13 +79,14 @@ export function deletedFiatAccounts(
 async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<void> {
   await tx.query(
     `insert into fiat_accounts (id, customer_id, status, kind, fiat_account_owner, fiat_network_instructions, ref_id,
-                                identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns)
+                                identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns, reason)
      select id, customer_id, status, kind, owner::jsonb, instructions::jsonb, ref_id,
-            identity_id, account_id, metadata::jsonb, created_at_ns, updated_at_ns, deleted_at_ns
+            identity_id, account_id, metadata::jsonb, created_at_ns, updated_at_ns, deleted_at_ns, reason
      from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                 $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[])
+                 $8::uuid[], $9::uuid[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[],
+                 $14::text[])
           as row (id, customer_id, status, kind, owner, instructions, ref_id,
-                  identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns)`,
+                  identity_id, account_id, metadata, created_at_ns, updated_at_ns, deleted_at_ns, reason)`,
     columns(rows, {
       id: 'uuid',
       customerId: 'uuid',
@@ -99,6 +100,7 @@ async function insert(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
       createdAtNs: 'bigint',
       updatedAtNs: 'bigint',
       deletedAtNs: 'bigint',
+      reason: 'text',
     }),
   );
 }
@@ -108,10 +110,10 @@ async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
     `update fiat_accounts f
      set status = changed.status, kind = changed.kind, fiat_account_owner = changed.owner::jsonb,
          fiat_network_instructions = changed.instructions::jsonb, metadata = changed.metadata::jsonb,
-         updated_at_ns = changed.updated_at_ns, deleted_at_ns = changed.deleted_at_ns
+         updated_at_ns = changed.updated_at_ns, deleted_at_ns = changed.deleted_at_ns, reason = changed.reason
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[],
-                 $9::bigint[])
-          as changed (id, status, kind, owner, instructions, metadata, updated_at_ns, deleted_at_ns, version_ns)
+                 $9::bigint[], $10::text[])
+          as changed (id, status, kind, owner, instructions, metadata, updated_at_ns, deleted_at_ns, version_ns, reason)
      where f.id = changed.id and f.updated_at_ns = changed.version_ns
      returning f.id`,
     columns(rows, {
@@ -123,6 +125,7 @@ async function update(tx: Transaction, rows: readonly FiatAccount[]): Promise<vo
       updatedAtNs: 'bigint',
       deletedAtNs: 'bigint',
       versionNs: 'bigint',
+      reason: 'text',
     }),
   );
   if (updated.length < rows.length) throw new StaleRead('a fiat account');

@@ -8,13 +8,14 @@ import Fastify, {
 } from 'fastify';
 import type { Logger } from 'pino';
 import { createPatience, type Patience } from '../kernel/patience.ts';
-import { invalidField, invalidRequest, Problem, unavailable } from '../kernel/problem.ts';
+import { invalidField, invalidRequest, type Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller, Route } from '../kernel/route.ts';
 import { createSourceOf, type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import { LIMITS } from '../limits.ts';
 import { faultsOf } from './faults.ts';
 import { readBody, readNoBody } from './json.ts';
-import { answerMethodNotAllowed, problemFrom, sendProblem } from './problems.ts';
+import { createPaths, type Paths } from './paths.ts';
+import { problemFrom, sendProblem } from './problems.ts';
 import { requestId } from './request-id.ts';
 import {
   type Authentication,
@@ -36,6 +37,8 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** Set for reads, once they wait for their turn. */
     reading: Reading | undefined;
+    /** The path in the form of the router, of a request with a method that the path does not support. */
+    knownPath: string | undefined;
   }
 }
 
@@ -60,8 +63,8 @@ export type AppOptions = {
   readonly refused?: RecordRefusal;
   /** Endpoints that are not operations: health, metrics, tokens, documentation. */
   readonly extensions: readonly ((app: FastifyInstance) => Promise<void> | void)[];
-  /** Whether there is a page at /docs. */
-  readonly hasDocs?: boolean;
+  /** Gets the paths of all routes; new ones unless given. */
+  readonly paths?: Paths;
   /** Creates the server; a plain one unless given. */
   readonly serverFactory?: FastifyServerFactory;
   /** Why operations cannot be executed now, as a sentence; undefined if they can. */
@@ -111,30 +114,48 @@ const SECURITY_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-function addHooks(app: FastifyInstance, options: AppOptions): void {
+/** `/v2/profiles/` is not the profile with an empty id. */
+function hasEmptyPart(params: unknown): boolean {
+  for (const name in params as Record<string, unknown>)
+    if ((params as Record<string, unknown>)[name] === '') return true;
+  return false;
+}
+
+/** Methods that the metrics tell apart: any client can send others. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'QUERY']);
+
+function observeWith(observe: NonNullable<AppOptions['observe']>) {
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const url = request.operation?.url ?? request.routeOptions.url ?? request.knownPath ?? 'unknown';
+    const method = METHODS.has(request.method) ? request.method : 'other';
+    observe(url, method, reply.statusCode, reply.elapsedTime / 1000);
+    done();
+  };
+}
+
+function addHooks(app: FastifyInstance, options: AppOptions, paths: Paths): void {
   app.decorateRequest('operation', undefined);
   app.decorateRequest('caller', undefined);
   app.decorateRequest('reading', undefined);
+  app.decorateRequest('knownPath', undefined);
   // Hooks use callbacks instead of promises: each promise costs a request about half a microsecond.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
     reply.headers(SECURITY_HEADERS);
     const fault = headersFault(request.raw);
     if (fault !== undefined) return done(fault);
+    if (request.is404 || hasEmptyPart(request.params)) {
+      request.knownPath = request.is404 ? paths.find(request.url) : undefined;
+      // Before the body is read.
+      return done(paths.refuse(request.method, request.url));
+    }
     const refusal = options.refusal?.();
     // Health, metrics and the documentation are still answered. The path of the route: that of the request can be escaped.
     if (refusal !== undefined && /^\/(v2|oauth2)\//.test(request.routeOptions.url ?? ''))
       done(unavailable(`${refusal} Nothing was executed; retry with the same ref_id.`));
     else done();
   });
-  if (options.observe !== undefined) {
-    const observe = options.observe;
-    app.addHook('onResponse', (request, reply, done) => {
-      const url = request.operation?.url ?? request.routeOptions.url ?? 'unknown';
-      observe(url, request.method, reply.statusCode, reply.elapsedTime / 1000);
-      done();
-    });
-  }
+  if (options.observe !== undefined) app.addHook('onResponse', observeWith(options.observe));
 }
 
 /** Bodies are parsed by `readJson`; a request with another content type gets a 415. */
@@ -175,26 +196,15 @@ function addErrorHandlers(app: FastifyInstance, options: AppOptions): void {
     setTimeout(() => void sendProblem(reply, problem, options.publicUrl()), laterMs);
     return reply;
   });
-  app.setNotFoundHandler((request, reply) => {
-    const [path] = request.url.split('?', 1);
-    const hint = options.hasDocs === true ? '; see /docs' : '';
-    const detail = `There is no operation ${request.method} ${path}${hint}.`;
-    const problem = new Problem('not-found', detail, { resource: 'path', id: path });
-    return sendProblem(reply, problem, options.publicUrl());
-  });
 }
 
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { paths = createPaths({ hasDocs: false }) } = options;
   const app = createFastify(options);
-  addHooks(app, options);
+  addHooks(app, options, paths);
   addBodyParser(app);
   addErrorHandlers(app, options);
-  const methodsByUrl = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsByUrl.get(url) ?? new Set();
-    for (const one of Array.isArray(method) ? method : [method]) methods.add(one);
-    methodsByUrl.set(url, methods);
-  });
+  app.addHook('onRoute', ({ url, method }) => paths.add(url, [method].flat()));
   for (const extension of options.extensions) await extension(app);
   const entrance = {
     ...options,
@@ -203,6 +213,5 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     sourceOf: options.sourceOf ?? createSourceOf(),
   };
   for (const route of options.routes) registerRoute(app, route, entrance);
-  answerMethodNotAllowed(app, methodsByUrl, () => options.publicUrl());
   return app;
 }

@@ -27,8 +27,11 @@ export type Connections = {
   isIdle(socket: Socket): boolean;
   /** Calls back with every request of the connection that arrives. */
   monitor(socket: Socket, arrived: (request: IncomingMessage) => void): void;
-  /** For bytes that are not a request: sends the answer after those to all earlier requests, and closes the connection. */
-  reject(socket: Socket, answer: string): void;
+  /**
+   * For bytes that are not a request: sends the answer after those to all earlier requests, and closes the connection. The answer
+   * gets the request in whose body the bytes are, if they are in one.
+   */
+  reject(socket: Socket, answer: (inside: IncomingMessage | undefined) => string): void;
   /** While the service stops: closes connections without a request in progress, until the work has ended. */
   closeDuring<Result>(work: Promise<Result>): Promise<Result>;
 };
@@ -239,20 +242,21 @@ export function createConnections(
       const connection = bySocket.get(socket);
       if (connection === undefined || socket.destroyed || connection.lastAnswer !== undefined) return;
       const newest = connection.pipelined.at(-1) ?? connection.current;
-      connection.lastAnswer = answer;
       // The bytes are inside the body of the newest request: the answer is one to this request, unless it has one.
-      if (newest !== undefined && !newest.request.complete) {
-        if (newest.response.headersSent) {
-          socket.destroySoon();
-          return;
-        }
-        if (newest === connection.current) {
-          hangUp(socket, answer);
-          return;
-        }
-        connection.pipelined.pop();
+      const inside = newest !== undefined && !newest.request.complete ? newest : undefined;
+      if (inside?.response.headersSent) {
+        connection.lastAnswer = '';
+        socket.destroySoon();
+        return;
       }
-      if (!connection.isAnswering) hangUp(socket, answer);
+      const text = answer(inside?.request);
+      connection.lastAnswer = text;
+      if (inside !== undefined && inside === connection.current) {
+        hangUp(socket, text);
+        return;
+      }
+      if (inside !== undefined) connection.pipelined.pop();
+      if (!connection.isAnswering) hangUp(socket, text);
     },
     async closeDuring(work) {
       // A server that closes does so only once with idle connections, and only after a minute with those without any

@@ -1,4 +1,4 @@
-import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyError, FastifyReply } from 'fastify';
 import { NotAdmitted } from '../database/admission.ts';
 import { failureOf } from '../database/failure.ts';
 import {
@@ -24,19 +24,32 @@ export function problemBody(problem: Problem, publicUrl: string): Record<string,
   };
 }
 
+const REALM = 'realm="ferry"';
+
+/** RFC 6750 section 3: no error code when the caller sent no token at all. */
+function challengeOf({ slug, meta }: Problem): string {
+  if (slug === 'insufficient-scope')
+    return `Bearer ${REALM}, error="insufficient_scope", scope="${String(meta.required)}"`;
+  // Adapters of rails sign their requests instead.
+  if (typeof meta.scheme === 'string') return meta.scheme;
+  return typeof meta.error === 'string' ? `Bearer ${REALM}, error="${meta.error}"` : `Bearer ${REALM}`;
+}
+
+/** The headers that belong to a problem. */
+export function problemHeaders(problem: Problem): Record<string, string> {
+  const { slug, status, meta, retryAfterSeconds } = problem;
+  return {
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...((status === 401 || slug === 'insufficient-scope') && { 'www-authenticate': challengeOf(problem) }),
+    // RFC 9110 section 15.5.6: with every 405, even if there is none.
+    ...(slug === 'method-not-allowed' && { allow: (meta.allow as readonly string[]).join(', ') }),
+    // RFC 9110 section 12.5.3: what the body may be encoded with.
+    ...(typeof meta.accept_encoding === 'string' && { 'accept-encoding': meta.accept_encoding }),
+  };
+}
+
 export function sendProblem(reply: FastifyReply, problem: Problem, publicUrl: string): FastifyReply {
-  if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds);
-  if (problem.slug === 'unauthenticated') {
-    // RFC 6750: no error code when the caller sent no token at all.
-    const { error, scheme = 'Bearer' } = problem.meta;
-    reply.header('www-authenticate', typeof error === 'string' ? `Bearer error="${error}"` : String(scheme));
-  }
-  if (problem.slug === 'insufficient-scope') {
-    reply.header(
-      'www-authenticate',
-      `Bearer error="insufficient_scope", scope="${String(problem.meta.required)}"`,
-    );
-  }
+  for (const [name, value] of Object.entries(problemHeaders(problem))) reply.header(name, value);
   return reply
     .code(problem.status)
     .type('application/problem+json; charset=utf-8')
@@ -159,38 +172,4 @@ export function problemFrom(error: unknown, bodyBytesMax: number = LIMITS.reques
     'internal',
     'An unexpected error occurred. The log contains it under this X-Request-Id.',
   );
-}
-
-const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'QUERY'] as const;
-
-/** Answers 405 for the methods that a path does not support, and lists those that it does. */
-export function answerMethodNotAllowed(
-  app: FastifyInstance,
-  methodsByUrl: ReadonlyMap<string, ReadonlySet<string>>,
-  publicUrl: () => string,
-): void {
-  // A copy: the routes that are added here are added to the map as well.
-  for (const [url, known] of Array.from(methodsByUrl)) {
-    const missing = METHODS.filter((method) => !known.has(method));
-    if (url.includes('*') || missing.length === 0) continue;
-    const methods = [...known].sort();
-    const allow = methods.join(', ');
-    app.route({
-      method: missing,
-      url,
-      // Before the body is read.
-      onRequest: async (request, reply) => {
-        reply.header('allow', allow);
-        const problem = new Problem(
-          'method-not-allowed',
-          `${url} supports ${allow}, not ${request.method}.`,
-          {
-            allow: methods,
-          },
-        );
-        return sendProblem(reply, problem, publicUrl());
-      },
-      handler: () => undefined,
-    });
-  }
 }

@@ -45,8 +45,8 @@ type BodySchema = { properties?: Record<string, unknown> };
 type QuerySchema = { properties?: Record<string, { type?: string }> };
 
 /**
- * Query parameters are strings. Only where the schema has a list or an integer is the string converted; types are never
- * guessed. A value that cannot be converted stays as it is, so that the validation names it.
+ * Query parameters are strings. Only where the schema has a list, an integer or a boolean is the string converted; types are
+ * never guessed. A value that cannot be converted stays as it is, so that the validation names it.
  */
 export function readQuery(
   query: Record<string, unknown>,
@@ -59,6 +59,7 @@ export function readQuery(
       if (type === 'array' && typeof value === 'string') return [name, [value]];
       if (type === 'integer' && typeof value === 'string' && /^[0-9]{1,9}$/.test(value))
         return [name, Number(value)];
+      if (type === 'boolean' && (value === 'true' || value === 'false')) return [name, value === 'true'];
       return [name, value];
     }),
   );

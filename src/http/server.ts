@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyServerFactory } from 'fastify';
 import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { Admission } from './admission.ts';
-import { brokenAnswer, connectAnswer } from './broken-http.ts';
+import type { BrokenHttp, ParserError } from './broken-http.ts';
 import { type ConnectionOptions, createConnections } from './connections.ts';
 import { createShortcut } from './shortcut.ts';
 
@@ -21,8 +21,6 @@ export type HttpServerOptions = {
   readonly host: string;
   readonly port: number;
   readonly connectionsPerSource?: number;
-  /** Base of the URLs in answers, if it is not that of the server. */
-  readonly publicUrl?: string | undefined;
 };
 
 type Handler = Parameters<FastifyServerFactory>[0];
@@ -30,7 +28,7 @@ type Handler = Parameters<FastifyServerFactory>[0];
 function createFactory(
   admission: Admission | undefined,
   bounds: Partial<ConnectionOptions>,
-  publicUrl: () => string,
+  broken: BrokenHttp,
 ) {
   let handler: Handler | undefined;
   const connections = createConnections(
@@ -55,11 +53,13 @@ function createFactory(
     };
     const server: Server = createServer({ ...http, keepAliveTimeout, requestTimeout }, connections.take);
     connections.watch(server);
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (error.code !== 'ECONNRESET') connections.reject(socket as Socket, brokenAnswer(error, publicUrl()));
+    server.on('clientError', (error: ParserError, duplex) => {
+      const socket = duplex as Socket;
+      if (error.code !== 'ECONNRESET')
+        connections.reject(socket, (inside) => broken.answer(error, socket, inside));
     });
-    server.on('connect', (_request, socket) =>
-      connections.reject(socket as Socket, connectAnswer(publicUrl())),
+    server.on('connect', (request, socket) =>
+      connections.reject(socket as Socket, () => broken.connect(request)),
     );
     // RFC 9110 section 10.1.1: an expectation that is not known may be ignored. The default is an empty answer.
     server.on('checkExpectation', connections.take);
@@ -70,7 +70,8 @@ function createFactory(
 
 /** Without an admission, no request is refused because of overload. */
 export function createHttpServer(
-  { host, port, publicUrl, connectionsPerSource = LIMITS.sourceConnectionsMax }: HttpServerOptions,
+  { host, port, connectionsPerSource = LIMITS.sourceConnectionsMax }: HttpServerOptions,
+  broken: BrokenHttp,
   admission?: Admission,
   bounds: Partial<ConnectionOptions> = {},
 ): HttpServer {
@@ -83,7 +84,7 @@ export function createHttpServer(
   const { factory, connections } = createFactory(
     admission,
     { sourceConnectionsMax: connectionsPerSource, ...bounds },
-    () => publicUrl ?? url(),
+    broken,
   );
   return {
     name: 'HTTP server',

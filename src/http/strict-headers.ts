@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { invalidField, type Problem } from '../kernel/problem.ts';
+import { invalidField, Problem } from '../kernel/problem.ts';
 
 /** Headers that decide who is asked and who asks: Node keeps the first one, a proxy in front may use the last one. */
 const SINGLE = new Set(['host', 'authorization', 'content-type', 'idempotency-key']);
@@ -32,7 +32,11 @@ export function headersFault(raw: IncomingMessage): Problem | undefined {
   if (repeated !== undefined) return invalidField(`/headers/${repeated}`, 'must not be sent more than once');
   const { 'content-encoding': encoding, 'content-type': type } = raw.headers;
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    return invalidField('/headers/content-encoding', 'must not be sent: bodies are not compressed');
+    return new Problem(
+      'unsupported-media-type',
+      'The body must not be compressed: send it without the header content-encoding.',
+      { accept_encoding: 'identity' },
+    );
   if (type === undefined || type === 'application/json' || JSON_UTF8.test(type)) return undefined;
   const charset = CHARSET.exec(type)?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset))

@@ -27,17 +27,18 @@ export type MemberTables = {
 };
 
 type Request = Static<typeof AddMembersRequest>;
+export type NewMember = Request['members'][number];
 
 /** Members in the order of the request; `added` is false if all of them were members before. */
 export type AddedMembers = { readonly members: readonly Member[]; readonly added: boolean };
 
-function refuseRepeated(request: Request): void {
+export function refuseRepeated(members: readonly NewMember[], pointer: string): void {
   const errors: FieldError[] = [];
   const seen = new Set<string>();
-  for (const [index, { identity_id: identityId }] of request.members.entries()) {
+  for (const [index, { identity_id: identityId }] of members.entries()) {
     if (seen.has(identityId)) {
       errors.push({
-        pointer: `/members/${index}/identity_id`,
+        pointer: `${pointer}/${index}/identity_id`,
         message: 'must not be in the list more than once',
       });
     }
@@ -69,7 +70,7 @@ function addFault(caller: Caller, request: Request, view: View, tables: MemberTa
   return undefined;
 }
 
-function memberEvent(what: 'added' | 'removed', member: Member, at: Instant): Write {
+export function memberEvent(what: 'added' | 'removed', member: Member, at: Instant): Write {
   return event(MEMBER_EVENTS.types[what], member.customerId, member.id, at, presentMemberAlone(member));
 }
 
@@ -78,7 +79,7 @@ export function addMembersCommand(
   request: Request,
   tables: MemberTables,
 ): Command<AddedMembers> {
-  refuseRepeated(request);
+  refuseRepeated(request.members, '/members');
   const { identities, accounts, places } = tables;
   const { account_id: accountId } = request;
   const wanted = request.members.map((member) => ({

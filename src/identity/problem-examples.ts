@@ -14,8 +14,10 @@ export function identityDisabled(): Problem {
 function notFoundExample(route: Route): Problem {
   switch (route.operationId) {
     case 'getIdentity':
+    case 'updateIdentity':
       return answeredNotFound(route, 'identity');
     case 'getAccount':
+    case 'updateAccount':
       return answeredNotFound(route, 'account');
     case 'removeAccountMember':
       return answeredNotFound(route, 'account_member');

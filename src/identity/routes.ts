@@ -6,11 +6,13 @@ import { IdParams } from '../kernel/shapes.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { presentAccount } from './account.ts';
+import { updateAccount, updateIdentity } from './change.ts';
 import { type AccountTables, createAccountCommand } from './create-account.ts';
 import { createIdentityCommand } from './create-identity.ts';
-import { ACCOUNT, CREATED_ACCOUNT, IDENTITY } from './examples.ts';
+import { ACCOUNT, CREATED_ACCOUNT, IDENTITY, UPDATED_ACCOUNT, UPDATED_IDENTITY } from './examples.ts';
 import { presentIdentity } from './identity.ts';
 import { memberRoutes } from './member-routes.ts';
+import { memberPlaces } from './member-store.ts';
 import {
   AccountList,
   AccountShape,
@@ -20,6 +22,8 @@ import {
   IdentitiesQuery,
   IdentityList,
   IdentityShape,
+  UpdateAccountRequest,
+  UpdateIdentityRequest,
 } from './schema.ts';
 import {
   accountTable,
@@ -40,6 +44,7 @@ export function identityRoutes(dependencies: IdentityDependencies): Route[] {
   return [
     ...identityRecordRoutes(dependencies),
     ...accountRoutes(dependencies),
+    ...changeRoutes(dependencies),
     ...memberRoutes(dependencies),
   ];
 }
@@ -105,7 +110,12 @@ function identityRecordRoutes({ database, writePath }: IdentityDependencies): Ro
 }
 
 function accountRoutes({ database, writePath, profileOfAccount }: IdentityDependencies): Route[] {
-  const tables = { identities: identityTable, accounts: accountTable, profileOfAccount };
+  const tables = {
+    identities: identityTable,
+    accounts: accountTable,
+    places: memberPlaces,
+    profileOfAccount,
+  };
   return [
     route({
       method: 'GET',
@@ -131,11 +141,15 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
       tag: 'Accounts',
       summary: 'Create an account',
       description:
-        'An account of an identity. With `create_profile`, a profile is created in the same transaction.',
+        'An account of an identity. Its members are added, and with `create_profile` a profile is created, in the same transaction.',
       scope: 'identity:write_account',
       body: CreateAccountRequest,
       example: {
-        account: { identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', ref_id: 'account-0007' },
+        account: {
+          identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928',
+          members: [{ identity_id: '01981b42-3377-7b90-8e4c-0a5d16f3b928', roles: ['AUTHORIZED_USER'] }],
+          ref_id: 'account-0007',
+        },
         create_profile: true,
       },
       response: AccountShape,
@@ -164,6 +178,49 @@ function accountRoutes({ database, writePath, profileOfAccount }: IdentityDepend
         if (account === undefined) throw notFound('account', params.id);
         return { body: presentAccount(account) as never };
       },
+    }),
+  ];
+}
+
+function changeRoutes({ database }: Pick<IdentityDependencies, 'database'>): Route[] {
+  return [
+    route({
+      method: 'PUT',
+      path: '/v2/identity/identities/{id}',
+      operationId: 'updateIdentity',
+      tag: 'Identities',
+      summary: 'Update an identity',
+      description:
+        'Changes the given fields; the others keep their values. A person stays a person, and an institution an institution.',
+      scope: 'identity:write_identity',
+      params: IdParams,
+      body: UpdateIdentityRequest,
+      example: { person_details: { first_name: 'Grace', last_name: 'Murray' } },
+      response: IdentityShape,
+      problems: ['not-found'],
+      answer: UPDATED_IDENTITY,
+      handle: async ({ caller, params, body }) => ({
+        body: presentIdentity(await updateIdentity(database, caller, params.id, body)) as never,
+      }),
+    }),
+    route({
+      method: 'PUT',
+      path: '/v2/identity/accounts/{id}',
+      operationId: 'updateAccount',
+      tag: 'Accounts',
+      summary: 'Update an account',
+      description:
+        'Changes the given fields; the others keep their values. The owner of an account does not change; members are added and removed with operations of their own.',
+      scope: 'identity:write_account',
+      params: IdParams,
+      body: UpdateAccountRequest,
+      example: { description: 'Long-term savings' },
+      response: AccountShape,
+      problems: ['not-found'],
+      answer: UPDATED_ACCOUNT,
+      handle: async ({ caller, params, body }) => ({
+        body: presentAccount(await updateAccount(database, caller, params.id, body)) as never,
+      }),
     }),
   ];
 }

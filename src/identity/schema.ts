@@ -1,4 +1,4 @@
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id, LABEL_PATTERN, Metadata, RefId } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
@@ -52,6 +52,15 @@ export const CreateIdentityRequest = Type.Object(
   { ...closed, title: 'CreateIdentityRequest' },
 );
 
+export const UpdateIdentityRequest = Type.Object(
+  {
+    person_details: Type.Optional(PersonDetails),
+    institution_details: Type.Optional(InstitutionDetails),
+    metadata: Type.Optional(Metadata),
+  },
+  { ...closed, title: 'UpdateIdentityRequest' },
+);
+
 // With the type of the items, the validator finds duplicates in linear time; without it, in quadratic time.
 const Roles = Type.Array(Type.Enum([...MEMBER_ROLES], { type: 'string' }), {
   minItems: 1,
@@ -64,14 +73,13 @@ const MemberShape = Type.Object(
   { ...closed, title: 'AccountMember' },
 );
 
+const NewMembers = Type.Array(
+  Type.Object({ identity_id: Id('Identity to add to the account'), roles: Roles }, closed),
+  { minItems: 1, maxItems: LIMITS.accountMembersMax, description: 'Identities and their roles' },
+);
+
 export const AddMembersRequest = Type.Object(
-  {
-    account_id: Id('Account to which members are added'),
-    members: Type.Array(
-      Type.Object({ identity_id: Id('Identity to add to the account'), roles: Roles }, closed),
-      { minItems: 1, maxItems: LIMITS.accountMembersMax, description: 'Identities and their roles' },
-    ),
-  },
+  { account_id: Id('Account to which members are added'), members: NewMembers },
   { ...closed, title: 'AddAccountMembersRequest' },
 );
 
@@ -107,6 +115,7 @@ export const CreateAccountRequest = Type.Object(
         identity_id: Id('Identity that owns the account'),
         type: Type.Optional(Type.Enum([...ACCOUNT_TYPES], { description: `Default ${ACCOUNT_TYPES[0]}` })),
         description: Type.Optional(Description),
+        members: Type.Optional(NewMembers),
         ref_id: Type.Optional(RefId),
         metadata: Type.Optional(Metadata),
       },
@@ -117,6 +126,15 @@ export const CreateAccountRequest = Type.Object(
     ),
   },
   { ...closed, title: 'CreateAccountRequest' },
+);
+
+export const UpdateAccountRequest = Type.Object(
+  {
+    type: Type.Optional(Type.Enum([...ACCOUNT_TYPES])),
+    description: Type.Optional(Description),
+    metadata: Type.Optional(Metadata),
+  },
+  { ...closed, title: 'UpdateAccountRequest' },
 );
 
 export const IdentitiesQuery = listQuery(
@@ -131,6 +149,7 @@ export const IdentityList = listShape(IdentityShape, 'IdentityList');
 export const AccountsQuery = listQuery(
   {
     ids: Several(Id('Account identifier'), 'Account identifiers'),
+    identity_id: One(Id('Identity identifier'), 'Identity that owns the accounts'),
     identity_ids: Several(Id('Identity identifier'), 'Identities that own the accounts'),
     ref_ids: Several(RefId, 'Your own ids'),
   },

@@ -8,7 +8,7 @@ import { recordChange } from '../events/append.ts';
 import { change } from '../events/outbox.ts';
 import type { Actor } from '../kernel/actor.ts';
 import type { OlderRows } from '../kernel/capability.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import type { Vault } from '../kernel/vault.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
@@ -91,7 +91,7 @@ export const identityTable: Table<Identity> = {
     ),
 };
 
-const ACCOUNT_COLUMNS = `a.id, a.customer_id as "customerId", a.identity_id as "identityId", a.type, a.description,
+export const ACCOUNT_COLUMNS = `a.id, a.customer_id as "customerId", a.identity_id as "identityId", a.type, a.description,
   a.profile_id as "profileId", a.ref_id as "refId", a.metadata,
   a.created_at_ns as "createdAtNs", a.updated_at_ns as "updatedAtNs"`;
 
@@ -238,6 +238,7 @@ export async function listAccounts(
   customerId: string,
   filters: {
     readonly ids?: readonly string[];
+    readonly identity_id?: string;
     readonly identity_ids?: readonly string[];
     readonly ref_ids?: readonly string[];
   },
@@ -254,6 +255,10 @@ export async function listAccounts(
     parameters,
     own: `a.customer_id = ${parameters.add(customerId)}`,
     filters: ACCOUNT_FILTERS,
-    wanted: { ...filters, ref_ids: refIds },
+    wanted: {
+      ...filters,
+      ref_ids: refIds,
+      identity_ids: oneOrSeveral(filters.identity_id, filters.identity_ids),
+    },
   });
 }

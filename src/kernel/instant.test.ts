@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatInstant, INSTANT_MAX, type Instant, NS_PER_SECOND, parseInstant } from './instant.ts';
+import {
+  formatInstant,
+  INSTANT_MAX,
+  type Instant,
+  NS_PER_SECOND,
+  parseComparable,
+  parseInstant,
+  parseTime,
+} from './instant.ts';
 
 /** The whole range of the type: 1677 to 2262, before and after 1970. */
 const instants = fc.oneof(
@@ -130,7 +138,10 @@ describe('an instant', () => {
   it.each([
     ['hour 24', '2026-01-01T24:00:00Z'],
     ['minute 60', '2026-01-01T10:60:00Z'],
-    ['second 60', '2016-12-31T23:59:60Z'],
+    ['second 61', '2016-12-31T23:59:61Z'],
+    ['second 60 within a month', '2016-12-30T23:59:60Z'],
+    ['second 60 within a day', '2016-12-31T12:59:60Z'],
+    ['second 60 at midnight of another offset', '2016-12-31T23:59:60+01:00'],
     ['an offset of 24 hours', '2026-01-01T00:00:00+24:00'],
     ['an offset of 60 minutes', '2026-01-01T00:00:00+01:60'],
     ['ten digits', '2026-01-01T00:00:00.1234567890Z'],
@@ -177,6 +188,40 @@ describe('an instant', () => {
     ['the year 9999', '9999-12-31T23:59:59.999999999Z'],
   ])('is within 64 bits: not %s', (_title, text) => {
     expect(parseInstant(text)).toBeUndefined();
+  });
+
+  it.each([
+    ['0001-01-01T00:00:00Z', -62_135_596_800n * NS_PER_SECOND],
+    ['0000-02-29T00:00:00Z', -62_162_121_600n * NS_PER_SECOND],
+    ['0001-01-01T00:00:00.000000001+23:59', (-62_135_596_800n - 86_340n) * NS_PER_SECOND + 1n],
+    ['9999-12-31T23:59:59.999999999Z', 253_402_300_800n * NS_PER_SECOND - 1n],
+    ['9999-12-31t23:59:59.999999999-23:59', (253_402_300_800n + 86_340n) * NS_PER_SECOND - 1n],
+    ['9999-12-31T23:59:60Z', 253_402_300_800n * NS_PER_SECOND],
+  ])('of any year can be compared with: %s', (text, time) => {
+    expect(parseTime(text)).toBe(time);
+    expect(parseInstant(text)).toBeUndefined();
+    expect(parseComparable(text)).toBe(time > 0n ? INSTANT_MAX : -INSTANT_MAX);
+  });
+
+  it.each([
+    ['2016-12-31T23:59:60Z', '2017-01-01T00:00:00Z'],
+    ['2016-12-31t23:59:60.25z', '2017-01-01T00:00:00.25Z'],
+    ['1990-12-31T15:59:60-08:00', '1991-01-01T00:00:00Z'],
+    ['2017-01-01T05:29:60+05:30', '2017-01-01T00:00:00Z'],
+    ['2016-02-29T23:59:60Z', '2016-03-01T00:00:00Z'],
+  ])('can be a leap second, at the end of a month in UTC: %s is %s', (leap, next) => {
+    expect(formatInstant(instantOf(leap))).toBe(next);
+  });
+
+  it('agrees with Date over all years', () => {
+    const min = Date.parse('0001-01-01T00:00:00Z');
+    const max = Date.parse('9999-12-31T23:59:59Z');
+    fc.assert(
+      fc.property(fc.integer({ min, max }), (ms) => {
+        expect(parseTime(new Date(ms).toISOString())).toBe(BigInt(ms) * 1_000_000n);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 
   it('parsing never throws, whatever is sent', () => {

@@ -1,7 +1,7 @@
 import type { TProperties, TSchema } from 'typebox';
 import { LIMITS } from '../limits.ts';
 import { isId } from './id.ts';
-import { INSTANT_MAX, type Instant, parseInstant } from './instant.ts';
+import { INSTANT_MAX, type Instant, parseComparable } from './instant.ts';
 import { type FieldError, invalidField, invalidRequest } from './problem.ts';
 import { closed, DateTime } from './shapes.ts';
 import { SLICES } from './slices.ts';
@@ -44,6 +44,19 @@ export const Several = <Item extends TSchema>(item: Item, description: string) =
       description: `${description} (repeatable)`,
     }),
   );
+
+/** A filter that takes one value. Together with the filter that takes several, both have to match. */
+export const One = <Item extends TSchema>(item: Item, description: string) =>
+  Type.Optional({ ...item, description } as Item);
+
+/** The values of a filter that has a form for one value and a form for several. */
+export function oneOrSeveral(
+  one: string | undefined,
+  several: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (one === undefined) return several;
+  return several === undefined || several.includes(one) ? [one] : [];
+}
 
 function rangeShapes(column: TimeColumn): TProperties {
   return Object.fromEntries(
@@ -135,7 +148,7 @@ export function readPage(query: object, list: string, isKey: IsKey = isId): Name
     for (const operator of OPERATORS) {
       const text = values[`${column}.${operator}`];
       if (text === undefined) continue;
-      const ns = parseInstant(text);
+      const ns = parseComparable(text);
       if (ns === undefined) errors.push({ pointer: `/query/${column}.${operator}`, message: NOT_A_TIME });
       else ranges.push({ column, operator: SQL_OPERATOR[operator], ns });
     }

@@ -88,7 +88,7 @@ export const PROBLEMS = {
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported media type',
-    help: 'Send `Content-Type: application/json` (the token endpoint takes a form instead).',
+    help: 'Send `Content-Type: application/json` (the token endpoint takes a form instead), and no `Content-Encoding`: bodies are not compressed.',
   },
   'headers-too-large': {
     status: 431,

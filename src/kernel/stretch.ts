@@ -47,8 +47,9 @@ export function instantsOf({ ranges }: Pick<Page, 'ranges'>): {
 } {
   let [first, last] = [-INSTANT_MAX, INSTANT_MAX];
   for (const { operator, ns } of ranges) {
-    const lowest = operator === '>' ? ns + 1n : ns;
-    const highest = operator === '<' ? ns - 1n : ns;
+    // No row has one of the two ends of the type, which have no neighbour on one side.
+    const lowest = operator === '>' && ns < INSTANT_MAX ? ns + 1n : ns;
+    const highest = operator === '<' && ns > -INSTANT_MAX ? ns - 1n : ns;
     if (!operator.startsWith('<') && lowest > first) first = lowest;
     if (!operator.startsWith('>') && highest < last) last = highest;
   }

@@ -40,7 +40,7 @@ function describe(row: AuditRow, units: Units): string {
   const { asset, required, found } = row;
   const posting = `${units(asset, row.units)} ${asset} from ${party(row.from_account, row.from_owner)} to ${party(row.to_account, row.to_owner)}`;
   if (row.record === null) {
-    return `entries of ${row.cause_id} at ${formatInstant(row.at_ns as bigint)} move ${posting}: no transfer, settlement, deposit or journal entry requires that`;
+    return `entries of ${row.cause_id} at ${formatInstant(row.at_ns as bigint)} move ${posting}: no transfer, settlement, conversion, deposit or journal entry requires that`;
   }
   return `${row.record} ${row.record_id} requires ${required} posting(s) of ${posting}, its entries have ${found}`;
 }

@@ -91,7 +91,7 @@ export type View = {
 export type Decision<Answer> =
   | {
       readonly accepted: true;
-      /** The transfer, transfer group, settlement, suspense deposit or journal entry that moves the value. */
+      /** The transfer, transfer group, settlement, conversion, suspense deposit or journal entry that moves the value. */
       readonly causeId: string;
       readonly postings: readonly Posting[];
       readonly writes: readonly Write[];

@@ -80,6 +80,24 @@ export function networkAccount<Name extends string>(field: Name, description: st
   return { field, whole, masked: masked(description) };
 }
 
+/** Answers mask numbers, and a request may send a number back as an answer showed it. */
+export const MASK = '****';
+export const isMasked = (text: string): boolean => text.startsWith(MASK);
+
+/** The field in a request that changes an account: whole, masked as it was answered, or absent. */
+export function changedField({ whole }: AccountField): TString {
+  const { pattern = '.+', ...options } = whole as TString & {
+    readonly pattern?: string;
+    readonly description?: string;
+  };
+  const inner = pattern.replaceAll(/^\^|\$$/g, '');
+  return Type.String({
+    ...options,
+    pattern: `^(\\*{4}[A-Za-z0-9._:-]{0,4}|${inner})$`,
+    description: `${options.description}; absent, or masked as answers show it: unchanged`,
+  });
+}
+
 /** The wire shape of one kind of instructions: the account, and fields that requests and answers share. */
 export type InstructionFields<Name extends string = string, Details extends TProperties = TProperties> = {
   readonly account: AccountField<Name>;

@@ -1,8 +1,8 @@
-import type { TObject } from 'typebox';
+import type { TObject, TProperties } from 'typebox';
 import { closed } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import type { FiatKind, FiatNetworkInstructions } from './fiat.ts';
-import type { AccountField } from './instructions.ts';
+import { type AccountField, changedField } from './instructions.ts';
 import type { Networks } from './register.ts';
 
 /** Wire shapes whose values or fields are those of the register. */
@@ -42,3 +42,19 @@ export function instructionsShape(networks: Networks, form: Exclude<keyof Accoun
     Type.Object(Object.fromEntries(kinds), { ...closed, description: 'Exactly one kind' }),
   );
 }
+
+/** For changes: all fields may be absent, and the account may be masked. */
+export function changedInstructionsShape(networks: Networks) {
+  const kinds = networks.fiatKinds.map((kind) => {
+    const { account, details } = networks.fiat(kind).instructions;
+    const fields = Type.Object({ [account.field]: changedField(account), ...details });
+    return [kind, Type.Optional(Type.Object(optional(fields.properties), closed))] as const;
+  });
+  const description = 'Exactly one kind. Without some of its required fields, only the given fields change';
+  return Type.Unsafe<FiatNetworkInstructions>(
+    Type.Object(Object.fromEntries(kinds), { ...closed, description }),
+  );
+}
+
+const optional = (properties: TProperties): TProperties =>
+  Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, Type.Optional(shape)]));

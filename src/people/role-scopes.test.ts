@@ -14,7 +14,7 @@ describe('roles', () => {
     const of = (role: (typeof ROLES)[number]) => CUSTOMER_ROLES[role];
     expect(ROLES.flatMap(of).filter((scope) => scope.startsWith('operator:'))).toEqual([]);
     const writers = ROLES.filter((role) =>
-      of(role).some((scope) => /^(transfer|settlement):write/.test(scope)),
+      of(role).some((scope) => /^(transfer|settlement|conversion):write/.test(scope)),
     );
     expect(writers).toEqual(['MAKER']);
   });

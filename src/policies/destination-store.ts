@@ -1,7 +1,7 @@
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable, Transaction } from '../database/database.ts';
-import { createParameters, selectPage } from '../database/select.ts';
+import { type Condition, createParameters, selectPage } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
@@ -117,15 +117,40 @@ export async function removeDestination(
   return row;
 }
 
+/** What stands before the slash: a crypto network, or `fiat_account`. */
+const KIND = "split_part(d.destination, '/', 1)";
+
+export type DestinationFilters = {
+  readonly ids?: readonly string[] | undefined;
+  /** Only addresses on these networks. */
+  readonly cryptoNetworks?: readonly string[] | undefined;
+};
+
+/** A listed address of that customer. */
+export async function findAddress(
+  database: Queryable,
+  customerId: string,
+  id: string,
+): Promise<Destination | undefined> {
+  const [row] = await database.query<Destination>(
+    `select ${COLUMNS} from policy_destinations d
+     where d.customer_id = $1 and d.id = $2 and d.listed and ${KIND} <> 'fiat_account'`,
+    [customerId, id],
+  );
+  return row;
+}
+
 export function listDestinations(
   database: Queryable,
   customerId: string,
-  ids: readonly string[] | undefined,
+  { ids, cryptoNetworks }: DestinationFilters,
   page: Page,
 ): Promise<Found<Destination>> {
   const parameters = createParameters();
   const own = `d.customer_id = ${parameters.add(customerId)} and d.listed`;
   const where = ids === undefined ? own : `${own} and ${parameters.anyOf('d.id', 'uuid', ids)}`;
+  const networks: Condition[] =
+    cryptoNetworks === undefined ? [] : [(here) => here.anyOf(KIND, 'text', cryptoNetworks)];
   return selectPage(database, page, {
     table: 'policy_destinations',
     alias: 'd',
@@ -133,6 +158,6 @@ export function listDestinations(
     owner: 'd.customer_id as "customerId"',
     parameters,
     branches: [{ where }],
-    filters: [],
+    filters: networks,
   });
 }

@@ -54,6 +54,14 @@ export const DESTINATION = {
   created_at: EXAMPLE_AT,
 };
 
+export const SAVED_ADDRESS_REQUEST = {
+  crypto_network: 'BITCOIN' as const,
+  address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+  label: 'Cold wallet',
+};
+
+export const SAVED_ADDRESS = { ...SAVED_ADDRESS_REQUEST, id: DESTINATION.id, created_at: EXAMPLE_AT };
+
 export const UTILIZATION = {
   policy: 'wires',
   rule: 'one day',

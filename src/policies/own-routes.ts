@@ -1,23 +1,13 @@
 import { privileged } from '../approvals/action.ts';
-import type { Result } from '../approvals/approval.ts';
-import { recordChanges } from '../events/append.ts';
-import type { Change } from '../events/outbox.ts';
-import { actorOf, actorText } from '../kernel/actor.ts';
-import { isId, newId } from '../kernel/id.ts';
-import { formatInstant, type Instant } from '../kernel/instant.ts';
+import { isId } from '../kernel/id.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
-import { type Act, actCommand } from '../ledger/act.ts';
 import type { Networks } from '../networks/register.ts';
-import {
-  addDestination,
-  type Destination,
-  findDestination,
-  listDestinations,
-  removeDestination,
-} from './destination-store.ts';
+import { addressRoutes } from './address-routes.ts';
+import { createListing, type Listing, presentDestination, removeFromList } from './destination-list.ts';
+import { listDestinations } from './destination-store.ts';
 import { velocityRules } from './evaluate.ts';
 import { DESTINATION, DESTINATION_REQUEST, UTILIZATION } from './examples.ts';
 import { destinationOf } from './policy.ts';
@@ -33,14 +23,6 @@ import {
 import { policySetOf, usedNow } from './store.ts';
 
 const TAG = 'Policies';
-
-const presentDestination = ({ id, destination, label, addedBy, createdAtNs }: Destination) => ({
-  id,
-  destination,
-  ...(label !== null && { label }),
-  added_by: addedBy,
-  created_at: formatInstant(createdAtNs),
-});
 
 /** The canonical form: an address has one, however it is written. */
 function readDestination(text: string, networks: Networks): string {
@@ -58,75 +40,29 @@ function readDestination(text: string, networks: Networks): string {
   return destinationOf({ network, address: networks.canonicalAddress(network, address) });
 }
 
-const destinationChange = (what: 'listed' | 'removed', row: Destination, at: Instant): Change => ({
-  action: `destination.${what}`,
-  customerId: row.customerId,
-  resourceId: row.id,
-  at,
-  after: what === 'removed' ? null : presentDestination(row),
-});
-
-type ListingAsked = {
-  readonly destination_id: string;
-  readonly destination: string;
-  readonly label?: string;
-};
-
-/** Lists it. One that is listed already stays as it is. */
-const listing =
-  ({ destination_id: id, destination, label }: ListingAsked, customerId: string): Act =>
-  async (tx, actor) => {
-    const added = { id, customerId, destination, label: label ?? null, addedBy: actorText(actor) };
-    const { row, isNew } = await addDestination(tx, added);
-    if (isNew) await recordChanges(tx, actor, [destinationChange('listed', row, row.createdAtNs)]);
-  };
-
-/** A new destination waits for approval where four eyes are required: otherwise an allow-list would protect from nobody. */
-function listingRoute({ database, networks, declare }: PolicyParts): Route {
-  const propose = declare<ListingAsked, Result>({
-    name: 'own_destination.list',
-    level: 'CUSTOMER',
-    summary: ({ destination, label }) => `List the destination ${destination}${label ? ` (${label})` : ''}.`,
-    command: async ({ actor, customerId }, asked) =>
-      actCommand(actor, listing(asked, customerId), { type: 'destination', id: asked.destination_id }),
-    result: (made) => made,
-  });
-  return route({
-    method: 'POST',
-    path: '/v2/destinations',
-    operationId: 'listDestinationForWithdrawals',
-    tag: TAG,
-    summary: 'Put a destination on your list',
-    description:
-      'For policies that allow only listed destinations. The cooling-off time of such a policy begins when it is listed. A destination that is on the list stays as it is.',
-    scope: 'policy:write_policy',
-    body: DestinationRequest,
-    example: DESTINATION_REQUEST,
-    response: DestinationShape,
-    problems: [],
-    answer: DESTINATION,
-    privileged: privileged('own_destination.list'),
-    async handle({ caller, body }) {
-      const destination = readDestination(body.destination, networks);
-      const { customerId } = caller;
-      const { label } = body;
-      const asked = { destination_id: newId(), destination, ...(label !== undefined && { label }) };
-      const known = await findDestination(database.of(customerId), customerId, destination);
-      if (known?.listed === true) return { body: presentDestination(known) };
-      const proposed = await propose(caller, asked);
-      if (proposed !== undefined) return proposed;
-      await database.transaction((tx) => listing(asked, customerId)(tx, actorOf(caller)));
-      return {
-        body: presentDestination((await findDestination(database.of(customerId), customerId, destination))!),
-      };
-    },
-  });
-}
-
-function destinationRoutes(parts: PolicyParts): Route[] {
-  const { database, clock } = parts;
+function destinationRoutes(parts: PolicyParts, listing: Listing): Route[] {
+  const { database, networks } = parts;
   return [
-    listingRoute(parts),
+    route({
+      method: 'POST',
+      path: '/v2/destinations',
+      operationId: 'listDestinationForWithdrawals',
+      tag: TAG,
+      summary: 'Put a destination on your list',
+      description:
+        'For policies that allow only listed destinations. The cooling-off time of such a policy begins when it is listed. A destination that is on the list stays as it is.',
+      scope: 'policy:write_policy',
+      body: DestinationRequest,
+      example: DESTINATION_REQUEST,
+      response: DestinationShape,
+      problems: [],
+      answer: DESTINATION,
+      privileged: privileged('own_destination.list'),
+      async handle({ caller, body }) {
+        const destination = readDestination(body.destination, networks);
+        return listing(caller, { destination, label: body.label }, presentDestination);
+      },
+    }),
     route({
       method: 'GET',
       path: '/v2/destinations',
@@ -143,7 +79,7 @@ function destinationRoutes(parts: PolicyParts): Route[] {
         const rows = await listDestinations(
           database.of(caller.customerId),
           caller.customerId,
-          query.ids,
+          { ids: query.ids },
           page,
         );
         return { body: await pageOf(rows, page, presentDestination) };
@@ -162,12 +98,8 @@ function destinationRoutes(parts: PolicyParts): Route[] {
       problems: ['not-found'],
       answer: DESTINATION,
       async handle({ caller, params }) {
-        const removed = await database.transaction(async (tx) => {
-          const row = await removeDestination(tx, caller.customerId, params.id);
-          if (row === undefined) throw notFound('destination', params.id);
-          await recordChanges(tx, actorOf(caller), [destinationChange('removed', row, clock.now())]);
-          return row;
-        });
+        const removed = await removeFromList(parts, caller, params.id);
+        if (removed === undefined) throw notFound('destination', params.id);
         return { body: presentDestination(removed) };
       },
     }),
@@ -222,7 +154,7 @@ function utilizationRoute({ database, assets }: PolicyParts): Route {
   });
 }
 
-export const ownRoutes = (parts: PolicyParts): Route[] => [
-  ...destinationRoutes(parts),
-  utilizationRoute(parts),
-];
+export function ownRoutes(parts: PolicyParts): Route[] {
+  const listing = createListing(parts);
+  return [...destinationRoutes(parts, listing), ...addressRoutes(parts, listing), utilizationRoute(parts)];
+}

@@ -2,6 +2,8 @@ import { listQuery, listShape, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
+import type { Networks } from '../networks/register.ts';
+import { cryptoNetworkName } from '../networks/schema.ts';
 
 export const DAYS = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'] as const;
 export const WINDOWS = ['HOUR', 'DAY', 'WEEK'] as const;
@@ -184,6 +186,33 @@ export const DestinationList = listShape(DestinationShape, 'ListedDestinationLis
 export const DestinationQuery = listQuery({ ids: Several(Id('A destination'), 'With these ids') }, [
   'created_at',
 ]);
+
+const address = (networks: Networks) => ({
+  crypto_network: cryptoNetworkName(networks),
+  address: Type.String({ description: 'Address on that network' }),
+  label: Type.Optional(Label('For people', LIMITS.policyNameMax)),
+});
+export const savedAddressRequest = (networks: Networks) =>
+  Type.Object(address(networks), { ...closed, title: 'CryptoDestinationAddressRequest' });
+export const savedAddressShape = (networks: Networks) =>
+  Type.Object(
+    {
+      id: Id('Identifier'),
+      ...address(networks),
+      created_at: DateTime('When it was saved: the cooling-off time of policies begins here'),
+    },
+    { ...closed, title: 'CryptoDestinationAddress' },
+  );
+export const savedAddressList = (networks: Networks) =>
+  listShape(savedAddressShape(networks), 'CryptoDestinationAddressList');
+export const savedAddressQuery = (networks: Networks) =>
+  listQuery(
+    {
+      ids: Several(Id('A saved address'), 'With these ids'),
+      crypto_networks: Several(cryptoNetworkName(networks), 'On these networks'),
+    },
+    ['created_at'],
+  );
 
 export const UtilizationQuery = Type.Object(
   { profile_id: Id('The profile to withdraw from'), asset: AssetCode('Asset') },

@@ -77,6 +77,7 @@ export function createProfileCommand(
         status: 'ACTIVE',
         acceptedProfileIds: null,
         createdAtNs: view.recordedAt,
+        updatedAtNs: view.recordedAt,
       };
       return {
         accepted: true,

@@ -1,5 +1,5 @@
 import type { Assets } from '../kernel/asset.ts';
-import type { Instant } from '../kernel/instant.ts';
+import { formatInstant, type Instant } from '../kernel/instant.ts';
 import type { ProfileFacts } from '../kernel/profile-facts.ts';
 
 /** Holds value, with one balance per asset. A customer can have any number of profiles. */
@@ -8,7 +8,8 @@ export type Profile = ProfileFacts & {
   readonly type: 'DEFAULT' | 'NORMAL';
   readonly description: string | null;
   readonly accountId: string | null;
-  readonly createdAtNs: bigint;
+  readonly createdAtNs: Instant;
+  readonly updatedAtNs: Instant;
 };
 
 /** Nicknames are unique for each customer. */
@@ -32,6 +33,7 @@ export function profileOfAccount(
     status: 'ACTIVE',
     acceptedProfileIds: null,
     createdAtNs: now,
+    updatedAtNs: now,
   };
 }
 
@@ -44,6 +46,9 @@ export function presentProfile(profile: Profile): Record<string, unknown> {
     description: profile.description ?? undefined,
     account_id: profile.accountId ?? undefined,
     ...(profile.acceptedProfileIds !== null && { incoming: presentIncoming(profile.acceptedProfileIds) }),
+    status: profile.status,
+    created_at: formatInstant(profile.createdAtNs),
+    updated_at: formatInstant(profile.updatedAtNs),
   };
 }
 

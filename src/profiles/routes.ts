@@ -3,7 +3,7 @@ import type { EndUserFacts } from '../identity/rules.ts';
 import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
-import { parseInstant } from '../kernel/instant.ts';
+import { parseComparable } from '../kernel/instant.ts';
 import { NOT_A_TIME, pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
@@ -12,19 +12,22 @@ import { type AssetBalance, balancesAt, balancesOf } from '../ledger/balances.ts
 import type { Table } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
 import type { WritePath } from '../ledger/write-path.ts';
+import { deactivateProfile, updateProfile } from './change.ts';
 import { createProfileCommand } from './create.ts';
-import { BALANCE, PROFILE } from './examples.ts';
+import { BALANCE, DEACTIVATED_PROFILE, PROFILE, UPDATED_PROFILE } from './examples.ts';
 import { type Profile, presentBalance, presentIncoming, presentProfile } from './profile.ts';
 import {
   AtQuery,
   BalanceList,
   BalanceShape,
+  BalancesQuery,
   CreateProfileRequest,
   IncomingShape,
   ProfileAssetParams,
   ProfileList,
   ProfileShape,
   ProfilesQuery,
+  UpdateProfileRequest,
 } from './schema.ts';
 import {
   databaseNow,
@@ -43,7 +46,12 @@ export type ProfileDependencies = {
 };
 
 export function profileRoutes(dependencies: ProfileDependencies): Route[] {
-  return [...recordRoutes(dependencies), incomingRoute(dependencies), ...balanceRoutes(dependencies)];
+  return [
+    ...recordRoutes(dependencies),
+    ...changeRoutes(dependencies),
+    incomingRoute(dependencies),
+    ...balanceRoutes(dependencies),
+  ];
 }
 
 async function profileOf(own: CustomerReads, id: string): Promise<Profile> {
@@ -110,6 +118,46 @@ function recordRoutes({ database, writePath, endUsers }: ProfileDependencies): R
   ];
 }
 
+function changeRoutes({ database, assets }: ProfileDependencies): Route[] {
+  const common = {
+    tag: 'Profiles',
+    path: '/v2/profiles/{id}',
+    scope: 'funding:write_profile',
+    params: IdParams,
+    response: ProfileShape,
+  } as const;
+  return [
+    route({
+      ...common,
+      method: 'PUT',
+      operationId: 'updateProfile',
+      summary: 'Update a profile',
+      description:
+        'Changes the given fields; the others keep their values. A nickname that another of your profiles has is refused, and the problem contains that profile.',
+      body: UpdateProfileRequest,
+      example: { nickname: 'Operations', description: 'Where customers are paid from' },
+      problems: ['not-found', 'already-exists'],
+      answer: UPDATED_PROFILE,
+      handle: async ({ caller, params, body }) => ({
+        body: presentProfile(await updateProfile(database, caller, params.id, body)) as never,
+      }),
+    }),
+    route({
+      ...common,
+      method: 'DELETE',
+      operationId: 'deactivateProfile',
+      summary: 'Deactivate a profile',
+      description:
+        'Nothing can be sent from or to the profile any more, and deposits that arrive for it wait for an operator. It can still be read, and keeps its nickname. A profile that has a balance, available or held, is refused. Only an operator can activate it again.',
+      problems: ['not-found', 'invalid-state'],
+      answer: DEACTIVATED_PROFILE,
+      handle: async ({ caller, params }) => ({
+        body: presentProfile(await deactivateProfile(database, assets, caller, params.id)) as never,
+      }),
+    }),
+  ];
+}
+
 function incomingRoute({ database }: ProfileDependencies): Route {
   return route({
     method: 'PUT',
@@ -151,7 +199,7 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
     at: string | undefined,
   ): Promise<AssetBalance[]> {
     if (at === undefined) return balancesOf(own, profileId);
-    const instant = parseInstant(at);
+    const instant = parseComparable(at);
     if (instant === undefined) throw invalidField('/query/at', NOT_A_TIME);
     if (instant > (await databaseNow(own))) throw invalidField('/query/at', 'must not be in the future');
     return balancesAt(own, profileId, instant);
@@ -166,14 +214,16 @@ function balanceRoutes({ database, assets }: ProfileDependencies): Route[] {
       description:
         'The balances of all assets that the profile has ever had; with `at`, as they were at that time.',
       params: IdParams,
-      query: AtQuery,
+      query: BalancesQuery,
       response: BalanceList,
       problems: ['not-found'],
       answer: { items: [BALANCE] },
       async handle({ caller, params, query }) {
         const own = database.of(caller.customerId);
         const profile = await profileOf(own, params.id);
-        const found = await balances(own, profile.id, query.at);
+        const { assets: wanted } = query;
+        const all = await balances(own, profile.id, query.at);
+        const found = wanted === undefined ? all : all.filter(({ asset }) => wanted.includes(asset));
         return { body: { items: found.map((balance) => presentBalance(balance, assets)) } };
       },
     }),

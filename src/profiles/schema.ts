@@ -1,4 +1,4 @@
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { AmountOut, AssetCode, closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
@@ -38,6 +38,11 @@ export const ProfileShape = Type.Object(
     description: Type.Optional(Description),
     account_id: Type.Optional(Id('Account that the profile belongs to')),
     incoming: Type.Optional(IncomingShape),
+    status: Type.Enum(['ACTIVE', 'DISABLED'], {
+      description: 'DISABLED: nothing can be sent from or to the profile. It can still be read',
+    }),
+    created_at: DateTime('Creation time'),
+    updated_at: DateTime('Last update time'),
   },
   { ...closed, title: 'Profile' },
 );
@@ -51,13 +56,19 @@ export const CreateProfileRequest = Type.Object(
   { ...closed, title: 'CreateProfileRequest' },
 );
 
+export const UpdateProfileRequest = Type.Object(
+  { nickname: Type.Optional(Nickname), description: Type.Optional(Description) },
+  { ...closed, title: 'UpdateProfileRequest' },
+);
+
 export const ProfilesQuery = listQuery(
   {
     ids: Several(Id('Profile identifier'), 'Profile identifiers'),
     nicknames: Several(Type.String({ maxLength: LIMITS.nameLengthMax }), 'Nicknames'),
+    nickname: One(Type.String({ maxLength: LIMITS.nameLengthMax }), 'Nickname'),
     account_ids: Several(Id('Account identifier'), 'Accounts that the profiles belong to'),
   },
-  ['created_at'],
+  ['created_at', 'updated_at'],
 );
 
 export const ProfileList = listShape(ProfileShape, 'ProfileList');
@@ -77,12 +88,14 @@ export const BalanceList = Type.Object(
   { ...closed, title: 'BalanceList' },
 );
 
-export const AtQuery = Type.Object(
-  {
-    at: Type.Optional(
-      DateTime('Time of the balance, including everything posted at that instant; default now'),
-    ),
-  },
+const at = {
+  at: Type.Optional(
+    DateTime('Time of the balance, including everything posted at that instant; default now'),
+  ),
+};
+export const AtQuery = Type.Object(at, closed);
+export const BalancesQuery = Type.Object(
+  { ...at, assets: Several(AssetCode('Asset'), 'Balances of these assets') },
   closed,
 );
 

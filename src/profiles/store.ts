@@ -10,14 +10,15 @@ import { recordChange } from '../events/append.ts';
 import { change } from '../events/outbox.ts';
 import type { Actor } from '../kernel/actor.ts';
 import type { Instant } from '../kernel/instant.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Table } from '../ledger/command.ts';
 import { nicknameKey, type Profile, presentProfile } from './profile.ts';
 
 const COLUMNS = `p.id, p.customer_id as "customerId", p.nickname, p.type, p.description,
   p.account_id as "accountId", p.status, p.accepted_profile_ids as "acceptedProfileIds",
-  p.created_at_ns as "createdAtNs"`;
+  p.created_at_ns as "createdAtNs", coalesce(p.changed_at_ns, p.created_at_ns) as "updatedAtNs"`;
+const NEXT_CHANGE = `greatest(coalesce(p.changed_at_ns, p.created_at_ns) + 1, ${CLOCK_NS})`;
 /** Frozen profiles are looked up only if there is a freeze at all. */
 const STATUS = `case when p.status = 'ACTIVE' and exists (select from freezes_in_force)
     and (select f.id from frozen_profiles f where f.id = p.id) is not null then 'FROZEN' else p.status end`;
@@ -160,7 +161,9 @@ export async function setProfileStatus(
   actor: Actor,
 ): Promise<boolean> {
   const [profile] = await tx.query<Profile>(
-    `update profiles p set status = $2 where p.id = $1 returning ${COLUMNS}`,
+    `update profiles p
+     set status = $2, changed_at_ns = case when status = $2 then changed_at_ns else ${NEXT_CHANGE} end
+     where p.id = $1 returning ${COLUMNS}`,
     [id, status],
   );
   if (profile === undefined) return false;
@@ -183,7 +186,7 @@ export async function setAcceptedProfiles(
   actor: Actor,
 ): Promise<Profile | undefined> {
   const [profile] = await tx.query<Profile>(
-    `update profiles p set accepted_profile_ids = $3::uuid[] where p.id = $1 and p.customer_id = $2
+    `update profiles p set accepted_profile_ids = $3::uuid[], changed_at_ns = ${NEXT_CHANGE} where p.id = $1 and p.customer_id = $2
      returning ${COLUMNS}`,
     [id, customerId, accepted === null ? null : plainArray(accepted)],
   );
@@ -191,29 +194,69 @@ export async function setAcceptedProfiles(
   return profile;
 }
 
+/** Whether a statement failed because another profile of the customer has the nickname. */
+export const isNicknameTaken = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === UNIQUE_VIOLATION;
+const UNIQUE_VIOLATION = '23505';
+
+/** Locked until commit; undefined if the customer has no such profile. */
+export async function lockProfile(
+  tx: Transaction,
+  customerId: string,
+  id: string,
+): Promise<Profile | undefined> {
+  const [profile] = await tx.query<Profile>(
+    `select ${COLUMNS} from profiles p where p.id = $1 and p.customer_id = $2 for update of p`,
+    [id, customerId],
+  );
+  return profile;
+}
+
+/** The changed profile, or the one that has the nickname already. */
+export async function changeProfile(
+  tx: Transaction,
+  { id, customerId, nickname, description, status }: Profile,
+): Promise<{ readonly changed: Profile } | { readonly taken: Profile }> {
+  const [taken] = await tx.query<Profile>(
+    `select ${COLUMNS} from profiles p where p.customer_id = $1 and p.nickname = $2 and p.id <> $3`,
+    [customerId, nickname, id],
+  );
+  if (taken !== undefined) return { taken };
+  const [changed] = await tx.query<Profile>(
+    `update profiles p set nickname = $2, description = $3, status = $4, changed_at_ns = ${NEXT_CHANGE}
+     where p.id = $1 returning ${COLUMNS}`,
+    [id, nickname, description, status],
+  );
+  return { changed: changed! };
+}
+
+/** With the time of its last change as a column, for which there are indexes. */
+const LISTED = '(select *, coalesce(changed_at_ns, created_at_ns) as updated_at_ns from profiles)';
+
 const FILTERS = {
   ids: { column: 'p.id', type: 'uuid', few: true },
   nicknames: { column: 'p.nickname', type: 'text' },
   account_ids: { column: 'p.account_id', type: 'uuid' },
 } as const;
 type FilterName = keyof typeof FILTERS;
+export type ProfileFilters = Wanted<FilterName> & { readonly nickname?: string | undefined };
 
 export function listProfiles(
   database: Queryable,
   customerId: string,
-  filters: Wanted<FilterName>,
+  { nickname, ...filters }: ProfileFilters,
   page: Page,
 ): Promise<Found<Profile>> {
   const parameters = createParameters();
   return selectList<Profile, FilterName>(database, page, {
-    table: 'profiles',
+    table: LISTED,
     alias: 'p',
     columns: COLUMNS,
     owner: 'p.customer_id as "customerId"',
     parameters,
     own: `p.customer_id = ${parameters.add(customerId)}`,
     filters: FILTERS,
-    wanted: filters,
+    wanted: { ...filters, nicknames: oneOrSeveral(nickname, filters.nicknames) },
   });
 }
 

@@ -1,12 +1,28 @@
 import type { Queryable } from '../database/database.ts';
 import { type Filters, selectList, type Wanted } from '../database/list.ts';
 import { type Branch, createParameters, type Parameters } from '../database/select.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
+import { COVERED } from './effects.ts';
 import { COLUMNS, fromStored, type StoredSettlement } from './store.ts';
 import { SETTLEMENT_STATUSES, type Settlement } from './transaction.ts';
 
-type FilterName = 'ids' | 'ref_ids' | 'statuses' | 'profile_ids';
-export type SettlementFilters = Wanted<FilterName>;
+type FilterName =
+  | 'ids'
+  | 'ref_ids'
+  | 'statuses'
+  | 'profile_ids'
+  | 'source_profile_ids'
+  | 'target_profile_ids'
+  | 'secondary_statuses';
+export type SettlementFilters = Wanted<Exclude<FilterName, 'source_profile_ids' | 'target_profile_ids'>> & {
+  readonly source_profile_id?: string | undefined;
+  readonly target_profile_id?: string | undefined;
+};
+
+/** The name that `secondaryStatusOf` shows. */
+const SECONDARY_STATUS = `coalesce(t.secondary_status ->> 'name', case t.status
+  when 'PENDING' then 'AWAITING_AFFIRMATION'
+  when 'AFFIRMED' then case when t.window_start_ns > t.updated_at_ns then 'AWAITING_WINDOW' else '${COVERED.name}' end end)`;
 
 function filtersOf(caller: string): Filters<FilterName> {
   return {
@@ -19,13 +35,16 @@ function filtersOf(caller: string): Filters<FilterName> {
       where: ({ anyOf }, values) => `t.customer_id = ${caller} and ${anyOf('t.ref_id', 'text', values)}`,
     },
     statuses: { column: 't.status', type: 'text' },
-    // No index serves this filter (see the migration): a page scans a bounded number of the customer's transactions.
+    // No index serves these filters (see the migration): a page scans a bounded number of the customer's transactions.
     profile_ids: {
       column: 't.source_profile_id',
       type: 'uuid',
       where: ({ anyOf }, values) =>
         `(${anyOf('t.source_profile_id', 'uuid', values)} or ${anyOf('t.target_profile_id', 'uuid', values)})`,
     },
+    source_profile_ids: { column: 't.source_profile_id', type: 'uuid' },
+    target_profile_ids: { column: 't.target_profile_id', type: 'uuid' },
+    secondary_statuses: { column: SECONDARY_STATUS, type: 'text' },
   };
 }
 
@@ -50,6 +69,7 @@ export async function listSettlements(
   page: Page,
 ): Promise<Found<Settlement>> {
   const { ids, ref_ids: refIds, statuses = SETTLEMENT_STATUSES } = filters;
+  const { source_profile_id: source, target_profile_id: target } = filters;
   const parameters = createParameters();
   const caller = parameters.add(customerId);
   const found = await selectList<StoredSettlement, FilterName>(database, page, {
@@ -60,7 +80,11 @@ export async function listSettlements(
     parameters,
     own: `${caller} in (t.customer_id, t.target_customer_id)`,
     filters: filtersOf(caller),
-    wanted: filters,
+    wanted: {
+      ...filters,
+      source_profile_ids: oneOrSeveral(source, undefined),
+      target_profile_ids: oneOrSeveral(target, undefined),
+    },
     by: ids === undefined && refIds === undefined ? 'statuses' : undefined,
     branches: () => branchesOf(caller, statuses, parameters),
   });

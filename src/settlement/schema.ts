@@ -1,4 +1,4 @@
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { Amount, AmountOut, AssetCode, closed, DateTime, Id, RefId } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
@@ -87,7 +87,13 @@ export const SettlementTransactionQuery = listQuery(
       Id('Profile identifier'),
       'Transactions with one of these profiles as source or target',
     ),
+    source_profile_id: One(Id('Profile identifier'), 'Transactions with this profile as source'),
+    target_profile_id: One(Id('Profile identifier'), 'Transactions with this profile as target'),
     statuses: Several(Status, 'Transactions with these statuses'),
+    secondary_statuses: Several(
+      Type.String({ minLength: 1, maxLength: LIMITS.secondaryStatusLengthMax }),
+      'Transactions whose `secondary_status` has one of these names',
+    ),
   },
   ['created_at', 'updated_at'],
 );

@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import { selectList, type Wanted } from '../database/list.ts';
 import { type Branch, createParameters, type Parameters } from '../database/select.ts';
-import type { Found, Page } from '../kernel/paging.ts';
+import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import { TRANSFER_COLUMNS } from './store.ts';
 import {
@@ -25,22 +25,40 @@ const FILTERS = {
   group_ids: { column: 't.group_id', type: 'uuid' },
   type: { column: 't.type', type: 'text' },
   statuses: { column: 't.status', type: 'text' },
+  // No index serves these two, which would cost every transfer: a page scans a bounded number of transfers.
+  assets: { column: 't.asset', type: 'text' },
+  secondary_statuses: { column: "(t.secondary_status ->> 'name')", type: 'text' },
 } as const;
 type FilterName = keyof typeof FILTERS;
-export type TransferFilters = Wanted<Exclude<FilterName, 'sides'>>;
+type Filters = Wanted<Exclude<FilterName, 'sides'>>;
+export type TransferFilters = Filters & { readonly identity_id?: string | undefined };
 
 const INSIDE = 't.group_id is not null';
 const OUTSIDE = 't.group_id is null';
 
-/** Transfers inside the service are always COMPLETED. */
-const hasInside = ({ statuses }: TransferFilters): boolean => statuses?.includes('COMPLETED') ?? true;
+/** Transfers inside the service are always COMPLETED, and wait for nothing. */
+const hasInside = ({ statuses, secondary_statuses: waits }: Filters): boolean =>
+  waits === undefined && (statuses?.includes('COMPLETED') ?? true);
+
+/** Filters that find few transfers, or have an index of their own. */
+const FINDERS = [
+  'ids',
+  'ref_ids',
+  'sides',
+  'crypto_tx_hashes',
+  'account_ids',
+  'identity_ids',
+  'profile_ids',
+  'group_ids',
+] as const;
 
 /** Pending and failed transfers are few, even of a type that has many transfers. */
-function byKind({ type, statuses, ...others }: TransferFilters): FilterName | undefined {
-  const isAlone = Object.values(others).every((values) => values === undefined);
-  return isAlone && type !== undefined && statuses !== undefined && !hasInside({ statuses })
-    ? 'statuses'
-    : undefined;
+function byKind(wanted: Wanted<FilterName>): FilterName | undefined {
+  const { type, statuses } = wanted;
+  if (FINDERS.some((name) => wanted[name] !== undefined)) return undefined;
+  // Without a filter that an index serves, all transfers are scanned in order.
+  if (type === undefined) return 'statuses';
+  return statuses !== undefined && !hasInside(wanted) ? 'statuses' : undefined;
 }
 
 /** Transfers of profiles, accounts or identities. */
@@ -62,7 +80,7 @@ function branchesOfParty(
 function lanesOfKind(
   own: string,
   by: FilterName | undefined,
-  wanted: TransferFilters,
+  wanted: Filters,
   parameters: Parameters,
 ): Branch[] {
   const { type: types = TRANSFER_TYPES, statuses = TRANSFER_STATUSES } = wanted;
@@ -92,9 +110,11 @@ export async function listTransfers(
   filters: TransferFilters,
   page: Page,
 ): Promise<Found<Transfer>> {
-  const { ref_ids: refIds, group_ids: groupIds } = filters;
+  const { ref_ids: refIds, group_ids: groupIds, identity_id: identityId, ...others } = filters;
   const wanted: Wanted<FilterName> = {
-    ...filters,
+    ...others,
+    identity_ids: oneOrSeveral(identityId, filters.identity_ids),
+    group_ids: groupIds,
     ref_ids: refIds && (await resourcesByRefId(database, customerId, TRANSFER_SPACE, refIds)),
     sides: groupIds?.flatMap(sideIds),
   };

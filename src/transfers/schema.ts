@@ -1,4 +1,4 @@
-import { listQuery, listShape, Several } from '../kernel/paging.ts';
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import {
   Amount,
   AmountOut,
@@ -147,6 +147,12 @@ export const TransferListQuery = listQuery(
     group_ids: Several(Id('Group'), 'Your sides of the transfers of these groups'),
     type: Several(TransferTypeName, 'Transfers of these types'),
     statuses: Several(TransferStatus, 'Transfers in these states'),
+    identity_id: One(Id('Identity'), 'Transfers for this identity'),
+    assets: Several(AssetCode('Asset'), 'Transfers of these assets'),
+    secondary_statuses: Several(
+      Type.String({ minLength: 1, maxLength: LIMITS.secondaryStatusLengthMax }),
+      'Transfers whose `secondary_status` has one of these names',
+    ),
     crypto_tx_hashes: Several(
       Type.String({ pattern: '^[!-~]*$', minLength: 1, maxLength: LIMITS.cryptoTxHashMax }),
       'Transfers with these on-chain transactions',

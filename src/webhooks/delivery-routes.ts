@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { eventText } from '../events/event.ts';
 import { findWritten } from '../events/group-store.ts';
-import { parseInstant } from '../kernel/instant.ts';
+import { parseComparable } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, notFound, Problem } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
@@ -132,7 +132,7 @@ function replayRoutes({ database, changed }: WebhookDependencies): Route[] {
       answer: WEBHOOK,
       async handle({ caller, params, body }) {
         const endpoint = await endpointOf(database.of(caller.customerId), params.id);
-        const since = parseInstant(body.since);
+        const since = parseComparable(body.since);
         if (since === undefined) throw invalidField('/since', 'must be an RFC 3339 time');
         await replaySince(database, endpoint.id, since);
         changed(caller.customerId);

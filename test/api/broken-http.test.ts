@@ -1,6 +1,9 @@
-import { connect } from 'node:net';
+import { connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createBrokenHttp } from '../../src/http/broken-http.ts';
+import { createPaths } from '../../src/http/paths.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** Requests that break HTTP itself: they get a problem like any other request, and never instead of an earlier answer. */
@@ -56,7 +59,10 @@ const GET = 'GET /v2/profiles HTTP/1.1\r\nHost: x\r\n';
 describe('what is not HTTP', () => {
   it.each([
     ['garbage', '\u0016\u0003\u0001\u0000garbage\r\n\r\n'],
-    ['an unknown method', GET.replace('GET', 'FROB')],
+    ['a method that is no token', GET.replace('GET', 'F(OO')],
+    ['an unknown version', GET.replace('HTTP/1.1', 'HTTP/3.7')],
+    ['another protocol', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a space in the name of a header', `${GET}X Y: z\r\n\r\n`],
     ['a header without a name', `${GET}: x\r\n\r\n`],
     ['a length and chunks', `${GET}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
   ])('gets a 400: %s', async (_what, request) => {
@@ -114,5 +120,119 @@ describe('an unusual request', () => {
   it('with the method CONNECT gets a 405', async () => {
     const [answer] = await exchange('CONNECT evil.example:443 HTTP/1.1\r\nHost: x\r\n\r\n');
     expectProblem(answer, 405, 'method-not-allowed');
+    expect(answer!.head).toMatch(/allow: *(\r|$)/m);
+  });
+});
+
+describe('an unknown method', () => {
+  const send = (method: string, path: string, headers = '') =>
+    exchange(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`);
+
+  // Those that the parser knows, those that it does not, and one that only another protocol has.
+  it.each(['PROPFIND', 'LOCK', 'SOURCE', 'FROB', 'GETX', 'PRO', 'get', 'F-OO', 'DESCRIBE'])(
+    'gets a 405 with what the path supports: %s',
+    async (method) => {
+      const id = '0198c5a5-0000-7000-8000-000000000001';
+      const [list] = await send(method, '/v2/profiles?limit=1', 'X-Request-Id: mine-1\r\n');
+      expect(list).toMatchObject({ status: 405, body: { meta: { allow: ['GET', 'HEAD', 'POST'] } } });
+      expect(list!.body.detail).toBe(`/v2/profiles supports GET, HEAD, POST, not ${method}.`);
+      expect(list!.head).toMatch(/\r\nallow: get, head, post(\r|$)/);
+      expect(list!.head).toContain('x-request-id: mine-1');
+      const [one] = await send(method, `/v2/transfer/transfers/${id}`);
+      expectProblem(one, 405, 'method-not-allowed');
+      expect(one!.head).toMatch(/\r\nallow: get, head(\r|$)/);
+    },
+  );
+
+  it.each(['PROPFIND', 'FROB'])('for a path that does not exist gets a 404: %s', async (method) => {
+    expectProblem((await send(method, '/v2/nothing'))[0], 404, 'not-found');
+    expectProblem((await send(method, '/v2/transfer/transfers/'))[0], 404, 'not-found');
+  });
+
+  it('behind a request with a body is answered after it', async () => {
+    const first = `POST /v2/transfer/platform HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nab}`;
+    const answers = await exchange(`${first}FROB /v2/events HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(answers.map(({ status }) => status)).toEqual([401, 405]);
+    expect(answers[1]!.body.meta.allow).toEqual(['GET', 'HEAD']);
+  });
+});
+
+describe('a trailing slash', () => {
+  it.each([
+    '/v2/profiles/',
+    '/v2/transfer/transfers/',
+    '/v2/profiles//balances',
+    '/oauth2/token/',
+    '/health/live/',
+  ])('is another path, which does not exist: %s', async (path) => {
+    const [answer] = await exchange(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expectProblem(answer, 404, 'not-found');
+    expect(answer!.body.meta).toEqual({ resource: 'path', id: path });
+  });
+});
+
+describe('a compressed body', () => {
+  it('gets a 415 that says what is accepted', async () => {
+    const lines = ['Host: x', 'Connection: close', 'Content-Encoding: gzip', 'Content-Length: 2', '', '{}'];
+    const [answer] = await exchange(`POST ${platform.path} HTTP/1.1\r\n${lines.join('\r\n')}`);
+    expectProblem(answer, 415, 'unsupported-media-type');
+    expect(answer!.head).toContain('\r\naccept-encoding: identity');
+  });
+});
+
+describe('operators see what is not HTTP', () => {
+  async function counted(route: string, method: string, status: number): Promise<number> {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    const series = `ferry_http_request_seconds_count{route="${route}",method="${method}",status="${status}"} `;
+    const line = metrics.split('\n').find((one) => one.startsWith(series));
+    return line === undefined ? 0 : Number(line.slice(series.length));
+  }
+
+  const CHUNKS = `POST /v2/transfer/platform HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine-2\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n`;
+  it.each([
+    ['a bad request line', 'GARBAGE\r\n\r\n', 'unknown', 'other', 400],
+    ['a bad header', `${GET}: x\r\n\r\n`, 'unknown', 'other', 400],
+    ['headers that are too large', `${GET}X: ${'x'.repeat(70_000)}\r\n\r\n`, 'unknown', 'other', 431],
+    ['an unknown method', GET.replace('GET', 'FROB') + '\r\n', '/v2/profiles', 'other', 405],
+    [
+      'another method',
+      GET.replace('GET', 'LOCK') + 'Connection: close\r\n\r\n',
+      '/v2/profiles',
+      'other',
+      405,
+    ],
+    ['a proxy request', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n', 'unknown', 'other', 405],
+  ])('in the metrics: %s', async (_what, request, route, method, status) => {
+    const before = await counted(route, method, status);
+    expect((await exchange(request))[0]!.status).toBe(status);
+    await expect.poll(() => counted(route, method, status)).toBe(before + 1);
+  });
+
+  it('in the log, with the id that the client got; of very many, only the first of each minute', () => {
+    const lines: any[] = [];
+    const broken = createBrokenHttp({
+      publicUrl: () => 'http://localhost',
+      paths: createPaths({ hasDocs: false }),
+      logger: { info: (...line: unknown[]) => void lines.push(line) } as never,
+      observe: () => undefined,
+    });
+    const error = Object.assign(new Error('quotes the bytes'), { code: 'HPE_INVALID_HEADER_TOKEN' });
+    const answers = Array.from({ length: 1_000 }, () => broken.answer(error, new Socket(), undefined));
+    const id = /x-request-id: ([0-9a-f-]{36})/.exec(answers[0]!)![1];
+    const facts = { request_id: id, status: 400, problem: 'invalid-request', code: error.code };
+    expect(lines[0]).toEqual([facts, 'a request was not valid HTTP']);
+    expect(lines).toHaveLength(LIMITS.brokenRequestsLoggedMax);
+  });
+
+  it('a malformed chunk under the id of its request, once', async () => {
+    const authorization = `Authorization: ${platform.authorization}\r\n`;
+    const all = async () =>
+      (await counted('/v2/transfer/platform', 'POST', 400)) + (await counted('unknown', 'other', 400));
+    const before = await all();
+    const [answer, ...more] = await exchange(`${CHUNKS}${authorization}\r\n2\r\n{}\r\nzz\r\n`);
+    expect(more).toEqual([]);
+    expect(answer!.status).toBe(400);
+    expect(answer!.head).toContain('x-request-id: mine-2');
+    await expect.poll(all).toBe(before + 1);
   });
 });

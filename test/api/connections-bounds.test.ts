@@ -4,7 +4,9 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/http/app.ts';
+import { createBrokenHttp } from '../../src/http/broken-http.ts';
 import type { ConnectionOptions } from '../../src/http/connections.ts';
+import { createPaths } from '../../src/http/paths.ts';
 import { createHttpServer, type HttpServer } from '../../src/http/server.ts';
 import { until } from '../support/until.ts';
 
@@ -23,7 +25,13 @@ afterEach(async () => {
 async function start(connections: Partial<ConnectionOptions>) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const handled: string[] = [];
-  const server = createHttpServer({ host: HOST, port: 0 }, undefined, connections);
+  const broken = createBrokenHttp({
+    publicUrl: () => 'http://localhost',
+    paths: createPaths({ hasDocs: false }),
+    logger: pino({ level: 'silent' }),
+    observe: () => undefined,
+  });
+  const server = createHttpServer({ host: HOST, port: 0 }, broken, undefined, connections);
   const pages = (app: FastifyInstance): void => {
     app.get('/slow/:name', (request) => {
       const { name } = request.params as { name: string };

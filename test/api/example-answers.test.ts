@@ -75,6 +75,22 @@ async function createOwn(): Promise<Belongings> {
     listPersonSessions: async () => withSession(service, await base.make.people!()),
     endPersonSessions: async () => withSession(service, await base.make.people!()),
     ...asExamples(service, customer),
+    deactivateProfile: async () =>
+      (await customer.call('POST', '/v2/profiles', { nickname: 'Old treasury' })).body.id,
+    getFiatDepositInstructions: async () =>
+      (
+        await customer.call('POST', '/v2/transfer/fiat-deposit-instructions', {
+          ...service.description.operation('createFiatDepositInstructions').body!.example,
+          profile_id: base.fields.profile_id,
+        })
+      ).body.id,
+    stablecoins: async () =>
+      (
+        await customer.call('POST', '/v2/conversion/stablecoins', {
+          ...service.description.operation('createStablecoinConversion').body!.example,
+          profile_id: base.fields.profile_id,
+        })
+      ).body.id,
     listProfileEntries: () => profileWithDeposit(service, customer),
     async getStatement() {
       const id = await profileWithDeposit(service, customer);
@@ -97,6 +113,7 @@ async function ask(operation: Operation): Promise<Asked> {
   if (operation.id === 'listOperatorApprovals') await own.make.getOperatorApproval!();
   if (operation.id === 'listApprovals') await own.make.approvals!();
   if (operation.id === 'listDestinations') await own.make.destinations!();
+  if (operation.id === 'listCryptoDestinationAddresses') await own.make['crypto-destination-addresses']!();
   if (operation.id === 'listWebhookDeliveries') await own.make.deliveries!();
   if (operation.id === 'listFiatAccountViews') await customer.call('GET', path.replace(/\/views$/, ''));
   const sent = await withDigest(operation, own, path, example);

@@ -175,6 +175,7 @@ describe('the tests here', () => {
     // Policies name profiles only to be compared with them: test/policies/policies-api.test.ts.
     expect(rest.sort()).toEqual([
       'changeOwnPolicy',
+      'createCryptoDestinationAddress',
       'createCryptoWithdrawalFee',
       'createIdentity',
       'createWebhook',
@@ -216,16 +217,16 @@ describe('without a valid token', () => {
       await expectNothingChanged(async () => {
         const bare = await service.anonymous.call(...request);
         expectProblem(bare, 401, 'unauthenticated');
-        expect(bare.headers.get('www-authenticate')).toBe('Bearer');
+        expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
         const [method, path, body] = request;
         for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
           const answer = await service.anonymous.call(method, path, body, { authorization });
           expectProblem(answer, 401, 'unauthenticated');
-          expect(answer.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+          expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="ferry", error="invalid_token"');
         }
         const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
         expectProblem(basic, 401, 'unauthenticated');
-        expect(basic.headers.get('www-authenticate')).toBe('Bearer');
+        expect(basic.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
       });
     },
   );
@@ -250,7 +251,7 @@ describe('with every scope but the one that it needs', () => {
       expect(meta.required).toBe(scope);
       expect(meta.found).toHaveLength(SCOPE_NAMES.length - 1);
       expect(answer.headers.get('www-authenticate')).toBe(
-        `Bearer error="insufficient_scope", scope="${scope}"`,
+        `Bearer realm="ferry", error="insufficient_scope", scope="${scope}"`,
       );
     });
   });

@@ -108,8 +108,11 @@ describe('the Authorization header', () => {
       const response = await fetch(`${node.url}/v2/who-am-i`, { headers });
       return [response.status, response.headers.get('www-authenticate')];
     };
-    expect(await challenge({})).toEqual([401, 'Bearer']);
-    expect(await challenge({ authorization: 'Bearer abc' })).toEqual([401, 'Bearer error="invalid_token"']);
+    expect(await challenge({})).toEqual([401, 'Bearer realm="ferry"']);
+    expect(await challenge({ authorization: 'Bearer abc' })).toEqual([
+      401,
+      'Bearer realm="ferry", error="invalid_token"',
+    ]);
   });
 });
 

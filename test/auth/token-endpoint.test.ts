@@ -74,7 +74,6 @@ describe('a standard OAuth library', () => {
       token_endpoint: `${node.url}/oauth2/token`,
       jwks_uri: `${node.url}/.well-known/jwks.json`,
       grant_types_supported: ['client_credentials'],
-      response_types_supported: [],
       revocation_endpoint: `${node.url}/oauth2/revoke`,
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       token_endpoint_auth_signing_alg_values_supported: ['EdDSA', 'Ed25519', 'ES256', 'RS256', 'PS256'],

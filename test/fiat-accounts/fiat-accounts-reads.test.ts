@@ -175,7 +175,7 @@ describe('update', () => {
     expect((await get(id)).body.status).toBe('APPROVED');
   });
 
-  it('refuses an empty change, another kind, a masked number, and what creating would refuse', async () => {
+  it('refuses an empty change, another kind, another masked number, and what creating would refuse', async () => {
     const { id } = await create();
     const put = (body: unknown) => alice.call('PUT', `${FIAT_ACCOUNTS}/${id}`, body);
     const before = await service.countRows();
@@ -183,9 +183,8 @@ describe('update', () => {
     const cubix = { cubix: { account_id: 'abc' } };
     expectInvalid(await put({ fiat_network_instructions: cubix }), '/fiat_network_instructions');
     expectInvalid(await put({ fiat_network_instructions: { wire, ...cubix } }), '/fiat_network_instructions');
-    const { fiat_network_instructions: shown } = (await get(id)).body;
     expectInvalid(
-      await put({ fiat_network_instructions: shown }),
+      await put({ fiat_network_instructions: { wire: { ...wire, account_number: '****0000' } } }),
       '/fiat_network_instructions/wire/account_number',
     );
     expectInvalid(await put({ fiat_account_owner: {} }), '/fiat_account_owner');

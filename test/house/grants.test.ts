@@ -54,6 +54,7 @@ describe('the rights of the role that serves', () => {
       'bank_received',
       'chain_addresses',
       'chain_moves',
+      'conversions',
       'deposit_addresses',
       'entries',
       'event_marks',

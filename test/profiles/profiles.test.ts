@@ -11,6 +11,12 @@ import {
 } from '../support/service.ts';
 
 const PATH = '/v2/profiles';
+const NEW = {
+  id: expect.any(String),
+  status: 'ACTIVE',
+  created_at: expect.any(String),
+  updated_at: expect.any(String),
+};
 
 let service: TestService;
 let alice: TestCustomer;
@@ -53,7 +59,7 @@ describe('creating a profile', () => {
   it('makes the first one DEFAULT and later ones NORMAL, for each customer', async () => {
     const first = await create({ nickname: 'Main' });
     expect(first.status).toBe(200);
-    expect(first.body).toEqual({ id: expect.any(String), nickname: 'Main', type: 'DEFAULT' });
+    expect(first.body).toEqual({ ...NEW, nickname: 'Main', type: 'DEFAULT' });
     expect((await create({ nickname: 'Savings' })).body.type).toBe('NORMAL');
     expect((await bob.call('POST', PATH, { nickname: 'Main' })).body.type).toBe('DEFAULT');
   });
@@ -73,7 +79,7 @@ describe('creating a profile', () => {
       account_id: await createAccount(alice),
     };
     const { body } = await create(request);
-    expect(body).toEqual({ id: expect.any(String), type: 'DEFAULT', ...request });
+    expect(body).toEqual({ ...NEW, type: 'DEFAULT', ...request });
     expect((await alice.call('GET', `${PATH}/${body.id}`)).body).toEqual(body);
   });
 
@@ -114,7 +120,7 @@ describe('creating a profile', () => {
       await untilBlockedBy(service.database, await pidOf(tx));
     });
     const { existing } = expectProblem(await answer!, 409, 'already-exists');
-    expect(existing).toEqual({ id, nickname: 'Main', type: 'DEFAULT' });
+    expect(existing).toEqual({ ...NEW, id, nickname: 'Main', type: 'DEFAULT' });
   });
 
   it('accepts nickname and description at their limits', async () => {

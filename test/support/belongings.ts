@@ -50,6 +50,8 @@ export async function createBelongings(
   let names = 0;
   const make: Belongings['make'] = {
     profiles: () => service.createProfile(customer, FUNDS),
+    // One that has no balance.
+    deactivateProfile: () => service.createProfile(customer),
     identities: identity,
     accounts: async () => account(await identity()),
     'account-members': async () => {
@@ -83,6 +85,16 @@ export async function createBelongings(
     'fiat-deposit-instructions': async () => {
       const body = { profile_id: profile, fiat_network: 'WIRE' };
       return (await post('/v2/transfer/fiat-deposit-instructions', body)).id;
+    },
+    stablecoins: async () => {
+      const { ref_id: _, ...body } = exampleOf('createStablecoinConversion');
+      return (await post('/v2/conversion/stablecoins', { ...body, profile_id: profile })).id;
+    },
+    'crypto-destination-addresses': async () => {
+      const target = { profile_id: profile, crypto_network: 'BITCOIN' };
+      const { address } = await post('/v2/transfer/deposit-addresses', target);
+      const body = { ...exampleOf('createCryptoDestinationAddress'), address };
+      return (await post('/v2/transfer/crypto-destination-addresses', body)).id;
     },
     people: () => newPersonOf(customer),
     withdrawals: () => make.transfers!(),

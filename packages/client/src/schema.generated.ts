@@ -194,6 +194,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/conversion/stablecoins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversions
+         * @description Scope: `conversion:read_conversion_stablecoin`.
+         */
+        get: operations["listStablecoinConversions"];
+        put?: never;
+        /**
+         * Convert between USD and the stablecoin
+         * @description Debits one balance of the profile and credits the other, one to one and without a fee, in one transaction. The assets are USD and the operator's own stablecoin, in either direction. Amounts are never rounded: they have at most as many decimals as both assets. Scope: `conversion:write_conversion_stablecoin`.
+         */
+        post: operations["createStablecoinConversion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/conversion/stablecoins/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a conversion
+         * @description Scope: `conversion:read_conversion_stablecoin`.
+         */
+        get: operations["getStablecoinConversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/destinations": {
         parameters: {
             query?: never;
@@ -525,7 +569,7 @@ export interface paths {
         put?: never;
         /**
          * Create an account
-         * @description An account of an identity. With `create_profile`, a profile is created in the same transaction. Scope: `identity:write_account`.
+         * @description An account of an identity. Its members are added, and with `create_profile` a profile is created, in the same transaction. Scope: `identity:write_account`.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -546,7 +590,11 @@ export interface paths {
          * @description Scope: `identity:read_account`.
          */
         get: operations["getAccount"];
-        put?: never;
+        /**
+         * Update an account
+         * @description Changes the given fields; the others keep their values. The owner of an account does not change; members are added and removed with operations of their own. Scope: `identity:write_account`.
+         */
+        put: operations["updateAccount"];
         post?: never;
         delete?: never;
         options?: never;
@@ -590,7 +638,11 @@ export interface paths {
          * @description Scope: `identity:read_identity`.
          */
         get: operations["getIdentity"];
-        put?: never;
+        /**
+         * Update an identity
+         * @description Changes the given fields; the others keep their values. A person stays a person, and an institution an institution. Scope: `identity:write_identity`.
+         */
+        put: operations["updateIdentity"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1784,9 +1836,17 @@ export interface paths {
          * @description Scope: `funding:read_profile`.
          */
         get: operations["getProfile"];
-        put?: never;
+        /**
+         * Update a profile
+         * @description Changes the given fields; the others keep their values. A nickname that another of your profiles has is refused, and the problem contains that profile. Scope: `funding:write_profile`.
+         */
+        put: operations["updateProfile"];
         post?: never;
-        delete?: never;
+        /**
+         * Deactivate a profile
+         * @description Nothing can be sent from or to the profile any more, and deposits that arrive for it wait for an operator. It can still be read, and keeps its nickname. A profile that has a balance, available or held, is refused. Only an operator can activate it again. Scope: `funding:write_profile`.
+         */
+        delete: operations["deactivateProfile"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2100,6 +2160,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/transfer/crypto-destination-addresses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved crypto addresses
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["listCryptoDestinationAddresses"];
+        put?: never;
+        /**
+         * Save a crypto address to withdraw to
+         * @description Puts the address on your list of destinations, with a label, as `POST /v2/destinations` does: for policies that allow only listed destinations, the cooling-off time begins now. An address that is saved already stays as it is. Withdraw to it by its `address`. Scope: `policy:write_policy`.
+         */
+        post: operations["createCryptoDestinationAddress"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/crypto-destination-addresses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a saved crypto address
+         * @description Scope: `policy:read_policy`.
+         */
+        get: operations["getCryptoDestinationAddress"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved crypto address
+         * @description Takes the address off your list of destinations. Withdrawals that were accepted before are paid. Scope: `policy:write_policy`.
+         */
+        delete: operations["deleteCryptoDestinationAddress"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/transfer/crypto-withdrawals": {
         parameters: {
             query?: never;
@@ -2202,7 +2310,7 @@ export interface paths {
         get: operations["getFiatAccount"];
         /**
          * Update a fiat account
-         * @description Changes the given fields; the others keep their values. The account becomes PENDING and is reviewed again. The kind of instructions cannot change. Scope: `transfer:write_fiat_account`.
+         * @description Changes the given fields; the others keep their values. An account number that is absent, or masked as answers show it, is unchanged: so an answer can be changed and sent back. Instructions with all required fields replace the stored ones. The account becomes PENDING and is reviewed again. The kind of instructions cannot change. Scope: `transfer:write_fiat_account`.
          */
         put: operations["updateFiatAccount"];
         post?: never;
@@ -2234,6 +2342,26 @@ export interface paths {
          * @description Returns the account to pay to, and the memo_id to put into the memo. Payments with it are credited to the profile, with the metadata of this request. Scope: `transfer:write_fiat_deposit_instructions`.
          */
         post: operations["createFiatDepositInstructions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/transfer/fiat-deposit-instructions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get fiat deposit instructions
+         * @description Scope: `transfer:read_fiat_deposit_instructions`.
+         */
+        get: operations["getFiatDepositInstructions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2807,7 +2935,7 @@ export interface components {
             /** @description Of the transfer */
             ref_id?: string;
             /** @enum {string} */
-            type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "UNKNOWN";
+            type: "TRANSFER" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "CONVERSION" | "UNKNOWN";
         };
         /** ChangeClientRequest */
         ChangeClientRequest: {
@@ -2949,6 +3077,16 @@ export interface components {
                  * @description Identity that owns the account
                  */
                 identity_id: string;
+                /** @description Identities and their roles */
+                members?: {
+                    /**
+                     * Format: uuid
+                     * @description Identity to add to the account
+                     */
+                    identity_id: string;
+                    /** @description Roles of the member on the account */
+                    roles: ("BENEFICIAL_OWNER" | "AUTHORIZED_USER" | "FINANCIAL_ADVISOR")[];
+                }[];
                 /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
                 metadata?: {
                     [key: string]: string;
@@ -3253,6 +3391,46 @@ export interface components {
             ref_id?: string;
             /** @description The evidence outside: the bank's reference, the transaction hash, or the number of a case */
             reference?: string;
+        };
+        /** CryptoDestinationAddress */
+        CryptoDestinationAddress: {
+            /** @description Address on that network */
+            address: string;
+            /**
+             * Format: date-time
+             * @description When it was saved: the cooling-off time of policies begins here
+             */
+            created_at: string;
+            /**
+             * @description Crypto network
+             * @enum {string}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /**
+             * Format: uuid
+             * @description Identifier
+             */
+            id: string;
+            /** @description For people */
+            label?: string;
+        };
+        /** CryptoDestinationAddressList */
+        CryptoDestinationAddressList: {
+            items: components["schemas"]["CryptoDestinationAddress"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** CryptoDestinationAddressRequest */
+        CryptoDestinationAddressRequest: {
+            /** @description Address on that network */
+            address: string;
+            /**
+             * @description Crypto network
+             * @enum {string}
+             */
+            crypto_network: "BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK";
+            /** @description For people */
+            label?: string;
         };
         /** CryptoWithdrawalRequest */
         CryptoWithdrawalRequest: {
@@ -3645,6 +3823,8 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /** @description Why it is REJECTED; absent in other states */
+            reason?: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
             /** @enum {string} */
@@ -3838,6 +4018,8 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /** @description Why it is REJECTED; absent in other states */
+            reason?: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
             /** @enum {string} */
@@ -3999,6 +4181,8 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+            /** @description Why it is REJECTED; absent in other states */
+            reason?: string;
             /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
             ref_id?: string;
             /** @enum {string} */
@@ -5344,6 +5528,11 @@ export interface components {
              * @description Account that the profile belongs to
              */
             account_id?: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
             /** @description Free text */
             description?: string;
             /**
@@ -5355,10 +5544,20 @@ export interface components {
             /** @description Unique among your profiles */
             nickname: string;
             /**
+             * @description DISABLED: nothing can be sent from or to the profile. It can still be read
+             * @enum {string}
+             */
+            status: "ACTIVE" | "DISABLED";
+            /**
              * @description DEFAULT for the first profile that you created
              * @enum {string}
              */
             type: "DEFAULT" | "NORMAL";
+            /**
+             * Format: date-time
+             * @description Last update time
+             */
+            updated_at: string;
         };
         /** ProfileList */
         ProfileList: {
@@ -5841,6 +6040,110 @@ export interface components {
              */
             target_profile_id: string;
         };
+        /** StablecoinConversion */
+        StablecoinConversion: {
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
+            account_id?: string;
+            /**
+             * @description Amount that was converted, the same in both assets
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * Format: date-time
+             * @description When it was settled
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description Customer identifier
+             */
+            customer_id: string;
+            /**
+             * Format: uuid
+             * @description Conversion identifier
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Identity of the user who converts
+             */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: uuid
+             * @description Profile whose balances change
+             */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * @description Asset that is debited
+             * @example USD
+             */
+            source_asset: string;
+            /**
+             * @description Both balances have changed
+             * @enum {string}
+             */
+            status: "SETTLED";
+            /**
+             * @description Asset that is credited
+             * @example USD
+             */
+            target_asset: string;
+        };
+        /** StablecoinConversionList */
+        StablecoinConversionList: {
+            items: components["schemas"]["StablecoinConversion"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
+        };
+        /** StablecoinConversionRequest */
+        StablecoinConversionRequest: {
+            /**
+             * Format: uuid
+             * @description Account of that identity
+             */
+            account_id?: string;
+            /**
+             * @description Amount to convert, the same in both assets
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * Format: uuid
+             * @description Identity of the user who converts
+             */
+            identity_id?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /**
+             * Format: uuid
+             * @description Profile whose balances change
+             */
+            profile_id: string;
+            /** @description Your own id for this request, as idempotency key: a repeated request is not executed twice. */
+            ref_id?: string;
+            /**
+             * @description Asset that is debited
+             * @example USD
+             */
+            source_asset: string;
+            /**
+             * @description Asset that is credited
+             * @example USD
+             */
+            target_asset: string;
+        };
         /** Statement */
         Statement: {
             /**
@@ -6258,6 +6561,17 @@ export interface components {
             /** @description Why; for operators only */
             reason: string;
         };
+        /** UpdateAccountRequest */
+        UpdateAccountRequest: {
+            /** @description Free text */
+            description?: string;
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            type?: "BROKERAGE" | "CUSTODY" | "OTHER";
+        };
         /** UpdateFiatAccountRequest */
         UpdateFiatAccountRequest: {
             /** @description Exactly one of person_details and institution_details */
@@ -6273,29 +6587,29 @@ export interface components {
                     last_name: string;
                 };
             };
-            /** @description Exactly one kind */
+            /** @description Exactly one kind. Without some of its required fields, only the given fields change */
             fiat_network_instructions?: {
                 bank_network_2?: {
-                    /** @description Account number or IBAN, without blanks */
-                    account_number: string;
+                    /** @description Account number or IBAN, without blanks; absent, or masked as answers show it: unchanged */
+                    account_number?: string;
                 };
                 bank_network_3?: {
-                    /** @description Account number or IBAN, without blanks */
-                    account_number: string;
+                    /** @description Account number or IBAN, without blanks; absent, or masked as answers show it: unchanged */
+                    account_number?: string;
                 };
                 cbit?: {
-                    /** @description Wallet on the CBIT network */
-                    wallet_address: string;
+                    /** @description Wallet on the CBIT network; absent, or masked as answers show it: unchanged */
+                    wallet_address?: string;
                 };
                 cubix?: {
-                    /** @description Account on the first bank network */
-                    account_id: string;
+                    /** @description Account on the first bank network; absent, or masked as answers show it: unchanged */
+                    account_id?: string;
                 };
                 wire?: {
-                    /** @description Account number or IBAN, without blanks */
-                    account_number: string;
+                    /** @description Account number or IBAN, without blanks; absent, or masked as answers show it: unchanged */
+                    account_number?: string;
                     /** @description Address of the owner of the account */
-                    fiat_account_owner_address: {
+                    fiat_account_owner_address?: {
                         /** @description Street and number */
                         address1?: string;
                         /** @description More of the street address */
@@ -6334,7 +6648,7 @@ export interface components {
                         routing_number_type: "ABA" | "SWIFT";
                     };
                     /** @description The bank that holds the account */
-                    routing_details: {
+                    routing_details?: {
                         /** @description Address of the bank */
                         bank_address: {
                             /** @description Street and number */
@@ -6363,6 +6677,32 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        /** UpdateIdentityRequest */
+        UpdateIdentityRequest: {
+            /** @description Of an institution */
+            institution_details?: {
+                /** @description Name */
+                name: string;
+            };
+            /** @description Up to 6 string key–value pairs; each key and value has at most 100 characters. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description Of a person */
+            person_details?: {
+                /** @description First name */
+                first_name: string;
+                /** @description Last name */
+                last_name: string;
+            };
+        };
+        /** UpdateProfileRequest */
+        UpdateProfileRequest: {
+            /** @description Free text */
+            description?: string;
+            /** @description Unique among your profiles */
+            nickname?: string;
         };
         /** UpdateWebhookRequest */
         UpdateWebhookRequest: {
@@ -6663,6 +7003,8 @@ export interface operations {
                      *         "transfer:write_fiat_deposit_instructions",
                      *         "transfer:read_fiat_deposit_instructions",
                      *         "fee:write_crypto_withdrawal_fee",
+                     *         "conversion:write_conversion_stablecoin",
+                     *         "conversion:read_conversion_stablecoin",
                      *         "settlement:write_transaction",
                      *         "settlement:read_transaction",
                      *         "identity:write_identity",
@@ -6688,7 +7030,6 @@ export interface operations {
                      *         "operator:approve",
                      *         "operator:admin"
                      *       ],
-                     *       "response_types_supported": [],
                      *       "grant_types_supported": [
                      *         "client_credentials"
                      *       ],
@@ -6726,8 +7067,6 @@ export interface operations {
                         issuer: string;
                         /** @description URL */
                         jwks_uri: string;
-                        /** @description Empty: there is no authorization endpoint */
-                        response_types_supported: string[];
                         /** @description URL */
                         revocation_endpoint?: string;
                         /** @description How clients authenticate */
@@ -6818,7 +7157,7 @@ export interface operations {
                     client_secret?: string;
                     /** @enum {string} */
                     grant_type: "client_credentials";
-                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, policy:read_policy, policy:write_policy, policy:approve_withdrawal, events:read_event, events:write_webhook, people:read_person, people:write_person, control:read_audit_log, control:read_approval, control:approve, sandbox:simulate, operator:read, operator:journal, operator:review, operator:approve, operator:admin. */
+                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, conversion:write_conversion_stablecoin, conversion:read_conversion_stablecoin, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, policy:read_policy, policy:write_policy, policy:approve_withdrawal, events:read_event, events:write_webhook, people:read_person, people:write_person, control:read_audit_log, control:read_approval, control:approve, sandbox:simulate, operator:read, operator:journal, operator:review, operator:approve, operator:admin. */
                     scope?: string;
                 };
             };
@@ -7255,7 +7594,10 @@ export interface operations {
                      *             "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *             "nickname": "Treasury",
                      *             "type": "DEFAULT",
-                     *             "description": "Where customers are paid from"
+                     *             "description": "Where customers are paid from",
+                     *             "status": "ACTIVE",
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z"
                      *           },
                      *           "created_at": "2026-01-15T09:30:00.482193Z"
                      *         }
@@ -7263,6 +7605,148 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    listStablecoinConversions: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Conversions with these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description Conversions of these profiles (repeatable) */
+                profile_ids?: string[];
+                /** @description Conversions that were requested with these ref_ids (repeatable) */
+                ref_ids?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "amount": "250",
+                     *           "source_asset": "USD",
+                     *           "target_asset": "PUSD",
+                     *           "ref_id": "conversion-0031",
+                     *           "id": "019bc0fd-8ba2-7c63-9b11-52d0a7e94f08",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "status": "SETTLED",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StablecoinConversionList"];
+                };
+            };
+        };
+    };
+    createStablecoinConversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                 *       "amount": "250",
+                 *       "source_asset": "USD",
+                 *       "target_asset": "PUSD",
+                 *       "ref_id": "conversion-0031"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StablecoinConversionRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "amount": "250",
+                     *       "source_asset": "USD",
+                     *       "target_asset": "PUSD",
+                     *       "ref_id": "conversion-0031",
+                     *       "id": "019bc0fd-8ba2-7c63-9b11-52d0a7e94f08",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "status": "SETTLED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StablecoinConversion"];
+                };
+            };
+        };
+    };
+    getStablecoinConversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "amount": "250",
+                     *       "source_asset": "USD",
+                     *       "target_asset": "PUSD",
+                     *       "ref_id": "conversion-0031",
+                     *       "id": "019bc0fd-8ba2-7c63-9b11-52d0a7e94f08",
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "status": "SETTLED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StablecoinConversion"];
                 };
             };
         };
@@ -8229,6 +8713,8 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description created_at lte */
                 "created_at.lte"?: string;
+                /** @description Identity that owns the accounts */
+                identity_id?: string;
                 /** @description Identities that own the accounts (repeatable) */
                 identity_ids?: string[];
                 /** @description Account identifiers (repeatable) */
@@ -8298,6 +8784,14 @@ export interface operations {
                  * @example {
                  *       "account": {
                  *         "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                 *         "members": [
+                 *           {
+                 *             "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                 *             "roles": [
+                 *               "AUTHORIZED_USER"
+                 *             ]
+                 *           }
+                 *         ],
                  *         "ref_id": "account-0007"
                  *       },
                  *       "create_profile": true
@@ -8320,7 +8814,15 @@ export interface operations {
                      *       "id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
                      *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
                      *       "type": "BROKERAGE",
-                     *       "members": [],
+                     *       "members": [
+                     *         {
+                     *           "id": "019bc0fd-8ba2-7295-a295-602142ee384d",
+                     *           "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *           "roles": [
+                     *             "AUTHORIZED_USER"
+                     *           ]
+                     *         }
+                     *       ],
                      *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *       "ref_id": "account-0007"
                      *     }
@@ -8356,6 +8858,49 @@ export interface operations {
                      *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
                      *       "type": "BROKERAGE",
                      *       "members": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+        };
+    };
+    updateAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "description": "Long-term savings"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "id": "01981b42-91c5-74d8-b36e-7f28c40d5ea1",
+                     *       "identity_id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "BROKERAGE",
+                     *       "members": [],
+                     *       "description": "Long-term savings"
                      *     }
                      */
                     "application/json": components["schemas"]["Account"];
@@ -8506,6 +9051,54 @@ export interface operations {
                      *       "person_details": {
                      *         "first_name": "Grace",
                      *         "last_name": "Hopper"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Identity"];
+                };
+            };
+        };
+    };
+    updateIdentity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "person_details": {
+                 *         "first_name": "Grace",
+                 *         "last_name": "Murray"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateIdentityRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z",
+                     *       "id": "01981b42-3377-7b90-8e4c-0a5d16f3b928",
+                     *       "type": "PERSON",
+                     *       "status": "APPROVED",
+                     *       "person_details": {
+                     *         "first_name": "Grace",
+                     *         "last_name": "Murray"
                      *       }
                      *     }
                      */
@@ -9011,7 +9604,10 @@ export interface operations {
                      *             "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *             "nickname": "Treasury",
                      *             "type": "DEFAULT",
-                     *             "description": "Where customers are paid from"
+                     *             "description": "Where customers are paid from",
+                     *             "status": "ACTIVE",
+                     *             "created_at": "2026-01-15T09:30:00.482193Z",
+                     *             "updated_at": "2026-01-15T09:30:00.482193Z"
                      *           },
                      *           "created_at": "2026-01-15T09:30:00.482193Z"
                      *         }
@@ -9601,7 +10197,8 @@ export interface operations {
                      *             "zip_code": "10001"
                      *           }
                      *         }
-                     *       }
+                     *       },
+                     *       "reason": "The bank has no such account."
                      *     }
                      */
                     "application/json": components["schemas"]["FiatAccount"];
@@ -12146,12 +12743,26 @@ export interface operations {
                 ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
+                /** @description Nickname */
+                nickname?: string;
                 /** @description Nicknames (repeatable) */
                 nicknames?: string[];
                 /** @description Default DESC */
                 order?: "ASC" | "DESC";
+                /** @description Default CREATED_AT */
+                order_by?: "CREATED_AT" | "UPDATED_AT";
                 /** @description next_page_cursor of the previous page */
                 page_cursor?: string;
+                /** @description updated_at eq */
+                "updated_at.eq"?: string;
+                /** @description updated_at gt */
+                "updated_at.gt"?: string;
+                /** @description updated_at gte */
+                "updated_at.gte"?: string;
+                /** @description updated_at lt */
+                "updated_at.lt"?: string;
+                /** @description updated_at lte */
+                "updated_at.lte"?: string;
             };
             header?: never;
             path?: never;
@@ -12172,7 +12783,10 @@ export interface operations {
                      *           "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *           "nickname": "Treasury",
                      *           "type": "DEFAULT",
-                     *           "description": "Where customers are paid from"
+                     *           "description": "Where customers are paid from",
+                     *           "status": "ACTIVE",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "updated_at": "2026-01-15T09:30:00.482193Z"
                      *         }
                      *       ]
                      *     }
@@ -12212,7 +12826,10 @@ export interface operations {
                      *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *       "nickname": "Treasury",
                      *       "type": "DEFAULT",
-                     *       "description": "Where customers are paid from"
+                     *       "description": "Where customers are paid from",
+                     *       "status": "ACTIVE",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Profile"];
@@ -12243,7 +12860,87 @@ export interface operations {
                      *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
                      *       "nickname": "Treasury",
                      *       "type": "DEFAULT",
-                     *       "description": "Where customers are paid from"
+                     *       "description": "Where customers are paid from",
+                     *       "status": "ACTIVE",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+        };
+    };
+    updateProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "nickname": "Operations",
+                 *       "description": "Where customers are paid from"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateProfileRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "nickname": "Operations",
+                     *       "type": "NORMAL",
+                     *       "description": "Where customers are paid from",
+                     *       "status": "ACTIVE",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+        };
+    };
+    deactivateProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "nickname": "Old treasury",
+                     *       "type": "NORMAL",
+                     *       "status": "DISABLED",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "updated_at": "2026-01-15T09:30:02.107544Z"
                      *     }
                      */
                     "application/json": components["schemas"]["Profile"];
@@ -12254,6 +12951,8 @@ export interface operations {
     listBalances: {
         parameters: {
             query?: {
+                /** @description Balances of these assets (repeatable) */
+                assets?: string[];
                 /** @description Time of the balance, including everything posted at that instant; default now */
                 at?: string;
             };
@@ -12671,7 +13370,8 @@ export interface operations {
                      *             "zip_code": "10001"
                      *           }
                      *         }
-                     *       }
+                     *       },
+                     *       "reason": "Looks wrong."
                      *     }
                      */
                     "application/json": components["schemas"]["FiatAccount"];
@@ -12907,8 +13607,14 @@ export interface operations {
                 profile_ids?: string[];
                 /** @description Transactions that you submitted with these ref_ids (repeatable) */
                 ref_ids?: string[];
+                /** @description Transactions whose `secondary_status` has one of these names (repeatable) */
+                secondary_statuses?: string[];
+                /** @description Transactions with this profile as source */
+                source_profile_id?: string;
                 /** @description Transactions with these statuses (repeatable) */
                 statuses?: ("PENDING" | "SETTLED" | "EXPIRED" | "CANCELLED" | "AFFIRMED")[];
+                /** @description Transactions with this profile as target */
+                target_profile_id?: string;
                 /** @description updated_at eq */
                 "updated_at.eq"?: string;
                 /** @description updated_at gt */
@@ -13204,6 +13910,164 @@ export interface operations {
             };
         };
     };
+    listCryptoDestinationAddresses: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description On these networks (repeatable) */
+                crypto_networks?: ("BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK")[];
+                /** @description With these ids (repeatable) */
+                ids?: string[];
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "crypto_network": "BITCOIN",
+                     *           "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *           "label": "Cold wallet",
+                     *           "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CryptoDestinationAddressList"];
+                };
+            };
+        };
+    };
+    createCryptoDestinationAddress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "crypto_network": "BITCOIN",
+                 *       "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                 *       "label": "Cold wallet"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CryptoDestinationAddressRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "crypto_network": "BITCOIN",
+                     *       "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "label": "Cold wallet",
+                     *       "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CryptoDestinationAddress"];
+                };
+            };
+        };
+    };
+    getCryptoDestinationAddress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "crypto_network": "BITCOIN",
+                     *       "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "label": "Cold wallet",
+                     *       "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CryptoDestinationAddress"];
+                };
+            };
+        };
+    };
+    deleteCryptoDestinationAddress: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "crypto_network": "BITCOIN",
+                     *       "address": "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
+                     *       "label": "Cold wallet",
+                     *       "id": "019bc0fd-8ba2-7a44-8f3e-0d2b6c9e1a58",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CryptoDestinationAddress"];
+                };
+            };
+        };
+    };
     createCryptoWithdrawal: {
         parameters: {
             query?: never;
@@ -13285,6 +14149,10 @@ export interface operations {
                 "created_at.lte"?: string;
                 /** @description On these networks (repeatable) */
                 crypto_networks?: ("BITCOIN" | "ETHEREUM" | "BITCOIN_CASH" | "LITECOIN" | "SOLANA" | "POLYGON_POS" | "BASE" | "ARBITRUM_ONE" | "INK")[];
+                /** @description Of this identity */
+                identity_id?: string;
+                /** @description Of these identities (repeatable) */
+                identity_ids?: string[];
                 /** @description With these ids (repeatable) */
                 ids?: string[];
                 /** @description Default 100 */
@@ -13440,10 +14308,14 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description created_at lte */
                 "created_at.lte"?: string;
+                /** @description Only those of this identity */
+                identity_id?: string;
                 /** @description Only those of these identities (repeatable) */
                 identity_ids?: string[];
                 /** @description Only these (repeatable) */
                 ids?: string[];
+                /** @description Whether deleted accounts are listed as well; default false */
+                include_deleted?: boolean;
                 /** @description Default 100 */
                 limit?: number;
                 /** @description Default DESC */
@@ -13829,6 +14701,10 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description created_at lte */
                 "created_at.lte"?: string;
+                /** @description Of this identity */
+                identity_id?: string;
+                /** @description Of these identities (repeatable) */
+                identity_ids?: string[];
                 /** @description With these ids (repeatable) */
                 ids?: string[];
                 /** @description Default 100 */
@@ -13920,6 +14796,64 @@ export interface operations {
                 "application/json": components["schemas"]["FiatDepositInstructionsRequest"];
             };
         };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *       "profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *       "created_at": "2026-01-15T09:30:00.482193Z",
+                     *       "id": "019bc0fd-8ba2-72ed-b6ed-4c82b03e7f64",
+                     *       "fiat_network": "WIRE",
+                     *       "memo_id": "NZ4TBTPRJKQ5",
+                     *       "fiat_network_instructions": {
+                     *         "wire": {
+                     *           "account_number": "000987654321",
+                     *           "routing_details": {
+                     *             "routing_number_type": "ABA",
+                     *             "routing_number": "021000021",
+                     *             "bank_name": "Sandbox Bank",
+                     *             "bank_address": {
+                     *               "country": "US",
+                     *               "address1": "1 Pier Street",
+                     *               "city": "New York",
+                     *               "province": "NY"
+                     *             }
+                     *           },
+                     *           "fiat_account_owner_address": {
+                     *             "country": "US",
+                     *             "address1": "2 Pier Street",
+                     *             "city": "New York"
+                     *           }
+                     *         }
+                     *       },
+                     *       "ref_id": "instructions-0001",
+                     *       "metadata": {
+                     *         "user": "42"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["FiatDepositInstructions"];
+                };
+            };
+        };
+    };
+    getFiatDepositInstructions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Identifier */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Success */
             200: {
@@ -14280,6 +15214,8 @@ export interface operations {
             query?: {
                 /** @description Transfers for these accounts (repeatable) */
                 account_ids?: string[];
+                /** @description Transfers of these assets (repeatable) */
+                assets?: string[];
                 /** @description created_at eq */
                 "created_at.eq"?: string;
                 /** @description created_at gt */
@@ -14294,6 +15230,8 @@ export interface operations {
                 crypto_tx_hashes?: string[];
                 /** @description Your sides of the transfers of these groups (repeatable) */
                 group_ids?: string[];
+                /** @description Transfers for this identity */
+                identity_id?: string;
                 /** @description Transfers for these identities (repeatable) */
                 identity_ids?: string[];
                 /** @description Transfers with these ids (repeatable) */
@@ -14310,6 +15248,8 @@ export interface operations {
                 profile_ids?: string[];
                 /** @description Transfers that were requested with these ref_ids (repeatable) */
                 ref_ids?: string[];
+                /** @description Transfers whose `secondary_status` has one of these names (repeatable) */
+                secondary_statuses?: string[];
                 /** @description Transfers in these states (repeatable) */
                 statuses?: ("PENDING" | "COMPLETED" | "FAILED")[];
                 /** @description Transfers of these types (repeatable) */
