@@ -47,7 +47,7 @@ export const Several = <Item extends TSchema>(item: Item, description: string) =
 
 /** A filter that takes one value. Together with the filter that takes several, both have to match. */
 export const One = <Item extends TSchema>(item: Item, description: string) =>
-  Type.Optional({ ...item, description } as Item);
+  Type.Optional({ ...item, description });
 
 /** The values of a filter that has a form for one value and a form for several. */
 export function oneOrSeveral(

@@ -193,10 +193,10 @@ describe('operators see what is not HTTP', () => {
     ['a bad request line', 'GARBAGE\r\n\r\n', 'unknown', 'other', 400],
     ['a bad header', `${GET}: x\r\n\r\n`, 'unknown', 'other', 400],
     ['headers that are too large', `${GET}X: ${'x'.repeat(70_000)}\r\n\r\n`, 'unknown', 'other', 431],
-    ['an unknown method', GET.replace('GET', 'FROB') + '\r\n', '/v2/profiles', 'other', 405],
+    ['an unknown method', `${GET.replace('GET', 'FROB')}\r\n`, '/v2/profiles', 'other', 405],
     [
       'another method',
-      GET.replace('GET', 'LOCK') + 'Connection: close\r\n\r\n',
+      `${GET.replace('GET', 'LOCK')}Connection: close\r\n\r\n`,
       '/v2/profiles',
       'other',
       405,

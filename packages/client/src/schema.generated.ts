@@ -2175,7 +2175,7 @@ export interface paths {
         put?: never;
         /**
          * Save a crypto address to withdraw to
-         * @description Puts the address on your list of destinations, with a label, as `POST /v2/destinations` does: for policies that allow only listed destinations, the cooling-off time begins now. An address that is saved already stays as it is. Withdraw to it by its `address`. Scope: `policy:write_policy`.
+         * @description Puts the address on your list of destinations, with a label, as `POST /v2/destinations` does: for policies that allow only listed destinations, the cooling-off time begins when it is listed. An address that is saved already stays as it is. Withdraw to it by its `address`. Scope: `policy:write_policy`.
          */
         post: operations["createCryptoDestinationAddress"];
         delete?: never;
@@ -2947,7 +2947,7 @@ export interface components {
              */
             owner_person_id?: string;
             /** @description What the client may do */
-            scopes?: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+            scopes?: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
         };
         /** ChangePersonRequest */
         ChangePersonRequest: {
@@ -3123,7 +3123,7 @@ export interface components {
              */
             owner_person_id?: string;
             /** @description What the client may do */
-            scopes: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+            scopes: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
         };
         /** CreatedClient */
         CreatedClient: {
@@ -6098,6 +6098,13 @@ export interface components {
              * @example USD
              */
             target_asset: string;
+        };
+        /**
+         * StablecoinConversionEvent
+         * @description An event whose `data` is of the type StablecoinConversion
+         */
+        StablecoinConversionEvent: components["schemas"]["Event"] & {
+            data?: components["schemas"]["StablecoinConversion"];
         };
         /** StablecoinConversionList */
         StablecoinConversionList: {
