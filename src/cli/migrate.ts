@@ -32,7 +32,7 @@ const BLOCKS: Readonly<Record<PlannedLock['lock'], string>> = {
 function duration(ms: number | null): string {
   if (ms === null) return 'for an unknown time';
   if (ms < 100) return 'for less than 0.1 s';
-  if (ms < 120_000) return `for about ${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 120_000) return `for about ${Math.ceil(ms / 100) / 10} s`;
   return `for about ${Math.ceil(ms / 60_000)} min`;
 }
 

@@ -28,6 +28,8 @@ const dataDir = makeDataDir();
 const env = { FERRY_DATA_DIR: dataDir };
 afterAll(() => removeDataDir(dataDir));
 
+const NO_CUSTOMER = 'There is no customer with the id or name "Nobody".';
+
 const ferry = (...args: string[]): Promise<Finished> => runFerry(args, env);
 
 /** The JSON output of a command; fails the test unless the command succeeds. */
@@ -271,11 +273,8 @@ describe('with a running service', () => {
       ['customer', 'create', '--name', ' Dock'],
       /^The name of a customer must have 1 to 100 printable characters/,
     ],
-    [
-      ['client', 'create', '--customer', 'Nobody', '--name', 'x'],
-      'There is no customer with the id or name "Nobody".',
-    ],
-    [['client', 'list', '--customer', 'Nobody'], 'There is no customer with the id or name "Nobody".'],
+    [['client', 'create', '--customer', 'Nobody', '--name', 'x'], NO_CUSTOMER],
+    [['client', 'list', '--customer', 'Nobody'], NO_CUSTOMER],
     [
       ['client', 'create', '--customer', 'Dock', '--name', 'x', '--scope', 'tea:write'],
       /^Unknown scope "tea:write"\. The scopes are/,
@@ -394,9 +393,7 @@ describe('without a service', () => {
     const made = await Promise.all(
       [1, 2, 3, 4].map((number) => ferry('customer', 'create', '--name', `Quay ${number}`, '--json')),
     );
-    expect(made.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
-      made.map(() => ({ code: 0, stderr: '' })),
-    );
+    for (const { code, stderr } of made) expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(serverPid(dataDir)).toBeUndefined();
   });
 });

@@ -65,7 +65,9 @@ describe('updating a profile', () => {
   it('of many profiles to one nickname at the same time succeeds once', async () => {
     const profiles = await Promise.all(Array.from({ length: 6 }, (_, index) => create(`Race ${index}`)));
     const answers = await Promise.all(profiles.map(({ id }) => update(id, { nickname: 'Winner' })));
-    expect(answers.map(({ status }) => status).sort((one, other) => one - other)).toEqual([200, 409, 409, 409, 409, 409]);
+    expect(answers.map(({ status }) => status).sort((one, other) => one - other)).toEqual([
+      200, 409, 409, 409, 409, 409,
+    ]);
   });
 
   it.each([
@@ -131,7 +133,7 @@ describe('the list of profiles', () => {
       const found: string[] = [];
       for (let cursor: string | undefined = ''; cursor !== undefined; ) {
         const query = `order_by=UPDATED_AT&order=${order}&limit=2${cursor && `&page_cursor=${cursor}`}`;
-        const page = await customer.call('GET', `${PATH}?${query.toString()}`);
+        const page = await customer.call('GET', `${PATH}?${query}`);
         found.push(...page.body.items.map((one: any) => one.id));
         cursor = page.body.next_page_cursor;
       }
