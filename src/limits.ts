@@ -206,6 +206,9 @@ export const LIMITS = {
   clientSecretsMax: 2,
   /** Public keys of one client: those of its instances, and of a rotation. */
   clientKeysMax: 10,
+
+  /** Of a member of a public key: the modulus of an RSA key of 16,384 bits has 2,731 characters. */
+  keyMemberLengthMax: 4_096,
   /** The longest id of a key. A thumbprint (RFC 7638) has 43 characters. */
   clientKeyIdLengthMax: 128,
   /** Address ranges of one client: every request of an unknown connection is compared with all of them. */

@@ -72,7 +72,7 @@ export const CLAIM: Static<typeof ClaimShape> = {
   approval_id: WAITING.id,
   client_id: 'ferry_b4347fb43a4afb2b9f86baf8',
   secret_id: '019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684',
-  client_secret: 'EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d',
+  client_secret: 'ferry_secret_EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d',
 };
 
 /** Of a request to add a person. */

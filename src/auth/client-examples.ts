@@ -44,7 +44,8 @@ export const REMOVED_CREDENTIAL: Static<typeof CredentialsShape> = {
 };
 
 export const CLIENT_PROBLEMS: ProblemExamples = {
-  'not-found': () => unknown('client', CLIENT_ID),
+  'not-found': ({ example }) =>
+    example === NEW_CLIENT ? unknown('customer', NEW_CLIENT.customer_id) : unknown('client', CLIENT_ID),
   'invalid-state': () =>
     new Problem(
       'invalid-state',

@@ -78,15 +78,32 @@ export const CredentialParams = Type.Object(
   closed,
 );
 
-const Keys = Type.Array(
-  Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+const Member = Type.Optional(Type.String({ maxLength: LIMITS.keyMemberLengthMax }));
+
+/** The members of public keys: a private one, such as `d`, is refused as an unknown field. */
+const PublicJwk = Type.Object(
   {
-    minItems: 1,
-    maxItems: LIMITS.clientKeysMax,
-    description:
-      'Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret',
+    kty: Type.String({ maxLength: LIMITS.keyMemberLengthMax, description: 'Type of the key' }),
+    kid: Member,
+    alg: Member,
+    use: Member,
+    key_ops: Type.Optional(
+      Type.Array(Type.String({ maxLength: LIMITS.keyMemberLengthMax }), { maxItems: 10 }),
+    ),
+    crv: Member,
+    x: Member,
+    y: Member,
+    n: Member,
+    e: Member,
   },
+  { ...closed, title: 'PublicJwk' },
 );
+
+const Keys = Type.Array(PublicJwk, {
+  minItems: 1,
+  maxItems: LIMITS.clientKeysMax,
+  description: 'Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret',
+});
 
 export const CreateClientRequest = Type.Object(
   {

@@ -81,6 +81,9 @@ function wireAnswer(problem: Problem, publicUrl: string, id: string): string {
   ].join('\r\n');
 }
 
+/** The sender went away in the middle of a body. That is no mistake of anybody, and nothing for the log. */
+const ENDED_EARLY = 'HPE_INVALID_EOF_STATE';
+
 const LOG_MS = 60_000;
 
 /** Anybody can send what is not HTTP, at any rate: the log has so many lines of it in a minute, and the number of the others. */
@@ -105,7 +108,8 @@ export function createBrokenHttp({ publicUrl, paths, logger, observe }: BrokenHt
   function answered(problem: Problem, id: string, facts: { socket: Socket; code?: string; route?: string }) {
     const { socket, code, route = 'unknown' } = facts;
     const from = socket.remoteAddress;
-    log({ request_id: id, status: problem.status, problem: problem.slug, code, from });
+    if (code !== ENDED_EARLY)
+      log({ request_id: id, status: problem.status, problem: problem.slug, code, from });
     observe(route, 'other', problem.status, 0);
     return wireAnswer(problem, publicUrl(), id);
   }

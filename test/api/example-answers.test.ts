@@ -267,7 +267,7 @@ describe('the example of a problem', () => {
     const example = exampleProblem(operation, 404, 'not-found');
     // The address of another customer is not found either, which needs two customers.
     if (example.meta.resource === 'deposit address') return;
-    if (operation.path.includes('{id}')) {
+    if (/\{(client_)?id\}/.test(operation.path)) {
       const query = /\?.*/.exec(real.get(operation.id)?.path ?? '')?.[0] ?? '';
       const path = operation.path.replaceAll(/\{\w*id\}/g, newId()).replace('{asset}', 'USD') + query;
       return expectLike(

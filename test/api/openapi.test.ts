@@ -44,6 +44,11 @@ describe('the document', () => {
       'a GET without parameters has nothing to refuse',
     ],
     ['paths-kebab-case', /^#\/webhooks\//, 'webhooks have the names of events'],
+    [
+      'operation-tag-defined',
+      /^#\/webhooks\//,
+      'a tag would put them among the operations of generated clients',
+    ],
     ['operation-4xx-problem-details-rfc7807', /^#\/webhooks\//, 'receivers of webhooks answer as they like'],
   ];
 

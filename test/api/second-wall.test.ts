@@ -158,8 +158,8 @@ it('balances are shown of profiles that were read as those of the customer, and 
     await expect(balancesAt(reads, id, 2n ** 62n)).rejects.toBeInstanceOf(ForeignRow);
   }
   await findProfile(own, alice.customer.id, id);
-  expect(await balancesOf(own, id)).toHaveLength(2);
-  expect(await balancesAt(own, id, 2n ** 62n)).toHaveLength(2);
+  expect(await balancesOf(own, id)).toHaveLength(3);
+  expect(await balancesAt(own, id, 2n ** 62n)).toHaveLength(3);
   await expect(findProfile(others, alice.customer.id, id)).rejects.toBeInstanceOf(ForeignRow);
   await expect(balancesOf(others, id)).rejects.toBeInstanceOf(ForeignRow);
 });

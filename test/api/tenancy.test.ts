@@ -194,7 +194,18 @@ describe('the tests here', () => {
         .filter((one) => one.in === 'path' && !isIdSchema(one.schema))
         .map((one) => `${operation.id} ${one.name}`),
     );
-    expect(parameters).toEqual(['getBalance asset', 'listAccountEntries account']);
+    expect(parameters).toEqual([
+      'getBalance asset',
+      'listAccountEntries account',
+      // Ids of clients are those of their issuer.
+      'getClient client_id',
+      'changeClient client_id',
+      'disableClient client_id',
+      'enableClient client_id',
+      'addClientCredentials client_id',
+      'removeClientCredential client_id',
+      'removeClientCredential credential_id',
+    ]);
     const names = withBodyIds.map((one) => one.name);
     expect(ANYBODYS.filter((name) => !names.includes(name))).toEqual([]);
     const others = operations.flatMap((operation) =>
@@ -301,14 +312,19 @@ describe('with the id of another customer in the body', () => {
       const body = withField(own, path, foreign);
       const answer = await expectNothingChanged(() => mallory.customer.call(operation.method, target, body));
       const meta = expectProblem(answer, 404, 'not-found');
-      expect(meta).toEqual({ resource: expect.any(String), id: foreign });
+      const place = typeof path[1] === 'number' ? { index: path[1] } : {};
+      expect(meta).toEqual({ resource: expect.any(String), id: foreign, ...place });
     },
   );
 
   it.each(ANYBODYS)('%s may name any customer by design', async (name) => {
     const { operation, path } = withBodyIds.find((one) => one.name === name)!;
     const own = exampleFor(operation, mallory, 'shown');
-    const body = { ...withField(own, path, alice.fields[path.at(-1)!]), ref_id: name };
+    const body = withField(
+      withField(own, path, alice.fields[path.at(-1)!]),
+      [...path.slice(0, -1), 'ref_id'],
+      name,
+    );
     expect((await mallory.customer.call(operation.method, operation.path, body)).status).toBe(200);
   });
 

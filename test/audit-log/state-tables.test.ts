@@ -35,6 +35,7 @@ const RECORDED: Readonly<Record<string, string>> = {
   transfers: 'id',
   guaranteed_fees: 'id',
   settlement_transactions: 'id',
+  conversions: 'id',
   freezes: 'id',
   policies: 'id',
   policy_versions: 'policy_id',

@@ -77,6 +77,9 @@ describe('creating an account', () => {
       nickname: `Account ${body.id}`,
       type: 'NORMAL',
       account_id: body.id,
+      status: 'ACTIVE',
+      created_at: expect.any(String),
+      updated_at: profile.body.created_at,
     });
     expect((await alice.call('GET', `/v2/profiles/${body.profile_id}/balances/USD`)).status).toBe(200);
     // It belongs to the end user: the customer's own first profile is still the default one.

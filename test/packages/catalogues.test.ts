@@ -67,6 +67,7 @@ const OF_FAMILY: Record<string, string> = {
   transfer: 'A transfer was created or changed its status. `data` is the Transfer.',
   settlement:
     'A settlement transaction changed its status. Each party gets an event. `data` is the transaction.',
+  conversion: 'USD were converted into the stablecoin, or back. `data` is the conversion.',
   fiat_account:
     'A fiat account was registered, reviewed, changed or deleted. `data` is the fiat account, with `reason` after a review.',
   account_member: 'A member was added to an account, or removed. `data` is the member.',

@@ -207,7 +207,7 @@ describe('reading profiles', () => {
     expect(await items(`account_ids=${accountId}`)).toEqual([three]);
     expect(await items('created_at.lt=2020-01-01T00:00:00Z')).toEqual([]);
     expectInvalid(
-      await alice.call('GET', `${PATH}?limit=0&order_by=UPDATED_AT`),
+      await alice.call('GET', `${PATH}?limit=0&order_by=NICKNAME`),
       '/query/limit',
       '/query/order_by',
     );

@@ -1,6 +1,6 @@
 /** Values that differ every time and do not affect the shape of an answer. */
 const CHANGING = new Set(
-  `secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
+  `secret client_secret webhook-signature webhook-timestamp date duration_ms next_page_cursor address memo_id reference
    crypto_tx_hash crypto_tx_index access_token x kid actor maker by digest client_id removed_by
    enrolment_url version used available from`.split(/\s+/),
 );

@@ -36,8 +36,11 @@ export function nodeEnvironment(env: Record<string, string>): Record<string, str
   return { NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...environment(env) };
 }
 
-/** Commands that run until a signal, or hold keys. The first one takes no argument: with one it ends at once. */
-const NEEDS_A_PROCESS = /^(serve|sandbox\b.*|sandbox-bank\b.*|signer\b.*)$/s;
+/**
+ * Commands that run until a signal, hold keys, or compare entries with the clock, which tests shift. The first one takes no
+ * argument: with one it ends at once.
+ */
+const NEEDS_A_PROCESS = /^(serve|sandbox\b.*|sandbox-bank\b.*|signer\b.*|verify( --full| --json)*)$/s;
 
 /** A command that ends by itself. Where it can, it runs in this process: that is ten times cheaper than to start one for it. */
 export async function runFerry(args: readonly string[], env: Record<string, string>): Promise<Finished> {

@@ -2643,9 +2643,7 @@ export interface components {
              */
             expires_at?: string;
             /** @description Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret */
-            keys?: {
-                [key: string]: unknown;
-            }[];
+            keys?: components["schemas"]["PublicJwkRequest"][];
         };
         /** AddedAccountMembers */
         AddedAccountMembers: {
@@ -3112,9 +3110,7 @@ export interface components {
             /** @description The id of the client at your external issuer: it gets no secret */
             external_id?: string;
             /** @description Public JSON Web Keys (RFC 7517) with which the client authenticates: then it gets no secret */
-            keys?: {
-                [key: string]: unknown;
-            }[];
+            keys?: components["schemas"]["PublicJwkRequest"][];
             /** @description A label */
             name: string;
             /**
@@ -5564,6 +5560,20 @@ export interface components {
             items: components["schemas"]["Profile"][];
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
+        };
+        /** PublicJwkRequest */
+        PublicJwkRequest: {
+            alg?: string;
+            crv?: string;
+            e?: string;
+            key_ops?: string[];
+            kid?: string;
+            /** @description Type of the key */
+            kty: string;
+            n?: string;
+            use?: string;
+            x?: string;
+            y?: string;
         };
         /** RailContradiction */
         RailContradiction: {
@@ -9454,7 +9464,7 @@ export interface operations {
                      *       "approval_id": "019bc0fd-8ba2-7a30-b1c5-94e6f20d7a81",
                      *       "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
                      *       "secret_id": "019bc0fd-8ba2-7e91-9b3d-7c1f5a20d684",
-                     *       "client_secret": "EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d"
+                     *       "client_secret": "ferry_secret_EXAMPLE-f3b1c0de9a8d7c6b5a493827160f5e4d"
                      *     }
                      */
                     "application/json": components["schemas"]["Claim"];
