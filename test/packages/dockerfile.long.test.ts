@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DockerfileParser } from 'dockerfile-ast';
 import { afterAll, describe, expect, it } from 'vitest';
 import { until } from '../support/until.ts';
-import { ROOT } from './installed.ts';
+import { NETWORK, ROOT } from './installed.ts';
 
 /**
  * The steps of the Dockerfile in their order, in a copy of this machine's root instead of the base image: a mount namespace with an
@@ -108,7 +108,7 @@ describe.runIf(canMount)(`the steps of the Dockerfile, in a namespace${missing}`
     writeFileSync(join(folder, 'build.sh'), script);
     const image = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', 'build.sh'], {
       cwd: folder,
-      env: { PATH: process.env.PATH, HOME: '/root' },
+      env: { ...NETWORK, PATH: process.env.PATH, HOME: '/root' },
     });
     let output = '';
     for (const stream of [image.stdout, image.stderr])

@@ -14,3 +14,12 @@ export function installFromCheckout(): { folder: string; ferry: string } {
   symlinkSync(join(ROOT, 'node_modules'), join(ferry, 'node_modules'));
   return { folder, ferry: join(ferry, 'bin/ferry.js') };
 }
+
+/** Which certificates and proxies this machine needs to reach the registry of npm. A new user has them in the environment, too. */
+export const NETWORK: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(process.env).filter(
+    (entry): entry is [string, string] =>
+      entry[1] !== undefined &&
+      /^(NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|(https?|no)_proxy)$/i.test(entry[0]),
+  ),
+);

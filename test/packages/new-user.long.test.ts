@@ -17,13 +17,14 @@ import { pathWithCurl } from '../support/curl.ts';
 import { removeDataDir } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { blocksIn } from './guides.ts';
-import { ROOT } from './installed.ts';
+import { NETWORK, ROOT } from './installed.ts';
 
 /** A new user with the two tarballs in an empty directory, and the quickstart. Nothing of the checkout is used. */
 const folder = mkdtempSync(join(tmpdir(), 'ferry-new-user-'));
 const home = join(folder, 'home');
 const prefix = join(folder, 'prefix');
 const env = {
+  ...NETWORK,
   PATH: `${join(prefix, 'bin')}:${pathWithCurl()}`,
   HOME: home,
   FERRY_DATA_DIR: join(folder, 'data'),
