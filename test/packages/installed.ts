@@ -23,3 +23,6 @@ export const NETWORK: Readonly<Record<string, string>> = Object.fromEntries(
       /^(NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|(https?|no)_proxy)$/i.test(entry[0]),
   ),
 );
+
+/** Installing from the registry takes minutes, and depends on it: `npm run test:packages` does. */
+export const installs = process.env.FERRY_TEST_INSTALL !== undefined;
