@@ -130,22 +130,22 @@ export async function useAssertion(
   return rows.length > 0;
 }
 
-/** False if the client has too many revoked tokens that have not expired yet. A repetition changes nothing. */
+/** Undefined if the client has too many revoked tokens that have not expired yet. A repetition changes nothing. */
 export async function revokeToken(
   tx: Queryable,
   token: { clientId: string; jti: string; expiresAtNs: Instant },
   tokensMax: number,
-): Promise<boolean> {
+): Promise<{ readonly isNew: boolean } | undefined> {
   const [row] = await tx.query<{ count: number }>(
     'select count(*)::int as count from revoked_tokens where client_id = $1',
     [token.clientId],
   );
-  if (row!.count >= tokensMax) return false;
-  await tx.query(
-    'insert into revoked_tokens (client_id, jti, expires_at_ns) values ($1, $2, $3) on conflict do nothing',
+  if (row!.count >= tokensMax) return undefined;
+  const added = await tx.query(
+    `insert into revoked_tokens (client_id, jti, expires_at_ns) values ($1, $2, $3) on conflict do nothing returning jti`,
     [token.clientId, token.jti, token.expiresAtNs],
   );
-  return true;
+  return { isNew: added.length === 1 };
 }
 
 /** Deletes what has expired from both tables, up to so many rows each; returns whether there may be more. */

@@ -46,7 +46,8 @@ export async function answerRevocation(
   const expiresAtNs = BigInt(expiresAtMs + LIMITS.signingKeyGraceMs) * NS_PER_MS;
   const token = { clientId: client.id, jti: claims.jti, expiresAtNs };
   const isRevoked = await parts.database.transaction(async (tx) => {
-    if (!(await revokeToken(tx, token, LIMITS.revokedTokensMax))) return false;
+    const revoked = await revokeToken(tx, token, LIMITS.revokedTokensMax);
+    if (revoked === undefined || !revoked.isNew) return revoked !== undefined;
     const { id: clientId, customerId } = client;
     await recordChange(tx, actorOf({ clientId, customerId }), {
       action: 'token.revoked',

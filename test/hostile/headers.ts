@@ -123,7 +123,8 @@ export const HEADER_MUTATIONS: Readonly<Record<string, Mutate>> = {
     return {
       headers: [['Content-Encoding', encoding]],
       body: compressed(encoding, body),
-      ...(encoding === '' ? {} : { refusedWith: [400] }),
+      // 400 at the OAuth endpoints, whose errors RFC 6749 defines.
+      ...(encoding === '' ? {} : { refusedWith: [400, 415] }),
     };
   },
   'odd header': (_body, random) => ({ headers: [random.pick(ODD_HEADERS)] }),

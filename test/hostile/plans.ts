@@ -78,9 +78,12 @@ const unexpectedBody: Family = (choice, planning) => {
   return { kind: 'unexpected body', request, expected: expect(choice) };
 };
 
-/** Statements of banks are larger than other bodies. */
-const bytesMaxOf = (operationId: string): number =>
-  operationId === 'importStatement' ? LIMITS.statementBytesMax : LIMITS.requestBodyBytesMax;
+/** Statements of banks and bulks are larger than other bodies. */
+const LARGER: Readonly<Record<string, number>> = {
+  importStatement: LIMITS.statementBytesMax,
+  createPlatformTransfers: LIMITS.bulkBodyBytesMax,
+};
+const bytesMaxOf = (operationId: string): number => LARGER[operationId] ?? LIMITS.requestBodyBytesMax;
 
 const inBody: Family = (choice, planning) => {
   const { operation, random } = choice;

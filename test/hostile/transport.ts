@@ -92,11 +92,12 @@ const ODD: Readonly<Record<string, Mutate>> = {
     answersMax: 9,
   }),
   'method in lower case': changed((text) => text.replace(/^\w+/, (method) => method.toLowerCase()), {
-    statuses: [400],
+    statuses: [405],
   }),
   'unknown method': changed(
     (text, random) => text.replace(/^\w+/, random.pick(['FROB', 'GETT', 'G', '_', 'POST,GET'])),
-    { statuses: [400] },
+    // A comma ends what the parser takes for a method.
+    { statuses: [400, 405] },
   ),
   CONNECT: changed((text) => bodiless(text).replace(/^\S+ \S+/, 'CONNECT evil.example:443')),
   'OPTIONS *': changed((text) => bodiless(text).replace(/^\S+ \S+/, 'OPTIONS *')),
