@@ -79,7 +79,11 @@ type HeldRow = Endpoint & {
 
 const milliseconds = (value: bigint | null): number | null => (value === null ? null : Number(value));
 
-/** Renews the lease, and returns the endpoint and its state; undefined when the lease is lost. */
+/**
+ * Renews the lease, and returns the endpoint and its state; undefined when the lease is lost. The endpoint is locked, so that it is
+ * never older than its generation: if its settings change at that moment, PostgreSQL would combine the new generation with the
+ * endpoint before the change, and nothing would load it again.
+ */
 export async function renewLease(
   database: Queryable,
   endpointId: string,
@@ -88,8 +92,8 @@ export async function renewLease(
 ): Promise<Held | undefined> {
   const [row] = await database.query<HeldRow>(
     `update webhook_progress p set leased_until_ms = ${CLOCK_MS} + $3::bigint
-     from webhook_endpoints w
-     where p.endpoint_id = $1 and p.lease_token = $2 and w.id = p.endpoint_id and p.leased_until_ms >= ${CLOCK_MS}
+     from (select * from webhook_endpoints where id = $1 for share) as w
+     where p.endpoint_id = $1 and p.lease_token = $2 and p.leased_until_ms >= ${CLOCK_MS}
      returning ${ENDPOINT_COLUMNS}, p.generation, p.failures, p.failing_since_ms as "failingSinceMs",
                p.probe_at_ms as "probeAtMs"`,
     [endpointId, token, leaseMs],
