@@ -86,15 +86,12 @@ export function outgoingOf({ key, asset, amountUnits: units, destination }: Paym
   return { key, asset, units, address: destination.address };
 }
 
-async function requireNotFrozen(tx: Queryable, { payments }: Assignment): Promise<void> {
-  if (
-    payments.length === 0 ||
-    !(await anyFrozen(
-      tx,
-      payments.map(({ key }) => key),
-    ))
-  )
-    return;
+/** Those that customers wait for: what Ferry moves between its own wallets has none. */
+const keysOf = ({ payments }: Assignment): string[] => payments.map(({ key }) => key).filter(Boolean);
+
+async function requireNotFrozen(tx: Queryable, assignment: Assignment): Promise<void> {
+  const keys = keysOf(assignment);
+  if (keys.length === 0 || !(await anyFrozen(tx, keys))) return;
   throw new ChainWait('frozen', 'a party to a payment that is assigned and not signed is frozen');
 }
 
@@ -244,7 +241,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
   }
 
   async function note(assignment: Assignment, progress: Parameters<typeof notePayments>[2]): Promise<void> {
-    const keys = assignment.payments.map(({ key }) => key).filter(Boolean);
+    const keys = keysOf(assignment);
     if (keys.length > 0) await notePayments(database, keys, progress, clock.now());
   }
 
