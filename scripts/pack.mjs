@@ -1,8 +1,9 @@
 // Makes the tarballs of Ferry and of its client: npm run pack [-- <folder>]. The one of Ferry has what `npm pack` puts into it, and
-//   npm-shrinkwrap.json  the production part of the lock file: an installation has exactly these packages, checked by their hashes
+//   node_modules/        the packages that it needs, as the lock file names them: npm follows no lock file in a tarball, so an
+//                        installation would otherwise have newer ones that nobody has tested. What depends on the kind of
+//                        machine (Node, the PostgreSQL of the sandbox) comes from the registry, in exactly one version
 //   sbom.json            the software bill of materials (CycloneDX)
 //   dist/                the sources without types, so that no start has to strip them (bin/types.js)
-// It is built in a folder of its own, because npm would use a shrinkwrap in the checkout instead of the lock file.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
@@ -21,21 +22,55 @@ const write = (name, content) => {
 };
 const writeJson = (name, value) => write(name, `${JSON.stringify(value, null, 2)}\n`);
 const npm = (args, cwd = ROOT) =>
-  execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+  execFileSync('npm', args, {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 64 * 1024 * 1024,
+  });
 
-/** What production installs: without developer tools, and without the packages of this repository. */
-function shrinkwrap(manifest) {
-  const { packages, ...head } = read('package-lock.json');
-  const kept = Object.entries(packages).filter(
-    ([path, { dev, link }]) => path.startsWith('node_modules/') && dev !== true && link !== true,
-  );
-  return { ...head, packages: { '': manifest, ...Object.fromEntries(kept) } };
+/** Where Node finds a dependency of the package at `path`: next to it, or in a folder further up. */
+function find(packages, path, dependency) {
+  for (let from = path; ; from = from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))) {
+    const found = `${from === '' ? '' : `${from}/`}node_modules/${dependency}`;
+    if (found in packages) return found;
+    if (from === '') return undefined;
+  }
 }
+
+/** The folders of the packages that the dependencies of the service lead to, those for one kind of machine apart. */
+function neededBy(manifest) {
+  const { packages } = read('package-lock.json');
+  const needed = new Set(['']);
+  for (const path of needed) {
+    const {
+      dependencies,
+      peerDependencies = {},
+      peerDependenciesMeta = {},
+    } = path ? packages[path] : manifest;
+    const peers = Object.keys(peerDependencies).filter(
+      (name) => peerDependenciesMeta[name]?.optional !== true,
+    );
+    for (const name of [...Object.keys({ ...dependencies }), ...peers]) {
+      const found = find(packages, path, name);
+      if (found !== undefined) needed.add(found);
+    }
+  }
+  return [...needed].filter((path) => path !== '' && packages[path].os === undefined);
+}
+
+/** Half of the files of all packages, which nothing reads when it runs. */
+const FOR_EDITORS = /\.d\.[cm]?ts$|\.map$/;
+
+/** Nodes of chains, which are only for tests. */
+const TEST_NODES = /^@foundry-rs\/|^@solana\/surfpool/;
 
 /** In an installation there is nothing to build, test or develop. */
 function manifestOfPackage() {
   const manifest = read('package.json');
   for (const name of ['devDependencies', 'workspaces', 'scripts', 'files']) delete manifest[name];
+  for (const name of Object.keys(manifest.optionalDependencies))
+    if (TEST_NODES.test(name)) delete manifest.optionalDependencies[name];
   return manifest;
 }
 
@@ -48,8 +83,17 @@ try {
     write(path.replace('src/', 'dist/'), stripTypeScriptTypes(readFileSync(join(ROOT, path), 'utf8')));
   }
   const manifest = manifestOfPackage();
-  writeJson('package.json', manifest);
-  writeJson('npm-shrinkwrap.json', shrinkwrap(manifest));
+  const needed = neededBy(manifest);
+  for (const path of needed)
+    cpSync(join(ROOT, path), join(stage, path), {
+      recursive: true,
+      filter: (file) => !FOR_EDITORS.test(file),
+    });
+  const bundled = needed.filter((path) => path.lastIndexOf('node_modules/') === 0);
+  writeJson('package.json', {
+    ...manifest,
+    bundleDependencies: bundled.map((path) => path.slice('node_modules/'.length)),
+  });
   write('sbom.json', npm(['run', '--silent', 'sbom']));
   mkdirSync(target, { recursive: true });
   npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', target], stage);
