@@ -34,7 +34,10 @@ export type Kind = {
 
 const auth = ['rpcuser=ferry', 'rpcpass=ferry'];
 
-/** Rules for relay are those of the main chain: that is what payments must pass. */
+/**
+ * Rules for relay are those of the main chain: that is what payments must pass. The extension block (MWEB) would begin with block 432,
+ * which a node cannot mine unless somebody has paid into it.
+ */
 const coreArgs = ({ directory, rpcPort }: Start): string[] => [
   '-regtest',
   `-datadir=${directory}`,
@@ -49,6 +52,7 @@ const coreArgs = ({ directory, rpcPort }: Start): string[] => [
   '-disablewallet',
   '-dbcache=8',
   '-par=1',
+  '-vbparams=mweb:4000000000:4000000001',
 ];
 
 const goArgs = ({ directory, rpcPort, peerPort, minerAddresses }: Start): string[] => [
