@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import type { Paths } from './paths.ts';
-import { problemBody, problemHeaders } from './problems.ts';
+import { headersTooLarge, problemBody, problemHeaders } from './problems.ts';
 import { requestId } from './request-id.ts';
 
 /**
@@ -56,8 +56,7 @@ function unknownMethod({ code, rawPacket, bytesParsed = 0 }: ParserError): Head 
 
 /** The message of the parser is not passed on: it may quote the bytes. */
 function problemOf(code: string | undefined): Problem {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return new Problem('headers-too-large', 'The path and the headers have more than 16 KiB.');
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLarge();
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     const seconds = LIMITS.requestArrivalMs / 1_000;
     return new Problem('request-timeout', `The request did not arrive within ${seconds} seconds.`);

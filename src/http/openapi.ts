@@ -80,6 +80,8 @@ function problemResponses(
   if (route.stepUpMs !== undefined) slugs.push('step-up-required');
   // A client can send a body even where none is expected.
   if (route.method !== 'GET') slugs.push('payload-too-large', 'unsupported-media-type');
+  // Lists of ids can make a path that is too long.
+  if (route.query !== undefined) slugs.push('headers-too-large');
   const byStatus = Map.groupBy(slugs, (slug) => PROBLEMS[slug].status);
   return Object.fromEntries(
     [...byStatus].map(([status, group]) => [

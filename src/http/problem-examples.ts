@@ -2,7 +2,7 @@ import { invalidField, Problem, type ProblemSlug, unavailable } from '../kernel/
 import type { ProblemExamples } from '../kernel/problem-examples.ts';
 import type { Route } from '../kernel/route.ts';
 import { stepUpProblem } from '../kernel/step-up.ts';
-import { problemFrom, UNAVAILABLE } from './problems.ts';
+import { headersTooLarge, problemFrom, UNAVAILABLE } from './problems.ts';
 import { scopeProblem } from './routes.ts';
 import { rateProblem } from './usage.ts';
 
@@ -26,6 +26,7 @@ const COMMON: ProblemExamples = {
   'step-up-required': ({ stepUpMs = 0 }) => stepUpProblem(stepUpMs, stepUpMs * 2),
   'payload-too-large': () => problemFrom({ code: 'FST_ERR_CTP_BODY_TOO_LARGE' }),
   'unsupported-media-type': () => problemFrom({ code: 'FST_ERR_CTP_INVALID_MEDIA_TYPE' }),
+  'headers-too-large': headersTooLarge,
   'rate-limited': () => rateProblem('Client ferry_b4347fb43a4afb2b9f86baf8', 1_000, 120),
   internal: () => problemFrom(new Error()),
   unavailable: () => unavailable(UNAVAILABLE),

@@ -135,6 +135,9 @@ function withArticle(type: unknown): string {
   return /^[aeio]/.test(String(type)) ? `an ${String(type)}` : `a ${String(type)}`;
 }
 
+export const headersTooLarge = (): Problem =>
+  new Problem('headers-too-large', 'The path and the headers have more than 16 KiB.');
+
 /** Does not mention the database, about which callers can do nothing. */
 export const UNAVAILABLE =
   'The service is temporarily unavailable. Nothing was executed; retry with the same ref_id.';

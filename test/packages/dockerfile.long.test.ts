@@ -91,6 +91,12 @@ function translate(dockerfile: string): Image {
   return { script: MOUNT + lines.join('\n'), entry, command };
 }
 
+const pathOfMachine = (): string =>
+  process.env
+    .PATH!.split(':')
+    .filter((one) => !one.includes('/node_modules/'))
+    .join(':');
+
 /** The process in the namespace, by its number outside of it. */
 function servingPid(): number {
   const found = execFileSync('ps', ['-eo', 'pid,uid,args'], { encoding: 'utf8' })
@@ -108,7 +114,8 @@ describe.runIf(canMount && installs)(`the steps of the Dockerfile, in a namespac
     writeFileSync(join(folder, 'build.sh'), script);
     const image = spawn('unshare', ['--mount', '--pid', '--fork', '--kill-child', 'sh', 'build.sh'], {
       cwd: folder,
-      env: { ...NETWORK, PATH: process.env.PATH, HOME: '/root' },
+      // npm installs next to the Node that runs it: that of the machine, not that of this checkout.
+      env: { ...NETWORK, PATH: pathOfMachine(), HOME: '/root' },
     });
     let output = '';
     for (const stream of [image.stdout, image.stderr])
