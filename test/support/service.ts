@@ -40,6 +40,8 @@ export type TestService = {
   }): Promise<TestCustomer>;
   /** A profile of the customer with these balances in decimal strings: `{ USD: '100' }`. */
   createProfile(customer: TestCustomer, balances?: Record<string, string>): Promise<string>;
+  /** Another node on the same database. Its address. */
+  addNode(): Promise<string>;
   /** Rows of the tables that a refused request must not touch. */
   countRows(): Promise<Record<string, bigint>>;
   /** With `checks`, if the test has made entries that no record requires. */
@@ -61,8 +63,9 @@ export async function startTestService(
   // Without workers, so that records change only when a test changes them.
   const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
   const { assets } = config;
-  const parts = { config, database: wrap(serving), logger: pino({ level: 'silent' }) };
-  const service = await assemble(parts);
+  const logger = pino({ level: 'silent' });
+  const service = await assemble({ config, database: wrap(serving), logger });
+  const others: (() => Promise<void>)[] = [];
   database.unlock(service.vault);
   await service.start();
   service.setReady();
@@ -143,6 +146,17 @@ export async function startTestService(
       }
       return id;
     },
+    async addNode() {
+      const own = connectUnlocked(test.servingAddress);
+      const node = await assemble({ config, database: own, logger });
+      others.push(async () => {
+        await node.stop();
+        await own.close();
+      });
+      await node.start();
+      node.setReady();
+      return node.url();
+    },
     async countRows() {
       const [row] = await database.query<Record<string, bigint>>(
         `select (select count(*) from transfers) as transfers, (select count(*) from entries) as entries,
@@ -155,6 +169,7 @@ export async function startTestService(
       return row!;
     },
     async stop(checks = ALL_CHECKS) {
+      for (const stop of others) await stop();
       await service.stop();
       await serving.close();
       expect((await auditEverything(database, assets, checks)).violations).toEqual([]);
