@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { ALL_CHECKS, auditEverything } from '../../src/ledger/audit.ts';
 import type { Check } from '../../src/ledger/audit-checks.ts';
@@ -28,6 +28,8 @@ export type TestService = {
   /** As a superuser; the service itself connects as the role that serves. */
   readonly database: Database;
   readonly url: string;
+  /** Of its database, for the command line. */
+  readonly address: DatabaseAddress;
   readonly app: FastifyInstance;
   readonly vault: Vault;
   /** The document /openapi.json. `call` checks every answer against it. */
@@ -116,6 +118,7 @@ export async function startTestService(
   return {
     database,
     url,
+    address: test.address,
     app: service.app,
     vault: service.vault,
     description,
