@@ -217,8 +217,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     if (signatures === undefined) return true;
     const signed = await driver.complete(unsigned, signatures, assignment.lane);
     await checkpoint?.('after it is signed, before the signature is committed', assignment.id);
-    const { feeUnitsMax, feeRate } = unsigned;
-    const version = { ...signed, feeUnitsMax, feeRate };
+    const version = { ...signed, feeUnitsMax: unsigned.feeUnitsMax, feeRate: unsigned.feeRate };
     await fenced(database, task, async (tx) => {
       if (isFirst) await unassigner.end(tx, assignment);
       await store.insertVersion(tx, assignment.id, number, version, clock.now());
