@@ -109,6 +109,7 @@ describe('ferry approvals', () => {
     expect(await namesOf()).toContain('approved');
     const given = await json('approvals', 'claim', id);
     expect(given).toEqual({
+      approval_id: id,
       client_id: expect.any(String),
       client_secret: expect.any(String),
       secret_id: expect.any(String),

@@ -86,13 +86,16 @@ async function insist(
   who: TestCustomer,
   method: string,
   path: string,
-  body: object,
+  body?: object,
 ): Promise<any> {
   for (;;) {
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: who.authorization, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
+      headers: {
+        authorization: who.authorization,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const answer = (await response.json()) as any;
     if (response.status === 200) return answer;
@@ -137,7 +140,7 @@ async function settle({ urls, alice, bob, profiles }: Scene, index: number): Pro
   const body = { source_profile_id: profiles.bob, target_profile_id: profiles.alice, legs };
   const path = '/v2/settlement/transactions';
   const { id } = await insist(urls[index % 2]!, bob, 'POST', path, body);
-  await insist(urls[(index + 1) % 2]!, alice, 'PUT', `${path}/${id}/affirm`, {});
+  await insist(urls[(index + 1) % 2]!, alice, 'PUT', `${path}/${id}/affirm`);
   return id;
 }
 
@@ -258,7 +261,7 @@ export async function freezeAtRandom(count: number, freezes: number, seed: numbe
     const creating = Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, create));
     creating.catch(() => undefined);
     for (const moment of moments) {
-      await until('it is time to freeze', () => made.length >= moment);
+      await Promise.race([until('it is time to freeze', () => made.length >= moment), creating]);
       await freezeOnce(scene, random);
     }
     await creating;
