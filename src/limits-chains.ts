@@ -20,6 +20,8 @@ export const CHAIN_LIMITS = {
   chainCoinsMax: 2_000,
   /** A transaction that is in no block is sent again after this time: nodes forget what they have not mined. */
   chainRebroadcastMs: 30_000,
+  /** A first signature is committed within this time after the check of the freezes: a call of the signer, and the commit. */
+  chainSigningMs: 20_000,
   /** A signer whose limits on amounts are reached is asked again after this time: its log has a line for each refusal. */
   chainVelocityRetryMs: 10_000,
   /** How often a keeper without waiting payments looks for small coins to join: they become many over hours, not minutes. */

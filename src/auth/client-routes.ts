@@ -2,6 +2,7 @@ import { type Proposal, privileged } from '../approvals/action.ts';
 import type { Database } from '../database/database.ts';
 import { actorOf } from '../kernel/actor.ts';
 import { formatInstant } from '../kernel/instant.ts';
+import { pageOf, readPage } from '../kernel/paging.ts';
 import type { ProblemSlug } from '../kernel/problem.ts';
 import { type Caller, type Route, route } from '../kernel/route.ts';
 import { unknown } from './administration-error.ts';
@@ -17,12 +18,15 @@ import {
   NEW_CLIENT,
   REMOVED_CREDENTIAL,
 } from './client-examples.ts';
+import { listClients } from './client-list-store.ts';
 import {
   AddCredentialsRequest,
   ChangeClientRequest,
   ClientDetailsShape,
+  ClientList,
   ClientParams,
   ClientShape,
+  ClientsQuery,
   CreateClientRequest,
   CreatedClientShape,
   CredentialParams,
@@ -95,6 +99,29 @@ function readRoute({ database }: ClientParts): Route {
         })),
       ];
       return { body: { ...client, credentials } };
+    },
+  });
+}
+
+function listRoute({ database }: ClientParts): Route {
+  return route({
+    ...COMMON,
+    method: 'GET',
+    path: PATH,
+    operationId: 'listClients',
+    summary: 'List API clients',
+    description: 'Of all customers, or of one. An ACTIVE client has no `disabled_at`.',
+    scope: 'operator:read',
+    query: ClientsQuery,
+    response: ClientList,
+    problems: [],
+    answer: { items: [CLIENT] },
+    async handle({ query }) {
+      const page = readPage(query, 'clients');
+      const found = await listClients(database, query, page);
+      return {
+        body: await pageOf(found, page, ({ clientId, ...row }) => presentClient({ ...row, id: clientId })),
+      };
     },
   });
 }
@@ -235,6 +262,7 @@ function credentialRoutes(parts: ClientParts): Route[] {
 }
 
 export const clientRoutes = (parts: ClientParts): Route[] => [
+  listRoute(parts),
   readRoute(parts),
   createRoute(parts),
   ...changeRoutes(parts),

@@ -1,3 +1,4 @@
+import { listQuery, listShape, One, Several } from '../kernel/paging.ts';
 import { closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
@@ -33,6 +34,14 @@ const CLIENT = {
 const Secret = Type.Optional(Type.String({ description: 'Store it now: it is not shown again' }));
 
 export const ClientShape = Type.Object(CLIENT, { ...closed, title: 'Client' });
+export const ClientList = listShape(ClientShape, 'ClientList');
+export const ClientsQuery = listQuery(
+  {
+    customer_id: One(Id('Customer'), 'Of this customer'),
+    statuses: Several(Type.Enum(['ACTIVE', 'DISABLED']), 'In these statuses'),
+  },
+  ['created_at'],
+);
 export const CreatedClientShape = Type.Object(
   { ...CLIENT, client_secret: Secret },
   { ...closed, title: 'CreatedClient' },

@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { endPayments, releasePayments } from '../rails/payment-store.ts';
 import { insertAssignment, type NewAssignment } from './assignment-store.ts';
-import { releaseCoins } from './coin-store.ts';
+import { returnCoins } from './coin-store.ts';
 import type { Purpose } from './driver.ts';
 import { keysOf } from './ending-store.ts';
 
@@ -54,7 +54,7 @@ export async function dropAssignment(
   // A deposit address has no cancellations: its next sweep has the same nonce.
   if (purpose === 'SWEEP') await tx.query('update chain_assignments set slot = null where id = $1', [id]);
   await tx.query('update chain_assignment_payments set active = false where assignment_id = $1', [id]);
-  await releaseCoins(tx, id);
+  await returnCoins(tx, id);
   await releasePayments(tx, keys, now);
   await failPayments(tx, failed, detail, now);
 }

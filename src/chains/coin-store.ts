@@ -88,6 +88,17 @@ export async function releaseCoins(tx: Transaction, assignmentId: string): Promi
   await tx.query('update chain_coins set assignment_id = null where assignment_id = $1', [assignmentId]);
 }
 
+/** Nothing of the assignment was signed: its coins are free again. Change that is in no block still comes, while its own is open. */
+export async function returnCoins(tx: Transaction, assignmentId: string): Promise<void> {
+  await tx.query(
+    `delete from chain_coins c where c.assignment_id = $1 and c.height is null
+       and not exists (select from chain_versions v join chain_assignments a on a.id = v.assignment_id
+                       where v.hash = c.tx_hash and a.network = c.network and a.state = 'ASSIGNED')`,
+    [assignmentId],
+  );
+  await tx.query('update chain_coins set assignment_id = null where assignment_id = $1', [assignmentId]);
+}
+
 /** A coin that a transaction in the log of the signer spends, and that the database may not know. */
 export type LostCoin = {
   readonly txHash: string;

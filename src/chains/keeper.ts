@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
-import type { Database, Queryable } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/id.ts';
 import { inParallel } from '../kernel/parallel.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import type { CryptoNetwork } from '../networks/crypto.ts';
-import { anyFrozen, notePayments, PaymentsTaken, waitingPayments } from '../rails/payment-store.ts';
+import { notePayments, PaymentsTaken, waitingPayments } from '../rails/payment-store.ts';
 import type { Payment } from '../rails/rail.ts';
 import * as store from './assignment-store.ts';
 import {
@@ -23,6 +23,7 @@ import {
 import { type Ending, endCommand } from './ending.ts';
 import { endStop, fenced, findStop, LeaseLost, recordStop, type StopCode, type Task } from './lease-store.ts';
 import { type Signer, SignerRefusal, type SignRequest } from './signer.ts';
+import { createUnassigner, isDiscarded, keysOf, SignerUnreachable } from './unassign.ts';
 
 /**
  * Keeps one lane: gives waiting payments an assignment, has it signed, sends it, and records what the chain says. Only the holder
@@ -72,8 +73,6 @@ type Sweeps = {
 /** A draft, and the address that sends it. */
 export type Planned = { readonly lane: string; readonly draft: Draft };
 
-class SignerUnreachable extends Error {}
-
 /** Stops that do not end by themselves: going on could pay twice, or would be refused again. */
 const NEEDS_OPERATOR: readonly StopCode[] = ['foreign-slot', 'signer-refused', 'deep-reorg'];
 
@@ -84,15 +83,6 @@ const isWhole = ({ bytes }: Version): boolean => bytes !== '';
 export function outgoingOf({ key, asset, amountUnits: units, destination }: Payment): Outgoing {
   if (!('address' in destination)) throw new Error(`payment ${key} has no address`);
   return { key, asset, units, address: destination.address };
-}
-
-/** Those that customers wait for: what Ferry moves between its own wallets has none. */
-const keysOf = ({ payments }: Assignment): string[] => payments.map(({ key }) => key).filter(Boolean);
-
-async function requireNotFrozen(tx: Queryable, assignment: Assignment): Promise<void> {
-  const keys = keysOf(assignment);
-  if (keys.length === 0 || !(await anyFrozen(tx, keys))) return;
-  throw new ChainWait('frozen', 'a party to a payment that is assigned and not signed is frozen');
 }
 
 /** Whether another assignment spends the change of one of the versions: a new version would make that one impossible. */
@@ -143,6 +133,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
   const { network, task: lane } = task;
   const { moves, sweeps, movesMs = LIMITS.chainMovesMs } = parts;
   const pacing = createPacing(facts.blockMs, movesMs);
+  const unassigner = createUnassigner({ database, signer, clock, task, feeAsset: facts.feeAsset });
   /** The last refusal because of the signer's limits on amounts, and until when the signer is not asked again. */
   let overVelocity: { readonly refusal: SignerRefusal; readonly untilMs: number } | undefined;
   /** The signer must not sign, and asking again does not help: an operator ends that. */
@@ -186,7 +177,19 @@ export function createKeeper(parts: KeeperParts): Keeper {
     }
   }
 
-  /** Has the next version signed and committed, and only then sends it. */
+  /** Undefined if the signer had promised not to sign the assignment, which is gone then. */
+  async function firstSignatures(assignment: Assignment, request: SignRequest, signal: AbortSignal) {
+    try {
+      return await signaturesFor(request, signal);
+    } catch (error) {
+      await unassigner.abandon();
+      if (!isDiscarded(assignment, error)) throw error;
+      await unassigner.drop(assignment);
+      return undefined;
+    }
+  }
+
+  /** Has the next version signed and committed, and only then sends it. True if something was done. */
   async function sign(
     assignment: Assignment,
     versions: readonly Version[],
@@ -194,7 +197,6 @@ export function createKeeper(parts: KeeperParts): Keeper {
   ): Promise<boolean> {
     const number = versions.length + 1;
     if (isRefused) return false;
-    if (number === 1) await requireNotFrozen(database, assignment);
     const unsigned = await reached(driver.build(assignment, versions.filter(isWhole), signal), signal);
     if (unsigned === undefined) return false;
     if (overVelocity !== undefined && overVelocity.untilMs > performance.now()) throw overVelocity.refusal;
@@ -206,15 +208,18 @@ export function createKeeper(parts: KeeperParts): Keeper {
       unsigned: unsigned.bytes,
     };
     await checkpoint?.('after the assignment is committed, before it is signed', assignment.id);
-    const signatures = await signaturesFor(request, signal);
+    // What was sent before a freeze may be replaced with a higher fee.
+    const isFirst = !versions.some(isWhole);
+    if (isFirst && !(await unassigner.begin(assignment, versions.length, signal))) return true;
+    const signatures = await (isFirst
+      ? firstSignatures(assignment, request, signal)
+      : signaturesFor(request, signal));
+    if (signatures === undefined) return true;
     const signed = await driver.complete(unsigned, signatures, assignment.lane);
     await checkpoint?.('after it is signed, before the signature is committed', assignment.id);
-    const { feeUnitsMax, feeRate } = unsigned;
-    const version = { ...signed, feeUnitsMax, feeRate };
+    const version = { ...signed, feeUnitsMax: unsigned.feeUnitsMax, feeRate: unsigned.feeRate };
     await fenced(database, task, async (tx) => {
-      // Nothing that is frozen is sent: the first signature is committed only if the same transaction finds no freeze. Whoever
-      // freezes waits for this transaction, and then for the broadcast.
-      if (number === 1) await requireNotFrozen(tx, assignment);
+      if (isFirst) await unassigner.end(tx, assignment);
       await store.insertVersion(tx, assignment.id, number, version, clock.now());
     });
     await checkpoint?.('after the signature is committed, before the broadcast', assignment.id);

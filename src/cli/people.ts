@@ -185,7 +185,10 @@ async function nameSubject(invocation: Invocation): Promise<number> {
   if (openIdProvider === undefined) throw new CommandError('FERRY_CONFIG has no openid_provider.');
   return withPeople(invocation, async (database) => {
     const { id, email } = await personNamed(database, named);
-    if (!(await bindAccount(database, id, { issuer: openIdProvider.issuer, subject })))
+    const account = { issuer: openIdProvider.issuer, subject };
+    const asked = { person_id: id, account, salt: newToken() };
+    if (await waits(invocation, database, ({ people }) => people.change, asked)) return;
+    if (!(await bindAccount(database, id, account)))
       throw new CommandError(`${email} has another account at ${openIdProvider.name}, or is disabled.`);
     show(invocation, { id, subject }, `${email} signs in at ${openIdProvider.name} as ${subject}.`);
   });

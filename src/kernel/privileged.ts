@@ -25,7 +25,7 @@ export const PRIVILEGED_ACTIONS = {
   'client.add_credentials': 'Add keys or a secret to an API client',
   'client.remove_credential': 'Remove a key or a secret of an API client',
   'person.create': 'Add a person',
-  'person.change': 'Change the roles or the name of a person',
+  'person.change': 'Change the roles, the name or the OpenID account of a person',
   'person.link': 'Create an enrolment link for a person',
   'own_person.create': 'Add a person of the customer',
   'own_person.change': 'Change the roles or the name of a person of the customer',

@@ -7,8 +7,10 @@ import type { PrivilegedName } from '../kernel/privileged.ts';
 import { notFound } from '../kernel/problem.ts';
 import { type Act, actCommand, rehearse } from '../ledger/act.ts';
 import {
+  type Account,
   activePerson,
   addIn,
+  bindIn,
   changeIn,
   type EnrolmentLink,
   linkIn,
@@ -35,6 +37,8 @@ export type NewPersonAsked = OfPerson & {
 export type PersonChangeAsked = OfPerson & {
   readonly name?: string;
   readonly roles?: readonly Role[];
+  /** With which the person can sign in. */
+  readonly account?: Account;
   readonly salt: string;
 };
 
@@ -73,6 +77,12 @@ export function refuseOwn(
 }
 
 const rolesText = (roles: readonly Role[]): string => roles.join(', ');
+
+function changeText({ person_id: id, roles, account }: PersonChangeAsked): string {
+  if (account !== undefined) return `Let the person ${id} sign in with an account at ${account.issuer}.`;
+  if (roles === undefined) return `Change the name of the person ${id}.`;
+  return `Change the roles of the person ${id} to ${rolesText(roles)}.`;
+}
 
 function declaring(parts: Parts, whose: 'operator' | 'own') {
   const { database, declare } = parts;
@@ -121,16 +131,15 @@ function declareFor(parts: Parts, whose: 'operator' | 'own') {
     ),
     change: declared<PersonChangeAsked>(
       `${prefix}.change`,
-      ({ person_id: id, roles }) =>
-        roles === undefined
-          ? `Change the name of the person ${id}.`
-          : `Change the roles of the person ${id} to ${rolesText(roles)}.`,
-      ({ person_id: id, name, roles }) =>
+      changeText,
+      ({ person_id: id, name, roles, account }) =>
         (tx, actor) =>
-          changeIn(tx, actor, id, {
-            ...(name !== undefined && { name }),
-            ...(roles !== undefined && { roles }),
-          }),
+          account === undefined
+            ? changeIn(tx, actor, id, {
+                ...(name !== undefined && { name }),
+                ...(roles !== undefined && { roles }),
+              })
+            : bindIn(tx, actor, id, account),
     ),
     link: declared<LinkAsked>(
       `${prefix}.link`,

@@ -10,7 +10,7 @@ import { administratorOf, recordPerson } from './changes.ts';
 import { deleteLink, deletePasskeys, replaceLink } from './passkey-store.ts';
 import type { Person } from './person.ts';
 import type { Role } from './roles.ts';
-import { disabledProblem, emailTaken, personFaults, tooManyPeople } from './rules.ts';
+import { disabledProblem, emailTaken, otherAccountProblem, personFaults, tooManyPeople } from './rules.ts';
 import { endSessions } from './session-store.ts';
 import { bindSubject, countPeople, disablePerson, insertPerson, lockPerson, updatePerson } from './store.ts';
 
@@ -178,11 +178,21 @@ export function revokeSessions(
   });
 }
 
+/** An account at the OpenID provider. */
+export type Account = { readonly issuer: string; readonly subject: string };
+
+/** With the account the person can sign in, so it is a right like a role. */
+export async function bindIn(tx: Transaction, actor: Actor, id: string, account: Account): Promise<Person> {
+  const person = await activePerson(tx, id);
+  if (!(await bindSubject(tx, id, account.issuer, account.subject))) throw otherAccountProblem(person);
+  return recordPerson(tx, actor, 'bound', id);
+}
+
 /** Names the account of the person at the OpenID provider. False if it has another one, or is disabled. */
 export function bindAccount(
   database: Database,
   id: string,
-  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+  { issuer, subject }: Account,
   actor: Actor = administratorOf(database),
 ): Promise<boolean> {
   return database.transaction(async (tx) => {

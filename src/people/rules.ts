@@ -26,6 +26,12 @@ export function disabledProblem({ id }: Pick<Person, 'id'>): Problem {
   return new Problem('invalid-state', `The person ${id} is disabled.`, { status: 'DISABLED' });
 }
 
+export function otherAccountProblem({ id }: Pick<Person, 'id'>): Problem {
+  return new Problem('invalid-state', `The person ${id} has another account at the OpenID provider.`, {
+    status: 'BOUND',
+  });
+}
+
 /** An administrator who could give themselves a role would need no second person for anything. */
 export function ownPersonProblem(): Problem {
   return new Problem(

@@ -60,6 +60,7 @@ const ACROSS_CUSTOMERS = [
   'liftFreeze',
   'listAccountEntries',
   'listBalanceReports',
+  'listClients',
   'listFiatAccountViews',
   'listFiatAccountsForReview',
   'listFreezes',

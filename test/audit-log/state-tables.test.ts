@@ -12,6 +12,7 @@ import { createPersonEye } from '../support/four-eyes.ts';
 import { createPrivilegedWorld, evidence, policyRequest } from '../support/privileged-cases.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { expectPresent } from './present-state.ts';
 
 /**
  * Every table of the database is in one of these two lists: a new one is named by the first test. Rows of RECORDED have a resource
@@ -168,7 +169,7 @@ async function administer(): Promise<void> {
 }
 
 /** As customers and operators do with the API, while workers run. */
-async function operate(): Promise<void> {
+async function operate(): Promise<TestCustomer> {
   const world = await createPrivilegedWorld(service, { clientId: '', call: operator.call });
   const { customer, profile } = world;
   const [first, second] = [await world.withdrawal(), await world.withdrawal()];
@@ -200,6 +201,7 @@ async function operate(): Promise<void> {
   const { id } = await done(operator, 'POST', '/v2/operator/reconciliations/matches', match);
   await done(operator, 'POST', `/v2/operator/reconciliations/matches/${id}/remove`, { reason: 'Wrong.' });
   await createPersonEye(service, customer.id, ['VIEWER']);
+  return customer;
 }
 
 async function wholeLog(): Promise<any[]> {
@@ -227,9 +229,9 @@ describe('after a run of everything', () => {
     expect([...known].filter((name) => !tables.some((one) => one.name === name))).toEqual([]);
   });
 
-  it('every row has an actor, and the log replays: what was before is what the change before left', async () => {
+  it('every row has an actor, and the log replays to the present: what was before is what the change before left, and the last change left what the API shows now', async () => {
     await administer();
-    await operate();
+    const customer = await operate();
     const entries = await wholeLog();
     expect(entries.filter(({ actor }) => actor?.id === undefined)).toEqual([]);
     const last = new Map<string, any>();
@@ -240,6 +242,19 @@ describe('after a run of everything', () => {
       if (known?.created_at !== entry.created_at) expect([key, entry.before]).toEqual([key, known?.after]);
       last.set(key, entry);
     }
+    const compared = await expectPresent(service, last.values(), [operator, alice, customer]);
+    for (const type of [
+      'client',
+      'fiat_account',
+      'freeze',
+      'identity',
+      'journal',
+      'person',
+      'policy',
+      'profile',
+      'transfer',
+    ])
+      expect(compared).toContain(type);
     const logged = new Set(entries.map(({ resource_id: id }) => id));
     for (const [table, id] of Object.entries(RECORDED)) {
       const rows = await service.database.query<{ id: string | null }>(

@@ -55,6 +55,7 @@ describe('what is answered to a customer', () => {
     'findFreeze',
     'findPolicy',
     'listApprovals',
+    'listClients',
     'listContradictions',
     'listEntries',
     'listForReview',

@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { createClient, createCustomer } from '../../src/auth/administration.ts';
 import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Database } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { ALL_CHECKS, auditEverything } from '../../src/ledger/audit.ts';
 import type { Check } from '../../src/ledger/audit-checks.ts';
@@ -28,6 +28,8 @@ export type TestService = {
   /** As a superuser; the service itself connects as the role that serves. */
   readonly database: Database;
   readonly url: string;
+  /** Of its database, for the command line. */
+  readonly address: DatabaseAddress;
   readonly app: FastifyInstance;
   readonly vault: Vault;
   /** The document /openapi.json. `call` checks every answer against it. */
@@ -40,6 +42,8 @@ export type TestService = {
   }): Promise<TestCustomer>;
   /** A profile of the customer with these balances in decimal strings: `{ USD: '100' }`. */
   createProfile(customer: TestCustomer, balances?: Record<string, string>): Promise<string>;
+  /** Another node on the same database. Its address. */
+  addNode(): Promise<string>;
   /** Rows of the tables that a refused request must not touch. */
   countRows(): Promise<Record<string, bigint>>;
   /** With `checks`, if the test has made entries that no record requires. */
@@ -61,8 +65,9 @@ export async function startTestService(
   // Without workers, so that records change only when a test changes them.
   const config = readConfig({ PORT: '0', FERRY_WORKERS: 'off', ...env }, networks);
   const { assets } = config;
-  const parts = { config, database: wrap(serving), logger: pino({ level: 'silent' }) };
-  const service = await assemble(parts);
+  const logger = pino({ level: 'silent' });
+  const service = await assemble({ config, database: wrap(serving), logger });
+  const others: (() => Promise<void>)[] = [];
   database.unlock(service.vault);
   await service.start();
   service.setReady();
@@ -113,6 +118,7 @@ export async function startTestService(
   return {
     database,
     url,
+    address: test.address,
     app: service.app,
     vault: service.vault,
     description,
@@ -143,6 +149,17 @@ export async function startTestService(
       }
       return id;
     },
+    async addNode() {
+      const own = connectUnlocked(test.servingAddress);
+      const node = await assemble({ config, database: own, logger });
+      others.push(async () => {
+        await node.stop();
+        await own.close();
+      });
+      await node.start();
+      node.setReady();
+      return node.url();
+    },
     async countRows() {
       const [row] = await database.query<Record<string, bigint>>(
         `select (select count(*) from transfers) as transfers, (select count(*) from entries) as entries,
@@ -155,6 +172,7 @@ export async function startTestService(
       return row!;
     },
     async stop(checks = ALL_CHECKS) {
+      for (const stop of others) await stop();
       await service.stop();
       await serving.close();
       expect((await auditEverything(database, assets, checks)).violations).toEqual([]);
