@@ -51,7 +51,12 @@ async function createWire({ database }: TestService, customerId: string, status:
 }
 
 async function setScene() {
-  const service = await startTestService({ FERRY_WORKERS: 'on', FERRY_SANDBOX_SPEED: '20000' });
+  const service = await startTestService({
+    FERRY_WORKERS: 'on',
+    FERRY_SANDBOX_SPEED: '20000',
+    // Tokens of one node are valid on the other.
+    FERRY_PUBLIC_URL: 'http://pay.example',
+  });
   const urls = [service.url, await service.addNode()];
   await recordRails(service);
   const [operator, alice, bob] = [

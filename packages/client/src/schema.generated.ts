@@ -817,7 +817,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List API clients
+         * @description Of all customers, or of one. An ACTIVE client has no `disabled_at`. Scope: `operator:read`.
+         */
+        get: operations["listClients"];
         put?: never;
         /**
          * Create an API client
@@ -3064,6 +3068,12 @@ export interface components {
              */
             owner_person_id?: string;
             scopes: string[];
+        };
+        /** ClientList */
+        ClientList: {
+            items: components["schemas"]["Client"][];
+            /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
+            next_page_cursor?: string;
         };
         /** CreateAccountRequest */
         CreateAccountRequest: {
@@ -9632,6 +9642,63 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    listClients: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Of this customer */
+                customer_id?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description In these statuses (repeatable) */
+                statuses?: ("ACTIVE" | "DISABLED")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "name": "back office",
+                     *           "scopes": [
+                     *             "funding:read_profile",
+                     *             "transfer:read_transfer"
+                     *           ],
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientList"];
                 };
             };
         };
