@@ -101,10 +101,10 @@ describe.runIf(installs)('a new user, with the tarballs in an empty directory', 
     const manifests = globSync('**/node_modules/{*,@*/*}/package.json', { cwd: installed });
     expect(manifests.length).toBeGreaterThan(80);
     for (const path of manifests) {
-      const folder = dirname(path);
+      const place = dirname(path);
       const { name, version } = JSON.parse(readFileSync(join(installed, path), 'utf8'));
-      expect({ name, version }).toEqual({ name, version: packages[folder]?.version });
-      expect(packages[folder].dev).not.toBe(true);
+      expect({ name, version }).toEqual({ name, version: packages[place]?.version });
+      expect(packages[place].dev).not.toBe(true);
     }
     expect(manifests.some((path) => /surfpool|anvil/.test(path))).toBe(false);
     expect(JSON.parse(readFileSync(join(installed, 'sbom.json'), 'utf8')).bomFormat).toBe('CycloneDX');
