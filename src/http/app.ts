@@ -114,11 +114,14 @@ const SECURITY_HEADERS = {
   'referrer-policy': 'no-referrer',
 };
 
-/** `/v2/profiles/` is not the profile with an empty id. */
-function hasEmptyPart(params: unknown): boolean {
-  for (const name in params as Record<string, unknown>)
+/** `/v2/profiles/` is not the profile with an empty id, and `/v2/policies/dry-run` not the policy with that id. */
+function hasWrongPart({ params, url }: FastifyRequest, paths: Paths): boolean {
+  let hasParameters = false;
+  for (const name in params as Record<string, unknown>) {
     if ((params as Record<string, unknown>)[name] === '') return true;
-  return false;
+    hasParameters = true;
+  }
+  return hasParameters && paths.isFixed(url);
 }
 
 /** Methods that the metrics tell apart: any client can send others. */
@@ -144,7 +147,7 @@ function addHooks(app: FastifyInstance, options: AppOptions, paths: Paths): void
     reply.headers(SECURITY_HEADERS);
     const fault = headersFault(request.raw);
     if (fault !== undefined) return done(fault);
-    if (request.is404 || hasEmptyPart(request.params)) {
+    if (request.is404 || hasWrongPart(request, paths)) {
       request.knownPath = request.is404 ? paths.find(request.url) : undefined;
       // Before the body is read.
       return done(paths.refuse(request.method, request.url));

@@ -6,6 +6,8 @@ export type Paths = {
   add(url: string, methods: readonly string[]): void;
   /** The path in the form of the router, if there is such a path. */
   find(target: string): string | undefined;
+  /** Whether there is a path without parameters that is exactly this one. The router would take one with parameters for another method. */
+  isFixed(target: string): boolean;
   /** 405 if the path supports other methods, 404 if there is no such path. */
   refuse(method: string, target: string): Problem;
 };
@@ -36,6 +38,7 @@ const SHOWN_MAX = 200;
 
 export function createPaths({ hasDocs }: { readonly hasDocs: boolean }): Paths {
   const byUrl = new Map<string, Known>();
+  const fixed = new Set<string>();
 
   function known(target: string): Known | undefined {
     const asked = partsOf(target);
@@ -54,7 +57,9 @@ export function createPaths({ hasDocs }: { readonly hasDocs: boolean }): Paths {
       const one = byUrl.get(url) ?? { url, parts: url.split('/'), methods: new Set<string>() };
       for (const method of methods) one.methods.add(method);
       byUrl.set(url, one);
+      if (!one.parts.some(isParameter)) fixed.add(url);
     },
+    isFixed: (target) => fixed.has(target.split('?', 1)[0]!),
     find: (target) => known(target)?.url,
     refuse(method, target) {
       const found = known(target);

@@ -140,6 +140,11 @@ describe('an address', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
+  it('does not take a fixed path for the id of something else', async () => {
+    const answer = await alice.call('GET', '/v2/policies/dry-run?limit=1');
+    expect(expectProblem(answer, 405, 'method-not-allowed')).toEqual({ allow: ['POST'] });
+  });
+
   // With a raw client: fetch does not send TRACE.
   it.each(['OPTIONS', 'TRACE', 'PATCH', 'DELETE', 'QUERY'])('answers %s so, too', async (method) => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
