@@ -29,7 +29,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // Libraries change less often than screens, and are cached apart from them.
-        advancedChunks: {
+        codeSplitting: {
           groups: [{ name: 'vendor', test: /node_modules[\\/](react|react-dom|scheduler|@tanstack)[\\/]/ }],
         },
       },

@@ -24,7 +24,8 @@ export function useSetSearch(): (next: Search, options?: { readonly replace?: bo
 /** Opens a path below /console, such as `/transfers?statuses=PENDING`. */
 export function useGo(): (path: string) => void {
   const router = useRouter();
-  return useCallback((path) => void router.navigate(targetOf(path, router.state.location.search as Search)), [
-    router,
-  ]);
+  return useCallback(
+    (path) => void router.navigate(targetOf(path, router.state.location.search as Search)),
+    [router],
+  );
 }

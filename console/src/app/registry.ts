@@ -9,7 +9,8 @@ export const SCREENS: readonly Screen[] = Object.values(found).map((module) => m
 /** Whether a person sees a screen in the navigation and in the palette. */
 export function isFor(me: Me, { audience, scopes = [] }: Screen, looksAtCustomer: boolean): boolean {
   const fits =
-    audience === 'everyone' || (audience === 'operator' ? isOperator(me) : !isOperator(me) || looksAtCustomer);
+    audience === 'everyone' ||
+    (audience === 'operator' ? isOperator(me) : !isOperator(me) || looksAtCustomer);
   return fits && may(me, ...scopes);
 }
 

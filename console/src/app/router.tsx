@@ -7,11 +7,11 @@ import {
 } from '@tanstack/react-router';
 import { CONSOLE } from './base.ts';
 import { SCREENS } from './registry.ts';
-import type { RawSearch, Search } from './screen.ts';
-import { parseSearch, stringifySearch } from './target.ts';
-import { isOperator, useMe } from './session.ts';
+import type { RawSearch } from './screen.ts';
 import { NotHere, ScreenFailed, ScreenLoading } from './screen-states.tsx';
+import { isOperator, useMe } from './session.ts';
 import { Shell } from './shell.tsx';
+import { parseSearch, stringifySearch } from './target.ts';
 
 function Home() {
   const me = useMe();

@@ -51,7 +51,9 @@ export function durationOf(ms: number): string {
   if (seconds < 60) return ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : `${seconds} s`;
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3_600)];
   if (minutes < 60) return `${minutes} min ${String(seconds % 60).padStart(2, '0')} s`;
-  return hours < 48 ? `${hours} h ${String(minutes % 60).padStart(2, '0')} min` : `${Math.floor(hours / 24)} days`;
+  return hours < 48
+    ? `${hours} h ${String(minutes % 60).padStart(2, '0')} min`
+    : `${Math.floor(hours / 24)} days`;
 }
 
 /** The value of an input of the type datetime-local, which is in the zone of the reader. */
