@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { createServer, request, type Server } from 'node:http';
+import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
@@ -56,12 +56,15 @@ export async function newVisitor(browser: Browser, options: BrowserContextOption
 export async function enter(page: Page, url: string, as: string, path = ''): Promise<void> {
   await page.goto(`${url}/console${path}`);
   await page.locator(`button[data-as="${as}"]`).click();
-  await page.waitForURL(new RegExp(`/console`));
+  await page.waitForURL(/\/console/);
   await page.locator('main h1').waitFor();
 }
 
 /** A proxy that serves the service under a path of its own, and removes it from requests. */
-export async function startProxy(prefix: string, target: () => string): Promise<{ url: string; close(): void }> {
+export async function startProxy(
+  prefix: string,
+  target: () => string,
+): Promise<{ url: string; close(): void }> {
   const server: Server = createServer((incoming, answer) => {
     if (incoming.url?.startsWith(`${prefix}/`) !== true && incoming.url !== prefix) {
       answer.writeHead(404).end('not of the service');
