@@ -11,6 +11,19 @@ const root = dirname(fileURLToPath(import.meta.url));
 const made = join(root, `.dist-${process.pid}`);
 const dist = join(root, 'dist');
 
+/** Another process may have built it in the meantime: then its build is replaced by an equal one. */
+function replace() {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      rmSync(dist, { recursive: true, force: true });
+      renameSync(made, dist);
+      return;
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
 const digest = sourceDigest(root);
 try {
   await build({
@@ -28,8 +41,7 @@ try {
     writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
   }
   writeFileSync(join(made, 'source-digest'), digest);
-  rmSync(dist, { recursive: true, force: true });
-  renameSync(made, dist);
+  replace();
 } finally {
   rmSync(made, { recursive: true, force: true });
 }
