@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
 import { Problem, unavailable } from '../kernel/problem.ts';
+import { LIMITS } from '../limits.ts';
 import { type ConsoleFiles, loadConsole } from './console-files.ts';
 import { createStaticContent, lazily, type StaticContent, sendStatic } from './static.ts';
 
@@ -53,21 +54,22 @@ function sendWaiting(reply: FastifyReply): FastifyReply {
 /** The console: every path below it that is not a file answers the page, whose script shows the view of that path. */
 export function consoleExtension(options: ConsoleOptions): (app: FastifyInstance) => void {
   let loaded: { readonly files: ConsoleFiles; readonly index: StaticContent } | undefined;
-  let failure: unknown;
+  let failedAtMs = Number.NEGATIVE_INFINITY;
   const load = lazily(async () => {
-    try {
-      const files = await loadConsole();
-      loaded = { files, index: await indexOf(files, pathOf(options.publicUrl()), options.mode) };
-    } catch (error) {
-      // Not tried again before the next start: it would fail in the same way.
-      failure = error;
-      options.logger.error({ err: error }, 'the console could not be built');
-    }
+    const files = await loadConsole();
+    loaded = { files, index: await indexOf(files, pathOf(options.publicUrl()), options.mode) };
   });
   const ready = (): typeof loaded => {
-    if (failure !== undefined)
-      throw unavailable('The console could not be built; the log of the service says why.');
-    if (loaded === undefined) void load();
+    if (performance.now() - failedAtMs < LIMITS.consoleBuildRetryMs)
+      throw unavailable(
+        'The console could not be built; the log of the service says why. It is built again after a minute.',
+        LIMITS.consoleBuildRetryMs / 1_000,
+      );
+    if (loaded === undefined)
+      load().catch((error: unknown) => {
+        failedAtMs = performance.now();
+        options.logger.error({ err: error }, 'the console could not be built');
+      });
     return loaded;
   };
   return (app) => {

@@ -4,7 +4,12 @@ import type { Search } from './screen.ts';
 import { customerOf, targetOf } from './target.ts';
 
 /** The part of the address after `?`, as `search` of the screen has checked it. */
-export const useScreenSearch = <Shape extends Search>(): Shape => useSearch({ strict: false }) as Shape;
+export const useScreenSearch = <Shape extends Search>(): Shape =>
+  useSearch({ strict: false, select: known as never, structuralSharing: true as never }) as Shape;
+
+const known = (search: Search): Search =>
+  Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));
+
 export const useScreenParams = <Shape extends Record<string, string>>(): Shape =>
   useParams({ strict: false }) as Shape;
 

@@ -1,5 +1,5 @@
 import type { Screen } from './screen.ts';
-import { isOperator, type Me, may } from './session.ts';
+import { hasCustomer, isOperator, type Me, may } from './session.ts';
 
 const found = import.meta.glob<{ default: Screen }>('../screens/*/*/screen.ts', { eager: true });
 
@@ -10,7 +10,7 @@ export const SCREENS: readonly Screen[] = Object.values(found).map((module) => m
 export function isFor(me: Me, { audience, scopes = [] }: Screen, looksAtCustomer: boolean): boolean {
   const fits =
     audience === 'everyone' ||
-    (audience === 'operator' ? isOperator(me) : !isOperator(me) || looksAtCustomer);
+    (audience === 'operator' ? isOperator(me) : hasCustomer(me) || looksAtCustomer);
   return fits && may(me, ...scopes);
 }
 

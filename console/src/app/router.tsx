@@ -34,11 +34,12 @@ const routes = SCREENS.map((screen) =>
     getParentRoute: () => root,
     path: screen.path,
     component: lazyRouteComponent(screen.load),
+    // The router keeps parameters that this does not name: those that the screen does not know are set to undefined.
     validateSearch: (raw: Record<string, unknown>) => ({
+      ...Object.fromEntries(Object.keys(raw).map((name) => [name, undefined])),
       ...screen.search?.(raw as RawSearch),
       ...(typeof raw.customer === 'string' ? { customer: raw.customer } : {}),
     }),
-    search: { strict: true } as never,
   }),
 );
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });

@@ -13,8 +13,10 @@ export const meQuery = {
 /** Who is signed in. Below the shell it is always there. */
 export const useMe = (): Me => useSuspenseQuery(meQuery).data;
 
-/** People of the operator have no customer, unless they look at one. */
+/** Whether the screens of the operator are for the caller. A client of a customer can have scopes of the operator as well. */
 export const isOperator = (me: Me): boolean => me.scopes.some((scope) => scope.startsWith('operator:'));
+/** Whether the caller has data of a customer: people of the operator only while they look at one. */
+export const hasCustomer = (me: Me): boolean => me.kind === 'CLIENT' || me.customer_id !== undefined;
 export const may = (me: Me, ...scopes: readonly string[]): boolean =>
   scopes.every((scope) => me.scopes.includes(scope));
 /** Whether a button for something is shown: `useMay('transfer:write_platform_transfer')`. */

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenParams } from '~/app/navigation.ts';
+import { useMay } from '~/app/session.ts';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import {
@@ -25,12 +26,11 @@ import { type History, isOf, itemsOf } from './timeline.tsx';
 const PENDING_AGAIN_MS = 2_000;
 type Entries = Answer<'listProfileEntries'>['items'];
 
-/** Changes from the audit log, and what was sent to webhooks about them. Webhooks are for administrators: others see none. */
-async function readHistory(id: string): Promise<History> {
+/** Changes from the audit log, and what was sent to webhooks about them, if the reader may see webhooks. */
+async function readHistory(id: string, seesWebhooks: boolean): Promise<History> {
   const { items: log } = await ferry.listAuditLog({ resource_ids: [id], limit: 100 });
   const events = log.map((one) => one.id);
-  const webhooks =
-    events.length === 0 ? [] : (await ferry.listWebhooks({}).catch(() => ({ items: [] }))).items;
+  const webhooks = events.length === 0 || !seesWebhooks ? [] : (await ferry.listWebhooks({})).items;
   const deliveries = await Promise.all(
     webhooks.map(
       async (hook) => (await ferry.listWebhookDeliveries({ id: hook.id, event_ids: events })).items,
@@ -39,20 +39,23 @@ async function readHistory(id: string): Promise<History> {
   return { log, deliveries: deliveries.flat() };
 }
 
-/** The postings between the first and the last change, to the microsecond. */
+/**
+ * The postings that the transfer caused. Value moves when it is created and when it ends, so the entries right after the one
+ * and right before the other are read, however many others the profile has in between.
+ */
 async function readEntries(transfer: Transfer): Promise<Entries> {
-  const { profile_id: id, asset, balance_asset: balanceAsset, created_at: from } = transfer;
-  const found: Entries = [];
-  const list = ferry.listProfileEntries({
-    id,
-    asset: balanceAsset ?? asset,
-    'created_at.gte': from,
-    order: 'ASC',
-    limit: 200,
-  });
-  const page = await list;
-  found.push(...page.items.filter(isOf(transfer)));
-  return found;
+  const { profile_id: id, asset, balance_asset: balanceAsset, created_at: from, updated_at: to } = transfer;
+  const common = { id, asset: balanceAsset ?? asset, limit: 200, 'created_at.gte': from };
+  const [first, last] = await Promise.all([
+    ferry.listProfileEntries({ ...common, order: 'ASC' }),
+    ferry.listProfileEntries({ ...common, 'created_at.lte': to, order: 'DESC' }),
+  ]);
+  const keyOf = ({ at, account, amount, balance_after: after }: Entries[number]): string =>
+    [at, account, amount, after].join(' ');
+  const found = [...first.items, ...last.items.toReversed()].filter(isOf(transfer));
+  return [...new Map(found.map((one) => [keyOf(one), one])).values()].sort((left, right) =>
+    left.at < right.at ? -1 : 1,
+  );
 }
 
 export default function OneTransfer() {
@@ -75,7 +78,11 @@ export default function OneTransfer() {
 
 function Details({ transfer }: { readonly transfer: Transfer }) {
   const { id, type, status, amount, asset, direction, updated_at: updated } = transfer;
-  const history = useQuery({ queryKey: ['transfer-history', id, updated], queryFn: () => readHistory(id) });
+  const seesWebhooks = useMay('events:read_event');
+  const history = useQuery({
+    queryKey: ['transfer-history', id, updated],
+    queryFn: () => readHistory(id, seesWebhooks),
+  });
   const entries = useQuery({
     queryKey: ['transfer-entries', id, updated],
     queryFn: () => readEntries(transfer),
