@@ -167,7 +167,7 @@ export const QUEUES: readonly Queue[] = [
       (await ferry.listFiatAccountsForReview({ statuses: ['PENDING'], ...OLDEST })).items.map((one) => ({
         id: one.id,
         what: `Account of customer ${one.customer_id.slice(-6)}`,
-        why: one.findings.length === 0 ? 'The automatic checks found nothing' : one.findings.join(' '),
+        why: one.findings.map((finding) => finding.reason).join(' ') || 'The automatic checks found nothing',
         since: one.created_at,
         to: `/operator/reviews?open=${one.id}`,
       })),
