@@ -128,7 +128,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   });
   const shown = virtual.getVirtualItems();
   const [from, to] = [shown[0]?.index ?? 0, (shown.at(-1)?.index ?? -1) + 1];
-  const [active, setActive] = useRowKeys(props, (index) => virtual.scrollToIndex(index));
+  const [active, setActive] = useRowKeys(props, (index) => {
+    virtual.scrollToIndex(index);
+    // Enter opens the row, and no longer presses the button that had the focus.
+    scroller.current?.focus({ preventScroll: true });
+  });
   const isNearEnd = to + AHEAD >= items.length;
   const { loadMore } = pages;
   useEffect(() => {

@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, openChromium } from '../people/chromium.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
+import { fillOperatorScreens } from './operator-world.ts';
 import { enter, newVisitor } from './visitor-browser.ts';
 
 /** `npm run console:screens` sets it: pictures of every screen are left there. */
@@ -42,6 +43,7 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
         const { page, complaints, expectAccessible, close } = await newVisitor(browser, options);
         await enter(page, world.service.url, person);
         if (person === 'maker' && look === 'light') await fill(page.request, world);
+        if (person === 'operator' && look === 'light') await fillOperatorScreens(world);
         const screens = (await page.evaluate(() => (globalThis as any).ferryScreens())) as Listed[];
         const shown = screens.filter(({ audience }) => (audiences as readonly string[]).includes(audience));
         expect(shown.length).toBeGreaterThan(0);
