@@ -57,7 +57,7 @@ export async function createOperatorWorld({
     },
     async depositInSuspense(amount) {
       const { suspense_deposit: deposit } = await made(client, '/v2/sandbox/fiat-deposits', {
-        fiat_network: 'wire',
+        fiat_network: 'WIRE',
         memo_id: 'INVOICE 4711',
         amount,
       });

@@ -36,9 +36,13 @@ async function violationsOf(page: Page): Promise<string[]> {
 /** Answers of these kinds are logged as errors by the browser although the console expects them. */
 const EXPECTED = /status of (401|404|502|503)|ERR_CONNECTION_REFUSED/;
 
+const PATIENCE_MS = 120_000;
+
 export async function newVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
+  // Only ends what hangs: a machine that does other things as well may be ten times slower.
+  page.setDefaultTimeout(PATIENCE_MS);
   const complaints: string[] = [];
   page.on('console', (message) => {
     if (message.type() === 'error' && !EXPECTED.test(message.text())) complaints.push(message.text());
