@@ -157,9 +157,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <div
       ref={scroller}
-      className="relative min-h-0 flex-1 overflow-auto border-t border-line bg-panel [contain:strict]"
-      tabIndex={-1}
-      data-quiet-focus=""
+      className="relative min-h-0 flex-1 overflow-auto border-t border-line bg-panel [contain:strict] focus-visible:outline-offset-[-2px]"
+      // So that it can be scrolled with the keyboard where its rows have nothing to focus.
+      tabIndex={0}
     >
       <div
         role="table"

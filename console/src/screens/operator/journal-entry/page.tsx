@@ -172,7 +172,7 @@ function Postings({ entry: { postings, transfer_id: transfer } }: { readonly ent
       </EmptyState>
     );
   return (
-    <div className="overflow-x-auto">
+    <div className="overflow-x-auto" tabIndex={0}>
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left">

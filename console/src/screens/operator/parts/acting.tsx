@@ -20,13 +20,14 @@ export function useActed(): (answer: unknown, done: string) => Promise<void> {
   const go = useGo();
   return async (answer, done) => {
     const proposal = proposalIn(answer);
-    await queryClient.invalidateQueries();
+    void queryClient.invalidateQueries();
     if (proposal === undefined) {
       toast(done);
       return;
     }
     toast(`Proposed. It waits for ${counted(proposal.quorum, 'approval')}; nothing was executed.`);
-    go(`/operator/approvals/${proposal.id}`);
+    // After the dialog has closed, which may change the address as well.
+    setTimeout(() => go(`/operator/approvals/${proposal.id}`));
   };
 }
 

@@ -78,7 +78,7 @@ export function Changes({ before, after }: { readonly before: unknown; readonly 
   const names = [...new Set([...was.keys(), ...is.keys()])].filter((name) => was.get(name) !== is.get(name));
   if (names.length === 0) return <p className="text-sm text-quiet">No field differs.</p>;
   return (
-    <div className="overflow-x-auto">
+    <div className="overflow-x-auto" tabIndex={0}>
       <table className="w-full text-left text-sm">
         <thead>
           <tr className="border-b border-line">

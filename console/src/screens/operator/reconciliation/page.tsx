@@ -245,7 +245,7 @@ function Balances({ account }: { readonly account: string }) {
   const names = ['When', 'Statement', 'There', 'In the ledger', 'Difference', 'Unexplained'];
   return (
     <Panel flush>
-      <div className="overflow-x-auto">
+      <div className="overflow-x-auto" tabIndex={0}>
         <table className="w-full text-sm">
           <thead>
             <tr className="border-b border-line text-left">

@@ -181,7 +181,7 @@ function WalletCard({ wallet }: { readonly wallet: Wallet }) {
 function Banks({ banks }: { readonly banks: Treasury['banks'] }) {
   return (
     <Panel title="Banks" flush>
-      <div className="overflow-x-auto">
+      <div className="overflow-x-auto" tabIndex={0}>
         <table className="w-full text-sm">
           <thead>
             <tr className="border-b border-line text-left">

@@ -40,7 +40,7 @@ async function readWithdrawal(id: string) {
     ferry.listOperatorAuditLog({ resource_ids: [id], order: 'ASC', limit: 200 }),
     ferry.listOpenWithdrawals({ ids: [id] }),
     ferry.listWithdrawalNotes({ id }),
-    ferry.listRailContradictions({ limit: 1_000 }),
+    ferry.listRailContradictions({ limit: 200 }),
   ]);
   const states = log.items.filter((one) => one.resource_type === 'transfer' && one.after !== undefined);
   return {
