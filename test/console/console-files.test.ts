@@ -13,7 +13,7 @@ describe('the pages for people', () => {
     fetch(world.service.url + path, { headers });
   const index = async (path = '/console'): Promise<Response> => {
     let response = await get(path);
-    await until(async () => {
+    await until('the console is built', async () => {
       response = await get(path);
       return response.status === 200;
     });

@@ -54,7 +54,10 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
           await page.waitForLoadState('networkidle');
           await expectAccessible();
           const overflow = await page.evaluate(
-            () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+            () => {
+              const { documentElement: root } = (globalThis as any).document;
+              return root.scrollWidth - root.clientWidth;
+            },
           );
           expect([id, overflow]).toEqual([id, 0]);
           if (PICTURES === undefined) continue;

@@ -10,13 +10,13 @@ const SLOW = { timeout: 240_000 };
 const post = (page: Page, path: string, body: object): Promise<{ id: string }> =>
   page.evaluate(
     async ([at, sent]) => {
-      const base = document.querySelector<HTMLMetaElement>('meta[name="ferry-base"]')!.content;
+      const base = (globalThis as any).document.querySelector('meta[name="ferry-base"]').content;
       const response = await fetch(base + at, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(sent),
       });
-      return response.json();
+      return (await response.json()) as { id: string };
     },
     [path, body] as const,
   );

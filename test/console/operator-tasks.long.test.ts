@@ -136,7 +136,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console', () =
     await dialog.getByLabel('Reason').fill('Agreed with risk: CASE-2291.');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByText('The policy is in force.').first().waitFor();
-    await until(async () => {
+    await until('the policy is there', async () => {
       const { body } = await operator.client.call('GET', '/v2/operator/policies');
       return body.items.some(({ name }: { name: string }) => name === 'small withdrawals only');
     });

@@ -6,7 +6,7 @@ import { Icon, type IconName } from './icon.tsx';
 type Variant = 'primary' | 'secondary' | 'ghost' | 'danger';
 
 const SHAPE =
-  'inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-md px-3 text-sm font-medium whitespace-nowrap transition-colors select-none disabled:opacity-55';
+  'inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-md text-sm font-medium whitespace-nowrap transition-colors select-none disabled:opacity-55';
 
 const VARIANTS: Readonly<Record<Variant, string>> = {
   primary: 'bg-accent text-on-accent hover:bg-accent-strong',
@@ -40,7 +40,7 @@ export function Button({
       type={type}
       disabled={disabled === true || busy}
       aria-busy={busy || undefined}
-      className={cx(SHAPE, VARIANTS[variant], children === undefined && 'w-8 px-0', className)}
+      className={cx(SHAPE, VARIANTS[variant], children === undefined ? 'w-8' : 'px-3', className)}
     >
       {icon !== undefined && (
         <Icon name={busy ? 'refresh' : icon} className={cx('size-4', busy && 'animate-spin')} />
@@ -69,7 +69,7 @@ export function LinkButton({
   ...rest
 }: LinkProps & Shared & { readonly children: ReactNode }) {
   return (
-    <Link {...rest} className={cx(SHAPE, VARIANTS[variant], className)}>
+    <Link {...rest} className={cx(SHAPE, 'px-3', VARIANTS[variant], className)}>
       {icon !== undefined && <Icon name={icon} />}
       {children}
     </Link>

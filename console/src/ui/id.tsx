@@ -26,7 +26,7 @@ export function Id({ id, of = 'id', whole = false }: IdProps) {
     <button
       type="button"
       title={`${id}\nCopy`}
-      aria-label={`Copy the ${of} ${id}`}
+      aria-label={`${whole ? id : shortened(id)}: copy the ${of}`}
       onClick={(event) => {
         event.stopPropagation();
         event.preventDefault();
