@@ -70,7 +70,7 @@ export function searchRoute(dependencies: SearchDependencies): Route {
   return route({
     method: 'GET',
     path: '/v2/operator/search',
-    operationId: 'search',
+    operationId: 'searchEverything',
     tag: 'Operator',
     summary: 'Find something of any customer',
     description:

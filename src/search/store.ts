@@ -1,6 +1,7 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
+import { resourcesOfAny } from '../ledger/keys.ts';
 import { LIMITS } from '../limits.ts';
 
 export const HIT_TYPES = [
@@ -40,7 +41,8 @@ export type Hit = {
 /** A select of one table, with the columns of a hit. */
 type Part = {
   readonly type: HitType;
-  readonly table: string;
+  /** The table. */
+  readonly source: string;
   readonly customer?: string;
   readonly label: string;
   readonly status?: string;
@@ -50,21 +52,21 @@ type Part = {
 
 const TRANSFER: Part = {
   type: 'TRANSFER',
-  table: 'transfers',
+  source: 'transfers',
   label: 'x.type',
   status: 'x.status',
   asset: 'x.asset',
   units: 'x.amount_units',
 };
-const CUSTOMER: Part = { type: 'CUSTOMER', table: 'customers', customer: 'x.id', label: 'x.name' };
+const CUSTOMER: Part = { type: 'CUSTOMER', source: 'customers', customer: 'x.id', label: 'x.name' };
 const ADDRESS: Part = {
   type: 'DEPOSIT_ADDRESS',
-  table: 'deposit_addresses',
+  source: 'deposit_addresses',
   label: `x.crypto_network || ' ' || x.address`,
 };
 const SUSPENSE: Part = {
   type: 'SUSPENSE_DEPOSIT',
-  table: 'suspense_deposits',
+  source: 'suspense_deposits',
   customer: 'null::uuid',
   label: `x.rail || ' ' || x.reference`,
   status: `case when x.transfer_id is not null then 'CREDITED' when x.returned_by is not null then 'RETURNED' else 'OPEN' end`,
@@ -76,37 +78,37 @@ const SUSPENSE: Part = {
 const WITH_ID: readonly Part[] = [
   TRANSFER,
   CUSTOMER,
-  { type: 'PROFILE', table: 'profiles', label: 'x.nickname', status: 'x.status' },
-  { type: 'IDENTITY', table: 'identities', label: 'x.type', status: 'x.status' },
-  { type: 'ACCOUNT', table: 'accounts', label: 'x.type' },
-  { type: 'FIAT_ACCOUNT', table: 'fiat_accounts', label: 'x.kind', status: 'x.status' },
+  { type: 'PROFILE', source: 'profiles', label: 'x.nickname', status: 'x.status' },
+  { type: 'IDENTITY', source: 'identities', label: 'x.type', status: 'x.status' },
+  { type: 'ACCOUNT', source: 'accounts', label: 'x.type' },
+  { type: 'FIAT_ACCOUNT', source: 'fiat_accounts', label: 'x.kind', status: 'x.status' },
   ADDRESS,
-  { type: 'SETTLEMENT', table: 'settlement_transactions', label: 'x.ref_id', status: 'x.status' },
+  { type: 'SETTLEMENT', source: 'settlement_transactions', label: 'x.ref_id', status: 'x.status' },
   {
     type: 'JOURNAL_ENTRY',
-    table: 'journal_entries',
+    source: 'journal_entries',
     label: 'x.kind',
     asset: 'x.asset',
     units: 'x.amount_units',
   },
   SUSPENSE,
-  { type: 'APPROVAL', table: 'approvals', label: 'x.summary', status: 'x.status' },
+  { type: 'APPROVAL', source: 'approvals', label: 'x.summary', status: 'x.status' },
   {
     type: 'FREEZE',
-    table: 'freezes',
+    source: 'freezes',
     customer: 'null::uuid',
     label: 'x.scope',
     status: `case when x.lifted_at_ns is null then 'IN_FORCE' else 'LIFTED' end`,
   },
-  { type: 'POLICY', table: 'policies', label: 'x.name' },
-  { type: 'PERSON', table: 'people', label: `array_to_string(x.roles, ', ')` },
+  { type: 'POLICY', source: 'policies', label: 'x.name' },
+  { type: 'PERSON', source: 'people', label: `array_to_string(x.roles, ', ')` },
 ];
 
-function select({ type, table, ...columns }: Part, matched: Match, where: string, source = table): string {
+function select({ type, source, ...columns }: Part, matched: Match, where: string, rows = source): string {
   const { customer = 'x.customer_id', label, status, asset, units } = columns;
   return `select '${type}' as type, x.id::text as id, '${matched}' as matched, ${customer} as "customerId", ${label} as label,
     ${status ?? 'null::text'} as status, ${asset ?? 'null::text'} as asset, ${units ?? 'null::numeric'} as units,
-    x.created_at_ns as "createdAtNs" from ${source} x where ${where}`;
+    x.created_at_ns as "createdAtNs" from ${rows} x where ${where}`;
 }
 
 const BY_ID = WITH_ID.map((part) => select(part, 'ID', 'x.id = any ($1::uuid[])')).join('\n union all\n');
@@ -127,20 +129,16 @@ const SPACES = [
   'approvals',
 ];
 
-/**
- * The resources that any customer created with this ref_id. Idempotency keys are indexed by customer, space and ref_id: one look
- * into the index for each customer and space, and no index more that every request would pay for.
- */
+/** The resources that any customer created with this ref_id. */
 export async function idsByRefId(database: Queryable, refId: string): Promise<string[]> {
-  const rows = await database.query<{ id: string }>(
-    `select k.resource_id as id
-     from (select c.id from customers c order by c.created_at_ns desc limit ${LIMITS.searchCustomersMax}) c
-     cross join unnest($1::text[]) as s (space)
-     join idempotency_keys k on k.customer_id = c.id and k.space = s.space and k.ref_id = $2
-     limit ${LIMITS.searchHitsMax}`,
-    [textArray(SPACES), refId],
+  const customers = await database.query<{ id: string }>(
+    `select c.id from customers c order by c.created_at_ns desc limit ${LIMITS.searchCustomersMax}`,
   );
-  return rows.map(({ id }) => id);
+  return resourcesOfAny(
+    database,
+    customers.map(({ id }) => id),
+    { spaces: SPACES, refId, rowsMax: LIMITS.searchHitsMax },
+  );
 }
 
 const BY_TEXT = [

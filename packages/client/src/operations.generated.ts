@@ -109,7 +109,7 @@ export const OPERATIONS = {
   rejectApproval: ['POST', '/v2/approvals/{id}/reject', 'once'],
   listOperatorAuditLog: ['GET', '/v2/operator/audit-log', 'list'],
   listAuditLog: ['GET', '/v2/audit-log', 'list'],
-  search: ['GET', '/v2/operator/search', 'read'],
+  searchEverything: ['GET', '/v2/operator/search', 'read'],
   simulateDeposit: ['POST', '/v2/sandbox/profiles/{id}/deposit', 'ref_id'],
   simulateCryptoDeposit: ['POST', '/v2/sandbox/crypto-deposits', 'once'],
   simulateFiatDeposit: ['POST', '/v2/sandbox/fiat-deposits', 'once'],

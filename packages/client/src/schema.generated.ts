@@ -8414,7 +8414,7 @@ export interface operations {
             };
         };
     };
-    search: {
+    searchEverything: {
         parameters: {
             query: {
                 text: string;

@@ -21,7 +21,7 @@ import {
   Time,
 } from '~/ui/index.ts';
 
-type Hit = Answer<'search'>['items'][number];
+type Hit = Answer<'searchEverything'>['items'][number];
 
 /** Where a thing is looked at: screens of the operator, or those of its customer. */
 function linkOf({ type, id, customer_id: customer, label }: Hit): string | undefined {
@@ -65,7 +65,7 @@ export default function Search() {
   const setSearch = useSetSearch();
   const read = useQuery({
     queryKey: ['search', text],
-    queryFn: () => ferry.search({ text }),
+    queryFn: () => ferry.searchEverything({ text }),
     enabled: text.length >= 2,
   });
   return (
@@ -130,7 +130,7 @@ function Hits({
   found: { items, complete },
   text,
 }: {
-  readonly found: Answer<'search'>;
+  readonly found: Answer<'searchEverything'>;
   readonly text: string;
 }) {
   if (items.length === 0)
