@@ -16,17 +16,17 @@ export type LandingOptions = {
 const POLICY =
   "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-type Link = { readonly path: string; readonly name: string; readonly about: string };
+type Link = { readonly to: string; readonly name: string; readonly about: string };
 
 function linksOf({ hasDocs }: LandingOptions): Link[] {
   const docs = [
-    { path: 'docs/', name: 'API reference', about: 'every operation, with examples to try' },
-    { path: 'problems', name: 'Problems', about: 'every error, and what to do about it' },
-    { path: 'openapi.json', name: 'OpenAPI document', about: 'for generated clients' },
+    { to: 'docs/', name: 'API reference', about: 'every operation, with examples to try' },
+    { to: 'problems', name: 'Problems', about: 'every error, and what to do about it' },
+    { to: 'openapi.json', name: 'OpenAPI document', about: 'for generated clients' },
   ];
   return [
-    { path: 'console', name: 'Console', about: 'see and steer the money' },
-    { path: 'signin', name: 'Sign in', about: 'with a passkey, or at your provider' },
+    { to: 'console', name: 'Console', about: 'see and steer the money' },
+    { to: 'signin', name: 'Sign in', about: 'with a passkey, or at your provider' },
     ...(hasDocs ? docs : []),
   ];
 }
@@ -46,7 +46,7 @@ function pageOf(options: LandingOptions): string {
   };
   const list = Object.entries(facts).map(([name, value]) => `<dt>${name}</dt><dd>${escaped(value)}</dd>`);
   const links = linksOf(options).map(
-    ({ path, name, about }) => `<li><div><a href="${path}">${name}</a><small>${about}</small></div></li>`,
+    ({ to, name, about }) => `<li><div><a href="${to}">${name}</a><small>${about}</small></div></li>`,
   );
   return `<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>Ferry</title>
@@ -67,7 +67,7 @@ function jsonOf(options: LandingOptions): object {
     networks,
     rails,
     links: Object.fromEntries(
-      linksOf(options).map(({ path, name }) => [name.toLowerCase().replaceAll(' ', '_'), `${base}/${path}`]),
+      linksOf(options).map(({ to, name }) => [name.toLowerCase().replaceAll(' ', '_'), `${base}/${to}`]),
     ),
   };
 }
