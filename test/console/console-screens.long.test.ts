@@ -53,12 +53,10 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
           await page.locator('main h1').waitFor();
           await page.waitForLoadState('networkidle');
           await expectAccessible();
-          const overflow = await page.evaluate(
-            () => {
-              const { documentElement: root } = (globalThis as any).document;
-              return root.scrollWidth - root.clientWidth;
-            },
-          );
+          const overflow = await page.evaluate(() => {
+            const { documentElement: root } = (globalThis as any).document;
+            return root.scrollWidth - root.clientWidth;
+          });
           expect([id, overflow]).toEqual([id, 0]);
           if (PICTURES === undefined) continue;
           mkdirSync(PICTURES, { recursive: true });

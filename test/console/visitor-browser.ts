@@ -25,7 +25,11 @@ async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   const found = await page.evaluate(
     async (tags) =>
-      (await (globalThis as any).axe.run((globalThis as any).document, { runOnly: { type: 'tag', values: tags } })).violations,
+      (
+        await (globalThis as any).axe.run((globalThis as any).document, {
+          runOnly: { type: 'tag', values: tags },
+        })
+      ).violations,
     TAGS,
   );
   return (found as Violation[]).flatMap(({ id, help, nodes }) =>
