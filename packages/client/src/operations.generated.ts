@@ -131,6 +131,7 @@ export const OPERATIONS = {
   removeClientCredential: ['DELETE', '/v2/operator/clients/{client_id}/credentials/{credential_id}', 'once'],
   listOperatorAuditLog: ['GET', '/v2/operator/audit-log', 'list'],
   listAuditLog: ['GET', '/v2/audit-log', 'list'],
+  searchEverything: ['GET', '/v2/operator/search', 'read'],
   simulateDeposit: ['POST', '/v2/sandbox/profiles/{id}/deposit', 'ref_id'],
   simulateCryptoDeposit: ['POST', '/v2/sandbox/crypto-deposits', 'once'],
   simulateFiatDeposit: ['POST', '/v2/sandbox/fiat-deposits', 'once'],

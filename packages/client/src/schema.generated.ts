@@ -5090,6 +5090,21 @@ export interface components {
             direction: "CREDIT" | "DEBIT";
         };
         /** OpenWithdrawal */
+        SearchHit: {
+            amount?: string;
+            asset?: string;
+            created_at: string;
+            customer_id?: string;
+            id: string;
+            label: string;
+            matched: "ID" | "REF_ID" | "HASH" | "ADDRESS" | "NAME" | "AMOUNT";
+            status?: string;
+            type: "TRANSFER" | "CUSTOMER" | "PROFILE" | "IDENTITY" | "ACCOUNT" | "FIAT_ACCOUNT" | "DEPOSIT_ADDRESS" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "APPROVAL" | "FREEZE" | "POLICY" | "PERSON";
+        };
+        SearchResult: {
+            complete: boolean;
+            items: components["schemas"]["SearchHit"][];
+        };
         OpenWithdrawal: {
             /**
              * @description Amount to be paid
@@ -5113,7 +5128,7 @@ export interface components {
              * @description Customer identifier
              */
             customer_id: string;
-            /** @description What it waits for */
+            /** @description The same in words */
             detail?: string;
             /** @description Consecutive calls of the rail that failed */
             failures: number;
@@ -5139,6 +5154,11 @@ export interface components {
              * @description The withdrawal
              */
             transfer_id: string;
+            /**
+             * @description What it waits for: the `name` of its `secondary_status`
+             * @example AWAITING_APPROVAL
+             */
+            waits_for?: string;
         };
         /** OpenWithdrawalList */
         OpenWithdrawalList: {
@@ -9557,6 +9577,28 @@ export interface operations {
             };
         };
     };
+    searchEverything: {
+        parameters: {
+            query: {
+                text: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+        };
+    };
     listOperatorAuditLog: {
         parameters: {
             query?: {
@@ -11383,12 +11425,16 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description created_at lte */
                 "created_at.lte"?: string;
+                /** @description Only these (repeatable) */
+                ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
                 /** @description Default DESC */
                 order?: "ASC" | "DESC";
                 /** @description next_page_cursor of the previous page */
                 page_cursor?: string;
+                /** @description OPEN: neither credited nor returned to the sender (repeatable) */
+                statuses?: ("OPEN" | "CREDITED" | "RETURNED")[];
             };
             header?: never;
             path?: never;
@@ -11602,6 +11648,8 @@ export interface operations {
     listOpenWithdrawals: {
         parameters: {
             query?: {
+                /** @description Only these withdrawals (repeatable) */
+                ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
                 /** @description Default DESC */
