@@ -27,6 +27,7 @@ export const OPERATIONS = {
   releaseOwnHeldWithdrawal: ['POST', '/v2/policies/held-withdrawals/{id}/release', 'once'],
   refuseOwnHeldWithdrawal: ['POST', '/v2/policies/held-withdrawals/{id}/refuse', 'once'],
   listWithdrawalNotes: ['GET', '/v2/operator/withdrawals/{id}/notes', 'read'],
+  listAssets: ['GET', '/v2/assets', 'read'],
   createCryptoWithdrawalFee: ['POST', '/v2/transfer/fees/crypto-withdrawal', 'once'],
   createDepositAddress: ['POST', '/v2/transfer/deposit-addresses', 'ref_id'],
   listDepositAddresses: ['GET', '/v2/transfer/deposit-addresses', 'list'],
