@@ -19,6 +19,7 @@ import {
   Time,
   Timeline,
 } from '~/ui/index.ts';
+import { HeldActions } from '../approvals/held-actions.tsx';
 import type { Transfer } from '../transfers/page.tsx';
 import { type History, isOf, itemsOf } from './timeline.tsx';
 
@@ -91,7 +92,9 @@ function Details({ transfer }: { readonly transfer: Transfer }) {
           </>
         }
         badge={<StatusBadge status={status} />}
-      />
+      >
+        <HeldActions transfer={transfer} />
+      </PageHeader>
       <PageBody>
         {transfer.secondary_status !== undefined && (
           <p className="rounded-lg border border-line bg-panel px-4 py-3 text-sm">
