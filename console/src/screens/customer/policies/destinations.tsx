@@ -3,7 +3,17 @@ import { useState } from 'react';
 import { ferry, queryClient } from '~/app/api.ts';
 import { useMay } from '~/app/session.ts';
 import { FormField, filled, required, useForm } from '~/customer/form.tsx';
-import { Button, ConfirmDialog, EmptyState, Loading, Panel, ProblemNotice, TextInput, Time, toast } from '~/ui/index.ts';
+import {
+  Button,
+  ConfirmDialog,
+  EmptyState,
+  Loading,
+  Panel,
+  ProblemNotice,
+  TextInput,
+  Time,
+  toast,
+} from '~/ui/index.ts';
 
 /** Where policies with `listed_only` let withdrawals go. */
 export function Destinations() {
@@ -51,7 +61,11 @@ export function Destinations() {
               since <Time at={one.created_at} form="short" />
             </span>
             {mayWrite && (
-              <Button variant="ghost" aria-label={`Remove ${one.destination}`} onClick={() => setRemoved(one)}>
+              <Button
+                variant="ghost"
+                aria-label={`Remove ${one.destination}`}
+                onClick={() => setRemoved(one)}
+              >
                 Remove
               </Button>
             )}
@@ -94,12 +108,19 @@ function NewDestination({ onClose }: { readonly onClose: () => void }) {
       isReady={form.isValid}
       onConfirm={async () => {
         const { destination, label } = form.values;
-        await ferry.listDestinationForWithdrawals(filled({ destination: destination.trim(), label: label.trim() }));
+        await ferry.listDestinationForWithdrawals(
+          filled({ destination: destination.trim(), label: label.trim() }),
+        );
         await queryClient.invalidateQueries();
         toast('Listed the destination.');
       }}
     >
-      <FormField form={form} name="destination" label="Destination" hint="Network and address, or fiat_account/ and its id">
+      <FormField
+        form={form}
+        name="destination"
+        label="Destination"
+        hint="Network and address, or fiat_account/ and its id"
+      >
         {(wired) => <TextInput {...wired} className="font-mono text-xs" />}
       </FormField>
       <FormField form={form} name="label" label="Label" hint="Optional">

@@ -4,7 +4,16 @@ import { ferry, queryClient } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { FormField, required, useForm } from '~/customer/form.tsx';
 import { counted } from '~/lib/words.ts';
-import { Button, Checkbox, ConfirmDialog, ProblemNotice, StatusBadge, TextArea, TextInput, toast } from '~/ui/index.ts';
+import {
+  Button,
+  Checkbox,
+  ConfirmDialog,
+  ProblemNotice,
+  StatusBadge,
+  TextArea,
+  TextInput,
+  toast,
+} from '~/ui/index.ts';
 import type { Policy } from './page.tsx';
 
 type Request = Input<'changeOwnPolicy'>;
@@ -43,7 +52,9 @@ export function PolicyEditor({
   async function run(): Promise<void> {
     setBusy(true);
     try {
-      setDry(await ferry.dryRunOwnPolicy({ ...scope, rules: JSON.parse(rules) as Request['rules'] } as never));
+      setDry(
+        await ferry.dryRunOwnPolicy({ ...scope, rules: JSON.parse(rules) as Request['rules'] } as never),
+      );
     } catch (error) {
       form.refuse(error);
     } finally {
@@ -81,7 +92,12 @@ export function PolicyEditor({
       isReady={form.isValid}
       onConfirm={save}
     >
-      <FormField form={form} name="name" label="Name" hint="An existing policy of that name gets a new version.">
+      <FormField
+        form={form}
+        name="name"
+        label="Name"
+        hint="An existing policy of that name gets a new version."
+      >
         {(wired) => <TextInput {...wired} readOnly={policy !== undefined} />}
       </FormField>
       <FormField
@@ -105,8 +121,8 @@ export function PolicyEditor({
       {dry !== undefined && (
         <section aria-label="Result of the dry run" className="rounded-lg border border-line p-3 text-sm">
           <p>
-            Of {counted(dry.examined, 'withdrawal')} {dry.passed} would have passed, {dry.held} been held, {dry.refused}{' '}
-            refused.
+            Of {counted(dry.examined, 'withdrawal')} {dry.passed} would have passed, {dry.held} been held,{' '}
+            {dry.refused} refused.
           </p>
           <ul className="mt-2 flex max-h-48 flex-col gap-1 overflow-y-auto">
             {dry.withdrawals.map((one) => (

@@ -35,7 +35,9 @@ function sentenceOf(rule: Rule): string {
     case 'destinations':
       return [
         rule.listed_only === true ? 'A destination that is not listed is refused.' : '',
-        rule.cooling_off_hours === undefined ? '' : `A new destination is held for ${rule.cooling_off_hours} hours.`,
+        rule.cooling_off_hours === undefined
+          ? ''
+          : `A new destination is held for ${rule.cooling_off_hours} hours.`,
       ].join(' ');
     case 'business_hours':
       return `Outside ${rule.days?.map(words).join(', ')} ${rule.from}–${rule.to} (${rule.time_zone}), withdrawals are held.`;
@@ -73,17 +75,13 @@ export default function Policies() {
         {policies.data === undefined && policies.error === null && <Loading />}
         {policies.data?.length === 0 && (
           <EmptyState icon="policy" title="No policy of your own">
-            A policy limits withdrawals, holds them for an approval, or restricts where and when they go. The operator
-            may have policies as well; the strictest one decides.
+            A policy limits withdrawals, holds them for an approval, or restricts where and when they go. The
+            operator may have policies as well; the strictest one decides.
           </EmptyState>
         )}
         <div className="grid grid-cols-1 items-start gap-4 xl:grid-cols-2">
           {policies.data?.map((one) => (
-            <One
-              key={one.id}
-              policy={one}
-              {...(mayWrite && { onEdit: () => setSearch({ edit: one.id }) })}
-            />
+            <One key={one.id} policy={one} {...(mayWrite && { onEdit: () => setSearch({ edit: one.id }) })} />
           ))}
         </div>
         <Destinations />

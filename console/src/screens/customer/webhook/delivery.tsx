@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { ferry, queryClient } from '~/app/api.ts';
+import { useMay } from '~/app/session.ts';
 import { Button, Drawer, Facts, Id, Loading, ProblemNotice, StatusBadge, Time, toast } from '~/ui/index.ts';
 import type { Delivery } from './page.tsx';
 
@@ -14,6 +15,7 @@ export function DeliveryDrawer({
   readonly id: string;
   readonly onClose: () => void;
 }) {
+  const mayReplay = useMay('events:write_webhook');
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<unknown>();
   const delivery = useQuery({
@@ -41,9 +43,11 @@ export function DeliveryDrawer({
       title={delivery.data?.event_type ?? 'Delivery'}
       description={delivery.data && <StatusBadge status={delivery.data.status} />}
       footer={
-        <Button icon="refresh" variant="primary" busy={busy} onClick={() => void replay()}>
-          Send again
-        </Button>
+        mayReplay ? (
+          <Button icon="refresh" variant="primary" busy={busy} onClick={() => void replay()}>
+            Send again
+          </Button>
+        ) : undefined
       }
     >
       {(refused ?? delivery.error) != null && <ProblemNotice error={refused ?? delivery.error} />}

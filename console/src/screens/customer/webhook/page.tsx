@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { useScreenParams, useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import type { Search } from '~/app/screen.ts';
+import { useMay } from '~/app/session.ts';
 import {
   type Column,
   DataTable,
@@ -98,6 +99,7 @@ export default function OneWebhook() {
 function Endpoint({ hook }: { readonly hook: Webhook }) {
   const { customer: _, delivery, ...filter } = useScreenSearch<Search & { delivery?: string }>();
   const setSearch = useSetSearch();
+  const mayWrite = useMay('events:write_webhook');
   const pages = usePages(['webhooks', hook.id, 'deliveries', filter], (cursor, signal) =>
     ferry.listWebhookDeliveries(
       { ...(filter as Omit<Input<'listWebhookDeliveries'>, 'id'>), id: hook.id, ...cursor, limit: 100 },
@@ -112,7 +114,7 @@ function Endpoint({ hook }: { readonly hook: Webhook }) {
         title={<span className="font-mono text-base break-all">{hook.url}</span>}
         badge={<Health hook={hook} />}
       >
-        <WebhookActions hook={hook} />
+        {mayWrite && <WebhookActions hook={hook} />}
       </PageHeader>
       <div className="flex flex-wrap items-center gap-x-6 gap-y-1 px-4 pb-3 text-xs text-quiet sm:px-6">
         <Id id={hook.id} of="webhook id" />

@@ -15,7 +15,7 @@ export default defineScreen({
   audience: 'customer',
   path: '/webhooks/$id',
   title: 'Webhook endpoint',
-  scopes: ['events:write_webhook'],
+  scopes: ['events:read_event'],
   search: (raw) => {
     const delivery = textOf(raw, 'delivery');
     return { ...searchOf(FILTERS)(raw), ...(delivery !== undefined && { delivery }) };

@@ -1,6 +1,7 @@
 import type { components } from '@ferry/client';
 import { ferry } from '~/app/api.ts';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
+import { useMay } from '~/app/session.ts';
 import { Badge, Button, type Column, DataTable, EmptyState, PageHeader, Time, usePages } from '~/ui/index.ts';
 import { NewWebhook } from './new-webhook.tsx';
 
@@ -51,13 +52,16 @@ const COLUMNS: readonly Column<Webhook>[] = [
 export default function Webhooks() {
   const { new: isNew } = useScreenSearch<{ new?: string }>();
   const setSearch = useSetSearch();
+  const mayWrite = useMay('events:write_webhook');
   const pages = usePages(['webhooks'], (cursor, signal) => ferry.listWebhooks({ ...cursor }, { signal }));
   return (
     <>
       <PageHeader title="Webhooks">
-        <Button variant="primary" icon="plus" onClick={() => setSearch({ new: 'yes' })}>
-          Add an endpoint
-        </Button>
+        {mayWrite && (
+          <Button variant="primary" icon="plus" onClick={() => setSearch({ new: 'yes' })}>
+            Add an endpoint
+          </Button>
+        )}
       </PageHeader>
       <DataTable
         label="Webhook endpoints"
@@ -72,7 +76,7 @@ export default function Webhooks() {
           </EmptyState>
         }
       />
-      <NewWebhook open={isNew !== undefined} onClose={() => setSearch({})} />
+      <NewWebhook open={isNew !== undefined && mayWrite} onClose={() => setSearch({})} />
     </>
   );
 }

@@ -5,7 +5,7 @@ export default defineScreen({
   audience: 'customer',
   path: '/webhooks',
   title: 'Webhooks',
-  scopes: ['events:write_webhook'],
+  scopes: ['events:read_event'],
   nav: { group: 'Developers', order: 90, icon: 'webhook', key: 'h' },
   search: (raw) => (textOf(raw, 'new') === undefined ? {} : { new: 'yes' }),
   load: () => import('./page.tsx'),
