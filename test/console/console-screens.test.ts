@@ -58,7 +58,9 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
           await page.locator('main h1').waitFor();
           // Not for an idle network: views that follow something always wait for an answer.
           await page.waitForFunction(() => document.querySelector('.animate-pulse') === null);
-          await expectAccessible().catch((error: Error) => faults.push(`${id}: ${error.message}`));
+          await expectAccessible().catch((error: { actual?: unknown }) =>
+            faults.push(`${id}: ${JSON.stringify(error.actual)}`),
+          );
           const overflow = await page.evaluate(
             () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
           );

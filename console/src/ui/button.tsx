@@ -40,7 +40,7 @@ export function Button({
       type={type}
       disabled={disabled === true || busy}
       aria-busy={busy || undefined}
-      className={cx(SHAPE, VARIANTS[variant], children === undefined && 'w-8 px-0', className)}
+      className={cx(SHAPE, VARIANTS[variant], children === undefined && 'w-8 px-0!', className)}
     >
       {icon !== undefined && (
         <Icon name={busy ? 'refresh' : icon} className={cx('size-4', busy && 'animate-spin')} />

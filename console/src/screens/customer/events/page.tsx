@@ -5,6 +5,8 @@ import { useKeys } from '~/app/keys.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import type { Search } from '~/app/screen.ts';
+import { formatAmount } from '~/lib/money.ts';
+import { words } from '~/lib/words.ts';
 import {
   Badge,
   Button,
@@ -56,7 +58,9 @@ const COLUMNS: readonly Column<FerryEvent>[] = [
 
 function aboutOf(data: FerryEvent['data']): string {
   const { amount, asset, status, nickname } = data as Record<string, unknown>;
-  return [amount, asset, status, nickname].filter((one) => typeof one === 'string').join(' ');
+  const value = typeof amount === 'string' ? formatAmount(amount) : undefined;
+  const state = typeof status === 'string' ? words(status).toLowerCase() : undefined;
+  return [value, asset, state, nickname].filter((one) => typeof one === 'string').join(' ');
 }
 
 /** Where the resource of an event is shown. */

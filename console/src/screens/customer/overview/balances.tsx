@@ -1,4 +1,5 @@
 import { Link } from '~/app/link.tsx';
+import { ScrollX } from '~/customer/scroll.tsx';
 import { addAmounts, fractionOf } from '~/lib/money.ts';
 import { Button, EmptyState, LinkButton, Loading, Money, Panel, Skeleton } from '~/ui/index.ts';
 import type { Holding } from './page.tsx';
@@ -81,7 +82,7 @@ function Table({
     );
   const fraction = fractionOf(holdings.flatMap(({ available, held }) => [available, held]));
   return (
-    <div className="overflow-x-auto">
+    <ScrollX label="Balances by profile">
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left">
@@ -133,6 +134,6 @@ function Table({
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

@@ -90,7 +90,8 @@ function Filled({ profiles }: { readonly profiles: readonly Profile[] }) {
   const assets = [
     ...new Set([...own.map(({ asset }) => asset), ...(holdings ?? []).map(({ asset }) => asset)]),
   ];
-  const asset = search.asset ?? own[0]?.asset ?? assets[0] ?? 'USD';
+  const first = own.some((one) => one.asset === 'USD') ? 'USD' : (own[0]?.asset ?? assets[0] ?? 'USD');
+  const asset = search.asset ?? first;
   const choose = (changes: { profile?: string; asset?: string }): void =>
     setSearch({ profile: chosen.id, asset, ...changes });
   return (
@@ -105,7 +106,7 @@ function Filled({ profiles }: { readonly profiles: readonly Profile[] }) {
                 {(wired) => (
                   <Select
                     {...wired}
-                    className="max-w-40"
+                    className="max-w-24 sm:max-w-48"
                     value={chosen.id}
                     onChange={(event) => choose({ profile: event.target.value })}
                     options={profiles.map(({ id, nickname }) => ({ value: id, label: nickname }))}
@@ -116,6 +117,7 @@ function Filled({ profiles }: { readonly profiles: readonly Profile[] }) {
                 {(wired) => (
                   <Select
                     {...wired}
+                    className="min-w-20"
                     value={asset}
                     onChange={(event) => choose({ asset: event.target.value })}
                     options={[...new Set([asset, ...assets])].map((one) => ({ value: one, label: one }))}

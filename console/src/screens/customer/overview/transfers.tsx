@@ -159,10 +159,10 @@ export function Recent() {
                 <Time at={one.created_at} form="relative" />
               </span>
             </span>
-            <span className="max-sm:hidden">
+            <span className="w-24 max-sm:hidden">
               <StatusBadge status={one.status} />
             </span>
-            <span className="text-right">
+            <span className="text-right sm:min-w-44">
               <Money amount={one.amount} direction={one.direction} fraction={fraction} />
               <span className="ml-2 inline-block w-10 text-left text-xs text-quiet">{one.asset}</span>
             </span>

@@ -2,6 +2,7 @@ import type { components } from '@ferry/client';
 import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
+import { ScrollX } from '~/customer/scroll.tsx';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import { EmptyState, LinkButton, Loading, Money, Panel, ProblemNotice, Time } from '~/ui/index.ts';
@@ -51,7 +52,7 @@ export function Entries({ profileId, asset }: { readonly profileId: string; read
 function Table({ entries }: { readonly entries: readonly Entry[] }) {
   const fraction = fractionOf(entries.flatMap((one) => [one.amount, one.balance_after]));
   return (
-    <div className="overflow-x-auto">
+    <ScrollX label="Latest entries">
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left">
@@ -105,6 +106,6 @@ function Table({ entries }: { readonly entries: readonly Entry[] }) {
           })}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

@@ -6,6 +6,7 @@ import { Link } from '~/app/link.tsx';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import { useAssets, useBalances, useProfiles } from '~/customer/data.ts';
 import { ProfileSelect } from '~/customer/picks.tsx';
+import { ScrollX } from '~/customer/scroll.tsx';
 import { download } from '~/lib/csv.ts';
 import { addAmounts, fractionOf } from '~/lib/money.ts';
 import { counted, words } from '~/lib/words.ts';
@@ -206,7 +207,7 @@ function Movements({ statement: { movements } }: { readonly statement: Statement
   const shown = movements.slice(0, SHOWN);
   const fraction = fractionOf(shown.flatMap((one) => [one.amount, one.balance_after]));
   return (
-    <div className="overflow-x-auto">
+    <ScrollX label="Movements">
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left">
@@ -257,6 +258,6 @@ function Movements({ statement: { movements } }: { readonly statement: Statement
           The first {SHOWN} are shown. The export has all {movements.length.toLocaleString('en')}.
         </p>
       )}
-    </div>
+    </ScrollX>
   );
 }

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenParams } from '~/app/navigation.ts';
+import { ScrollX } from '~/customer/scroll.tsx';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import {
@@ -189,7 +190,7 @@ function Postings({ entries }: { readonly entries: Entries }) {
     );
   const fraction = fractionOf(entries.flatMap((one) => [one.amount, one.balance_after]));
   return (
-    <div className="overflow-x-auto">
+    <ScrollX label="Postings">
       <table className="w-full text-sm">
         <thead className="text-left">
           <tr className="border-b border-line">
@@ -227,6 +228,6 @@ function Postings({ entries }: { readonly entries: Entries }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

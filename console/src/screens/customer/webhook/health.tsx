@@ -22,7 +22,7 @@ export function DeliveryHealth({ deliveries }: { readonly deliveries: readonly D
             key={id}
             title={`${type}: ${status.toLowerCase()}${response === undefined ? '' : `, ${response.duration_ms} ms`}`}
             className={`max-w-3 flex-1 rounded-sm ${COLOURS[status]}`}
-            style={{ height: `${15 + 85 * ((response?.duration_ms ?? slowest) / slowest)}%` }}
+            style={{ height: `${15 + 85 * ((response?.duration_ms ?? slowest / 4) / slowest)}%` }}
           />
         ))}
       </div>
