@@ -46,7 +46,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     ]);
     const month = new Date().toISOString().slice(0, 7);
     expect(saved.suggestedFilename()).toBe(`statement-${month}-USD.csv`);
-    const lines = readFileSync((await saved.path())!, 'utf8')
+    const lines = readFileSync(await saved.path(), 'utf8')
       .trim()
       .split(/\r?\n/);
     expect(lines.filter((line) => line.includes('INTERNAL_TRANSFER_DEBIT'))).toHaveLength(3);
@@ -54,7 +54,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Export camt.053' }).click(),
     ]);
-    expect(readFileSync((await xml.path())!, 'utf8')).toContain('camt.053.001.08');
+    expect(readFileSync(await xml.path(), 'utf8')).toContain('camt.053.001.08');
     expect(complaints).toEqual([]);
     await close();
   });

@@ -84,7 +84,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/fiat-withdrawal');
     await choose(page, 'From profile', 'Treasury');
     const option = page.getByRole('option', { name: /Harbour Brokerage LLC/ });
-    await page.getByLabel('To fiat account').selectOption((await option.getAttribute('value'))!);
+    await page.getByLabel('To fiat account').selectOption(await option.getAttribute('value'));
     await page.getByLabel('Amount in USD').fill('100.5');
     await expectAccessible();
     await page.getByRole('button', { name: 'Review' }).click();

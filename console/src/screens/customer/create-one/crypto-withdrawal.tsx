@@ -57,7 +57,7 @@ export default function CryptoWithdrawal() {
           amountFault(values.amount, assets?.find((one) => one.asset === values.asset)?.decimals) ??
           (compareAmounts(amount, '0') <= 0 ? `The total must be more than the fee of ${fee}.` : undefined) ??
           overdraft(amount, fee, availableOf(balances, values.asset), values.asset),
-        memo: [...values.memo].length > 500 ? 'At most 500 characters.' : undefined,
+        memo: Array.from(values.memo).length > 500 ? 'At most 500 characters.' : undefined,
       };
     },
   );

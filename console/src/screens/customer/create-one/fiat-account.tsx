@@ -37,7 +37,7 @@ const NUMBERS: Readonly<Record<FiatKind, readonly [field: string, label: string]
 /** The check digit of an ABA number: 3, 7 and 1 times its digits are a multiple of 10. */
 function isAba(text: string): boolean {
   if (!/^[0-9]{9}$/.test(text)) return false;
-  const sum = [...text].reduce((total, digit, at) => total + Number(digit) * [3, 7, 1][at % 3]!, 0);
+  const sum = Array.from(text).reduce((total, digit, at) => total + Number(digit) * [3, 7, 1][at % 3]!, 0);
   return sum % 10 === 0;
 }
 
@@ -131,7 +131,7 @@ export default function NewFiatAccount() {
 
   async function send(): Promise<void> {
     const made = await ferry
-      .createFiatAccount({ ...requestOf(values), ref_id: form.refId() } as never)
+      .createFiatAccount({ ...requestOf(values), ref_id: form.refId() })
       .catch((error: unknown) => {
         form.refuse(error);
         throw error;

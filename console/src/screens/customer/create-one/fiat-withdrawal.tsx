@@ -81,7 +81,10 @@ export default function FiatWithdrawal() {
           amountFault(values.amount, 2) ??
           (compareAmounts(amount, '0') <= 0 ? `The total must be more than the fee of ${fee}.` : undefined) ??
           overdraft(amount, fee, available, ASSET),
-        memo: [...values.memo].length > memoMax ? `At most ${memoMax} characters on this rail.` : undefined,
+        memo:
+          Array.from(values.memo).length > memoMax
+            ? `At most ${memoMax} characters on this rail.`
+            : undefined,
       };
     },
   );

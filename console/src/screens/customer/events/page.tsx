@@ -75,7 +75,7 @@ export default function Events() {
   const { customer: _, event, ...filter } = useScreenSearch<Search & { event?: string }>();
   const setSearch = useSetSearch();
   const [isPaused, setPaused] = useState(false);
-  const feed = useFeed(filter as { types?: string[] }, isPaused);
+  const feed = useFeed(filter, isPaused);
   const toggle = (): void => setPaused(!isPaused);
   useKeys({ p: [isPaused ? 'Go on' : 'Pause', toggle] });
   return (

@@ -52,9 +52,7 @@ export function PolicyEditor({
   async function run(): Promise<void> {
     setBusy(true);
     try {
-      setDry(
-        await ferry.dryRunOwnPolicy({ ...scope, rules: JSON.parse(rules) as Request['rules'] } as never),
-      );
+      setDry(await ferry.dryRunOwnPolicy({ ...scope, rules: JSON.parse(rules) as Request['rules'] }));
     } catch (error) {
       form.refuse(error);
     } finally {
@@ -69,7 +67,7 @@ export function PolicyEditor({
         enabled,
         rules: JSON.parse(rules) as Request['rules'],
         reason: reason.trim(),
-      } as Request)
+      })
       .catch((error: unknown) => {
         form.refuse(error);
         throw error;

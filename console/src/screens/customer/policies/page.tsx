@@ -45,7 +45,7 @@ function sentenceOf(rule: Rule): string {
       return above === '0'
         ? 'Every withdrawal is held until it is approved.'
         : `A withdrawal of more than ${formatAmount(above)} ${asset} is held until it is approved.`;
-    case 'screening':
+    default:
       return `Every withdrawal is held until “${rule.hook}” has passed it.`;
   }
 }
@@ -95,7 +95,7 @@ export default function Policies() {
 
 function One({ policy, onEdit }: { readonly policy: Policy; readonly onEdit?: () => void }) {
   const scope = Object.entries(policy.applies_to ?? {}).map(
-    ([name, values]) => `${words(name)}: ${(values as string[]).join(', ')}`,
+    ([name, values]) => `${words(name)}: ${values.join(', ')}`,
   );
   return (
     <Panel
