@@ -36,6 +36,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
   it("export a month's statement", SLOW, async () => {
     const { page, complaints, expectAccessible, close } = await visit('viewer', '/overview');
     await page.getByRole('link', { name: 'Statements' }).click();
+    await page.getByRole('heading', { name: 'Statements', level: 1 }).waitFor();
     await page.getByLabel('Profile').selectOption({ label: 'Treasury' });
     await page.getByLabel('Asset').selectOption('USD');
     await page.getByText('Closing balance').waitFor();
