@@ -22,11 +22,13 @@ export type IdProps = {
 
 /** An id that can be copied. Ids of version 7 start alike, so the short form has both ends. */
 export function Id({ id, of = 'id', whole = false }: IdProps) {
+  const shown = whole ? id : shortened(id);
   return (
     <button
       type="button"
       title={`${id}\nCopy`}
-      aria-label={`${whole ? id : shortened(id)}: copy the ${of}`}
+      // With the text that is visible, so that it can be spoken to the browser.
+      aria-label={`Copy the ${of} ${shown}`}
       onClick={(event) => {
         event.stopPropagation();
         event.preventDefault();
@@ -37,7 +39,7 @@ export function Id({ id, of = 'id', whole = false }: IdProps) {
         whole && 'break-all',
       )}
     >
-      {whole ? id : shortened(id)}
+      {shown}
       <Icon
         name="copy"
         className="size-3 shrink-0 text-quiet opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100"

@@ -28,6 +28,7 @@ export const OPERATIONS = {
   releaseOwnHeldWithdrawal: ['POST', '/v2/policies/held-withdrawals/{id}/release', 'once'],
   refuseOwnHeldWithdrawal: ['POST', '/v2/policies/held-withdrawals/{id}/refuse', 'once'],
   listWithdrawalNotes: ['GET', '/v2/operator/withdrawals/{id}/notes', 'read'],
+  listAssets: ['GET', '/v2/assets', 'read'],
   createCryptoWithdrawalFee: ['POST', '/v2/transfer/fees/crypto-withdrawal', 'once'],
   createStablecoinConversion: ['POST', '/v2/conversion/stablecoins', 'ref_id'],
   listStablecoinConversions: ['GET', '/v2/conversion/stablecoins', 'list'],

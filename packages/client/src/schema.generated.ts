@@ -174,6 +174,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/assets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List assets, their rails and fees
+         * @description The assets of this service, with the precision of their amounts, the rails that carry them, and the fees of the schedule. A crypto withdrawal can have its fee guaranteed before it is created. Scope: `funding:read_profile`.
+         */
+        get: operations["listAssets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/audit-log": {
         parameters: {
             query?: never;
@@ -2742,6 +2762,37 @@ export interface components {
             digest: string;
             /** @description Included in the event that the customer receives */
             reason?: string;
+        };
+        /** Asset */
+        Asset: {
+            /**
+             * @description Code
+             * @example USD
+             */
+            asset: string;
+            /** @description Digits after the decimal point that an amount may have */
+            decimals: number;
+            /** @enum {string} */
+            kind: "FIAT" | "CRYPTO" | "STABLECOIN";
+            /** @description What carries the asset */
+            rails: {
+                /**
+                 * @description Fee of a deposit, in the asset. Absent if nothing can be deposited over the rail
+                 * @example 25.5
+                 */
+                deposit_fee?: string;
+                /** @description Kind of fiat account, or crypto network */
+                rail: string;
+                /**
+                 * @description Fee of a withdrawal, in the asset. Absent if nothing can be withdrawn over the rail
+                 * @example 25.5
+                 */
+                withdrawal_fee?: string;
+            }[];
+        };
+        /** AssetList */
+        AssetList: {
+            items: components["schemas"]["Asset"][];
         };
         /** AssetTrialBalance */
         AssetTrialBalance: {
@@ -7565,6 +7616,56 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    listAssets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "kind": "FIAT",
+                     *           "decimals": 2,
+                     *           "rails": [
+                     *             {
+                     *               "rail": "wire",
+                     *               "withdrawal_fee": "20",
+                     *               "deposit_fee": "0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "asset": "BTC",
+                     *           "kind": "CRYPTO",
+                     *           "decimals": 8,
+                     *           "rails": [
+                     *             {
+                     *               "rail": "BITCOIN",
+                     *               "withdrawal_fee": "0.0001",
+                     *               "deposit_fee": "0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AssetList"];
                 };
             };
         };

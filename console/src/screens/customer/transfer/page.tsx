@@ -4,6 +4,7 @@ import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenParams } from '~/app/navigation.ts';
 import { useMay } from '~/app/session.ts';
+import { ScrollX } from '~/customer/scroll.tsx';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import {
@@ -20,6 +21,7 @@ import {
   Time,
   Timeline,
 } from '~/ui/index.ts';
+import { HeldActions } from '../approvals/held-actions.tsx';
 import type { Transfer } from '../transfers/page.tsx';
 import { type History, isOf, itemsOf } from './timeline.tsx';
 
@@ -98,7 +100,9 @@ function Details({ transfer }: { readonly transfer: Transfer }) {
           </>
         }
         badge={<StatusBadge status={status} />}
-      />
+      >
+        <HeldActions transfer={transfer} />
+      </PageHeader>
       <PageBody>
         {transfer.secondary_status !== undefined && (
           <p className="rounded-lg border border-line bg-panel px-4 py-3 text-sm">
@@ -193,7 +197,7 @@ function Postings({ entries }: { readonly entries: Entries }) {
     );
   const fraction = fractionOf(entries.flatMap((one) => [one.amount, one.balance_after]));
   return (
-    <div className="overflow-x-auto">
+    <ScrollX label="Postings">
       <table className="w-full text-sm">
         <thead className="text-left">
           <tr className="border-b border-line">
@@ -231,6 +235,6 @@ function Postings({ entries }: { readonly entries: Entries }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

@@ -2,6 +2,7 @@ import type { components, Input } from '@ferry/client';
 import { useMemo } from 'react';
 import { ferry } from '~/app/api.ts';
 import { useScreenSearch } from '~/app/navigation.ts';
+import { useMay } from '~/app/session.ts';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import {
@@ -11,6 +12,7 @@ import {
   ExportButton,
   FilterBar,
   IconButton,
+  LinkButton,
   Money,
   PageHeader,
   StatusBadge,
@@ -113,6 +115,7 @@ export default function Transfers() {
     [pages.items],
   );
   const columns = useMemo(() => columnsOf(fraction), [fraction]);
+  const mayCreate = useMay('transfer:write_platform_transfer');
   return (
     <>
       <PageHeader title="Transfers">
@@ -122,6 +125,11 @@ export default function Transfers() {
           fields={FIELDS}
           read={() => ferry.listTransfers({ ...(filter as Filter), limit: PAGE })}
         />
+        {mayCreate && (
+          <LinkButton to="/new" variant="primary" icon="plus">
+            New
+          </LinkButton>
+        )}
       </PageHeader>
       <FilterBar list="transfers" filters={FILTERS} />
       <DataTable

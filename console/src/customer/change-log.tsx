@@ -1,0 +1,67 @@
+import type { components } from '@ferry/client';
+import { useQuery } from '@tanstack/react-query';
+import { ferry } from '~/app/api.ts';
+import { useMay } from '~/app/session.ts';
+import { words } from '~/lib/words.ts';
+import { Id, Loading, ProblemNotice, Timeline, toneOf } from '~/ui/index.ts';
+
+type Entry = components['schemas']['AuditEntry'];
+type State = { readonly status?: string; readonly secondary_status?: { readonly detail: string } };
+
+const UUID = /^[0-9a-f-]{36}$/;
+
+/** Who did it, as far as a customer is shown it. */
+export function ActorName({ actor }: { readonly actor: Entry['actor'] }) {
+  if (actor === undefined) return null;
+  const { kind, id, name } = actor;
+  if (name !== undefined) return name;
+  const what = kind === 'CLI' ? 'command line' : words(kind).toLowerCase();
+  if (id === undefined) return `another ${what}`;
+  return UUID.test(id) ? (
+    <>
+      {what} <Id id={id} of={`id of the ${what}`} />
+    </>
+  ) : (
+    id
+  );
+}
+
+/** Everything that has changed one resource, from the audit log. */
+export function ChangeLog({
+  resourceId,
+  updated,
+}: {
+  readonly resourceId: string;
+  readonly updated?: string;
+}) {
+  const isAllowed = useMay('control:read_audit_log');
+  const log = useQuery({
+    queryKey: ['audit-log', resourceId, updated],
+    queryFn: async () => (await ferry.listAuditLog({ resource_ids: [resourceId], limit: 100 })).items,
+    enabled: isAllowed,
+  });
+  if (!isAllowed) return <p className="text-sm text-quiet">Your role does not read the audit log.</p>;
+  if (log.error !== null) return <ProblemNotice error={log.error} retry={() => void log.refetch()} />;
+  if (log.data === undefined) return <Loading />;
+  const oldestFirst = [...log.data].sort((left, right) => (left.created_at < right.created_at ? -1 : 1));
+  const items = oldestFirst.map((entry) => {
+    const { status = '', secondary_status: secondary } = (entry.after ?? {}) as State;
+    return {
+      id: entry.id,
+      at: entry.created_at,
+      title: words(entry.action.replace(/^.*\./, '')),
+      tone: toneOf(status),
+      by: (
+        <>
+          by <ActorName actor={entry.actor} />
+        </>
+      ),
+      children: entry.refusal?.detail ?? secondary?.detail,
+    };
+  });
+  return items.length === 0 ? (
+    <p className="text-sm text-quiet">No change is recorded.</p>
+  ) : (
+    <Timeline items={items} />
+  );
+}
