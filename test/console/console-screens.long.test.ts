@@ -59,7 +59,9 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
           await page.goto(`${world.service.url}/console${path}`);
           await page.locator('main h1').waitFor();
           // Not for an idle network: views that follow something always wait for an answer.
-          await page.waitForFunction(() => (globalThis as any).document.querySelector('.animate-pulse') === null);
+          await page.waitForFunction(
+            () => (globalThis as any).document.querySelector('.animate-pulse') === null,
+          );
           await expectAccessible().catch((error: { actual?: unknown }) =>
             faults.push(`${id}: ${JSON.stringify(error.actual)}`),
           );

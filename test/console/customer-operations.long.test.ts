@@ -56,7 +56,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await dialog.getByText('Available after').waitFor();
     await expectAccessible();
     for (let presses = 0; presses < 20; presses += 1) {
-      const focused = await page.evaluate(() => document.activeElement?.textContent);
+      const focused = await page.evaluate(() => (globalThis as any).document.activeElement?.textContent);
       if (focused?.startsWith('Transfer 10.25') === true) break;
       await page.keyboard.press('Tab');
     }

@@ -31,9 +31,9 @@ export const lookedAt = (): string | undefined =>
 export const ferry = createFerry({
   baseUrl: location.origin + BASE,
   fetch: watchedFetch,
-  headers: () => {
+  headers: (): Record<string, string> => {
     const customer = lookedAt();
-    return customer === undefined ? {} : ({ 'ferry-customer': customer } as Record<string, string>);
+    return customer === undefined ? {} : { 'ferry-customer': customer };
   },
 });
 

@@ -24,7 +24,7 @@ export function Link({ to, isNav = false, ...rest }: LinkProps) {
       {...target}
       {...rest}
       activeOptions={{ exact: !isNav, includeSearch: false }}
-      activeProps={{ 'data-active': '' } as object}
+      activeProps={{ 'data-active': '' }}
     />
   );
 }

@@ -4,12 +4,14 @@ import type { Search } from './screen.ts';
 import { customerOf, targetOf } from './target.ts';
 
 /** The part of the address after `?`, as `search` of the screen has checked it. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the screen knows what it has checked
 export const useScreenSearch = <Shape extends Search>(): Shape =>
-  useSearch({ strict: false, select: known as never, structuralSharing: true as never }) as Shape;
+  useSearch({ strict: false, select: known as never, structuralSharing: true }) as Shape;
 
 const known = (search: Search): Search =>
   Object.fromEntries(Object.entries(search).filter(([, value]) => value !== undefined));
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the screen knows its path
 export const useScreenParams = <Shape extends Record<string, string>>(): Shape =>
   useParams({ strict: false }) as Shape;
 
@@ -20,7 +22,7 @@ export function useSetSearch(): (next: Search, options?: { readonly replace?: bo
   return useCallback(
     (next, { replace = true } = {}) => {
       const search = { ...next, ...customerOf(state.location.search as Search) };
-      void navigate({ to: pathname, search: search as never, replace });
+      void navigate({ to: pathname, search, replace });
     },
     [navigate, pathname, state],
   );

@@ -13,6 +13,7 @@ export * from './menu.tsx';
 export * from './money.tsx';
 export * from './page.tsx';
 export * from './problem-notice.tsx';
+export * from './scroll.tsx';
 export * from './search-of.ts';
 export * from './states.tsx';
 export * from './tabs.tsx';

@@ -1384,6 +1384,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find something of any customer
+         * @description By id, ref_id, transaction hash, deposit address, name of a customer, or amount. Texts must be whole, apart from names and references of deposits in suspense. Scope: `operator:read`.
+         */
+        get: operations["searchEverything"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/suspense-deposits": {
         parameters: {
             query?: never;
@@ -5141,21 +5161,6 @@ export interface components {
             direction: "CREDIT" | "DEBIT";
         };
         /** OpenWithdrawal */
-        SearchHit: {
-            amount?: string;
-            asset?: string;
-            created_at: string;
-            customer_id?: string;
-            id: string;
-            label: string;
-            matched: "ID" | "REF_ID" | "HASH" | "ADDRESS" | "NAME" | "AMOUNT";
-            status?: string;
-            type: "TRANSFER" | "CUSTOMER" | "PROFILE" | "IDENTITY" | "ACCOUNT" | "FIAT_ACCOUNT" | "DEPOSIT_ADDRESS" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "APPROVAL" | "FREEZE" | "POLICY" | "PERSON";
-        };
-        SearchResult: {
-            complete: boolean;
-            items: components["schemas"]["SearchHit"][];
-        };
         OpenWithdrawal: {
             /**
              * @description Amount to be paid
@@ -5948,6 +5953,51 @@ export interface components {
         SandboxReviewRequest: {
             /** @description Included in the event that the customer receives */
             reason?: string;
+        };
+        /** SearchHit */
+        SearchHit: {
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset?: string;
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer that it belongs to
+             */
+            customer_id?: string;
+            /** @description Its id */
+            id: string;
+            /** @description Its type, name or summary */
+            label: string;
+            /**
+             * @description What is equal to the text
+             * @enum {string}
+             */
+            matched: "ID" | "REF_ID" | "HASH" | "ADDRESS" | "NAME" | "AMOUNT";
+            status?: string;
+            /**
+             * @description What it is
+             * @enum {string}
+             */
+            type: "TRANSFER" | "CUSTOMER" | "PROFILE" | "IDENTITY" | "ACCOUNT" | "FIAT_ACCOUNT" | "DEPOSIT_ADDRESS" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "APPROVAL" | "FREEZE" | "POLICY" | "PERSON";
+        };
+        /** SearchResult */
+        SearchResult: {
+            /** @description False: there may be more. Amounts are looked for among the latest 20000 transfers only */
+            complete: boolean;
+            /** @description Newest first, at most 50 */
+            items: components["schemas"]["SearchHit"][];
         };
         /** Session */
         Session: {
@@ -9678,28 +9728,6 @@ export interface operations {
             };
         };
     };
-    searchEverything: {
-        parameters: {
-            query: {
-                text: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SearchResult"];
-                };
-            };
-        };
-    };
     listOperatorAuditLog: {
         parameters: {
             query?: {
@@ -11513,6 +11541,47 @@ export interface operations {
             };
         };
     };
+    searchEverything: {
+        parameters: {
+            query: {
+                /** @description An id, a ref_id, a transaction hash, a deposit address, a part of the name of a customer, or an amount, alone or with its asset */
+                text: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "type": "TRANSFER",
+                     *           "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "matched": "ID",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "label": "CRYPTO_WITHDRAWAL",
+                     *           "status": "PENDING",
+                     *           "asset": "BTC",
+                     *           "amount": "0.05",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+        };
+    };
     listSuspenseDeposits: {
         parameters: {
             query?: {
@@ -11788,6 +11857,7 @@ export interface operations {
                      *           "asset": "BTC",
                      *           "amount": "0.05",
                      *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "waits_for": "QUEUED",
                      *           "detail": "Waiting to be submitted to the BITCOIN rail."
                      *         }
                      *       ]

@@ -1,7 +1,6 @@
 import { Link } from '~/app/link.tsx';
-import { ScrollX } from '~/customer/scroll.tsx';
 import { addAmounts, fractionOf } from '~/lib/money.ts';
-import { Button, EmptyState, LinkButton, Loading, Money, Panel, Skeleton } from '~/ui/index.ts';
+import { Button, EmptyState, LinkButton, Loading, Money, Panel, ScrollX, Skeleton } from '~/ui/index.ts';
 import type { Holding } from './page.tsx';
 
 /** What the profiles own together, per asset. */

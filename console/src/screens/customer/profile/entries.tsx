@@ -2,10 +2,9 @@ import type { components } from '@ferry/client';
 import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
-import { ScrollX } from '~/customer/scroll.tsx';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
-import { EmptyState, LinkButton, Loading, Money, Panel, ProblemNotice, Time } from '~/ui/index.ts';
+import { EmptyState, LinkButton, Loading, Money, Panel, ProblemNotice, ScrollX, Time } from '~/ui/index.ts';
 
 type Entry = components['schemas']['Entry'];
 const SHOWN = 25;

@@ -6,7 +6,6 @@ import { Link } from '~/app/link.tsx';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import { useAssets, useBalances, useProfiles } from '~/customer/data.ts';
 import { ProfileSelect } from '~/customer/picks.tsx';
-import { ScrollX } from '~/customer/scroll.tsx';
 import { download } from '~/lib/csv.ts';
 import { addAmounts, fractionOf } from '~/lib/money.ts';
 import { counted, words } from '~/lib/words.ts';
@@ -20,6 +19,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  ScrollX,
   Select,
   TextInput,
   Time,

@@ -4,7 +4,6 @@ import { ferry } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenParams } from '~/app/navigation.ts';
 import { useMay } from '~/app/session.ts';
-import { ScrollX } from '~/customer/scroll.tsx';
 import { fractionOf } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
 import {
@@ -17,6 +16,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  ScrollX,
   StatusBadge,
   Time,
   Timeline,

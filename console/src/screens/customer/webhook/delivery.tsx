@@ -115,7 +115,6 @@ function Headers({ headers }: { readonly headers: Readonly<Record<string, string
 /** A region that scrolls must be reachable with the keyboard. */
 export const Code = ({ text, label }: { readonly text: string; readonly label: string }) => (
   <section
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls.
     tabIndex={0}
     aria-label={label}
     className="max-h-96 overflow-auto rounded-lg border border-line bg-raised p-3"

@@ -1,4 +1,4 @@
-import type { components, Input } from '@ferry/client';
+import type { components } from '@ferry/client';
 import { useMemo } from 'react';
 import { ferry } from '~/app/api.ts';
 import { useScreenParams, useScreenSearch } from '~/app/navigation.ts';
@@ -74,10 +74,7 @@ export default function Account() {
   const { account } = useScreenParams<{ account: string }>();
   const { asset = 'USD', ...times } = useScreenSearch<Record<string, string>>();
   const pages = usePages(['account-entries', account, asset, times], (cursor, signal) =>
-    ferry.listAccountEntries(
-      { account, asset, ...(times as object), ...cursor, limit: 500 } as Input<'listAccountEntries'>,
-      { signal },
-    ),
+    ferry.listAccountEntries({ account, asset, ...times, ...cursor, limit: 500 }, { signal }),
   );
   const { items } = pages;
   const fraction = useMemo(() => fractionOf(items.slice(0, 100).map((one) => one.amount)), [items]);

@@ -32,8 +32,21 @@ const EFFECTS: Readonly<Record<Approval['action'], string>> = {
   'own_withdrawal.refuse': 'The withdrawal fails, and its total returns to the profile.',
   'policy.change': 'The policy gets a new version, for all withdrawals that are requested from then on.',
   'own_policy.change': 'The policy gets a new version, for all withdrawals that are requested from then on.',
+  'own_destination.list': 'Withdrawals to the destination pass policies that allow listed destinations only.',
   'freeze.create': 'No value of what is frozen moves any more. Deposits are credited, and cannot be used.',
   'freeze.lift': 'What waited because of the freeze goes on, unless another freeze stops it.',
+  'client.create': 'The client can get tokens with these scopes as soon as it has credentials.',
+  'client.change': 'What is below replaces what the client has at once, for its present tokens as well.',
+  'client.disable': 'The client gets no more tokens, and those that it has are refused.',
+  'client.enable': 'The client can get tokens again.',
+  'client.add_credentials': 'The client can also authenticate with the new credentials.',
+  'client.remove_credential': 'The client can no longer authenticate with the credential.',
+  'person.create': 'The person can sign in after enrolment, with the roles below.',
+  'person.change': 'The roles below replace those that the person has.',
+  'person.link': 'Who opens the enrolment link registers a passkey and signs in as the person.',
+  'own_person.create': 'The person can sign in after enrolment, with the roles below.',
+  'own_person.change': 'The roles below replace those that the person has.',
+  'own_person.link': 'Who opens the enrolment link registers a passkey and signs in as the person.',
 };
 
 const LINKS: Readonly<Record<string, (proposal: Proposal) => [string, string] | undefined>> = {

@@ -17,6 +17,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  ScrollX,
   Time,
 } from '~/ui/index.ts';
 import type { JournalEntry } from '../journal/page.tsx';
@@ -172,7 +173,7 @@ function Postings({ entry: { postings, transfer_id: transfer } }: { readonly ent
       </EmptyState>
     );
   return (
-    <div className="overflow-x-auto" tabIndex={0}>
+    <ScrollX label="Postings">
       <table className="w-full text-sm">
         <thead>
           <tr className="border-b border-line text-left">
@@ -199,6 +200,6 @@ function Postings({ entry: { postings, transfer_id: transfer } }: { readonly ent
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }

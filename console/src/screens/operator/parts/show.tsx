@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from '~/app/link.tsx';
 import { cx } from '~/lib/cx.ts';
 import { words } from '~/lib/words.ts';
-import { type Fact, Facts, Id, Time, type TimelineItem, toneOf } from '~/ui/index.ts';
+import { type Fact, Facts, Id, ScrollX, Time, type TimelineItem, toneOf } from '~/ui/index.ts';
 
 export type AuditEntry = components['schemas']['AuditEntry'];
 type Actor = components['schemas']['Actor'];
@@ -54,7 +54,7 @@ export function Customer({ id }: { readonly id: string | undefined }) {
 /** Leaves of an object, with their place: `rules.0.max`. */
 export function leavesOf(value: unknown, at = ''): [string, string][] {
   if (value === null || value === undefined) return [];
-  if (typeof value !== 'object') return [[at, String(value)]];
+  if (typeof value !== 'object') return [[at, typeof value === 'string' ? value : JSON.stringify(value)]];
   const entries = Object.entries(value);
   if (entries.length === 0) return [];
   return entries.flatMap(([name, one]) => leavesOf(one, at === '' ? name : `${at}.${name}`));
@@ -78,7 +78,7 @@ export function Changes({ before, after }: { readonly before: unknown; readonly 
   const names = [...new Set([...was.keys(), ...is.keys()])].filter((name) => was.get(name) !== is.get(name));
   if (names.length === 0) return <p className="text-sm text-quiet">No field differs.</p>;
   return (
-    <div className="overflow-x-auto" tabIndex={0}>
+    <ScrollX label="What changes">
       <table className="w-full text-left text-sm">
         <thead>
           <tr className="border-b border-line">
@@ -111,7 +111,7 @@ export function Changes({ before, after }: { readonly before: unknown; readonly 
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollX>
   );
 }
 

@@ -131,7 +131,7 @@ export function PolicyEditor({ policy }: { readonly policy?: Policy }) {
             : 'It is not in force: nothing is decided by it.'
         }
         action={policy === undefined ? 'Create' : 'Save'}
-        act={({ reason }) => ferry.changePolicy({ name: name.trim(), enabled, ...document, reason } as never)}
+        act={({ reason }) => ferry.changePolicy({ name: name.trim(), enabled, ...document, reason })}
         done={enabled ? 'The policy is in force.' : 'Saved. The policy is not in force.'}
       />
     </div>

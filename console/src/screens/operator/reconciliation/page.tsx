@@ -18,6 +18,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  ScrollX,
   Select,
   Tabs,
   Time,
@@ -245,7 +246,7 @@ function Balances({ account }: { readonly account: string }) {
   const names = ['When', 'Statement', 'There', 'In the ledger', 'Difference', 'Unexplained'];
   return (
     <Panel flush>
-      <div className="overflow-x-auto" tabIndex={0}>
+      <ScrollX label="Reported balances">
         <table className="w-full text-sm">
           <thead>
             <tr className="border-b border-line text-left">
@@ -278,7 +279,7 @@ function Balances({ account }: { readonly account: string }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollX>
     </Panel>
   );
 }

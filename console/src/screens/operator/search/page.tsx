@@ -27,7 +27,7 @@ type Hit = Answer<'searchEverything'>['items'][number];
 function linkOf({ type, id, customer_id: customer, label }: Hit): string | undefined {
   switch (type) {
     case 'TRANSFER':
-      return /_WITHDRAWAL$/.test(label)
+      return label.endsWith('_WITHDRAWAL')
         ? `/operator/withdrawals/${id}`
         : `/transfers/${id}?customer=${customer ?? ''}`;
     case 'CUSTOMER':

@@ -17,6 +17,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  ScrollX,
   Time,
   type Tone,
 } from '~/ui/index.ts';
@@ -181,7 +182,7 @@ function WalletCard({ wallet }: { readonly wallet: Wallet }) {
 function Banks({ banks }: { readonly banks: Treasury['banks'] }) {
   return (
     <Panel title="Banks" flush>
-      <div className="overflow-x-auto" tabIndex={0}>
+      <ScrollX label="Banks">
         <table className="w-full text-sm">
           <thead>
             <tr className="border-b border-line text-left">
@@ -215,7 +216,7 @@ function Banks({ banks }: { readonly banks: Treasury['banks'] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollX>
     </Panel>
   );
 }
