@@ -23,12 +23,35 @@ const writeJson = (name, value) => write(name, `${JSON.stringify(value, null, 2)
 const npm = (args, cwd = ROOT) =>
   execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
-/** What production installs: without developer tools, and without the packages of this repository. */
+/** Where Node finds a dependency of the package at `path`: next to it, or in a folder further up. */
+function find(packages, path, dependency) {
+  for (let from = path; ; from = from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))) {
+    const found = `${from === '' ? '' : `${from}/`}node_modules/${dependency}`;
+    if (found in packages) return found;
+    if (from === '') return undefined;
+  }
+}
+
+/**
+ * What an installation needs: what the dependencies of the service lead to. The packages of the console are not among them, because
+ * the tarball contains the built console.
+ */
+function neededBy(manifest, packages) {
+  const needed = new Set(['']);
+  for (const path of needed) {
+    const { dependencies, optionalDependencies, peerDependencies } = path === '' ? manifest : packages[path];
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+      const found = find(packages, path, name);
+      if (found !== undefined) needed.add(found);
+    }
+  }
+  return needed;
+}
+
 function shrinkwrap(manifest) {
   const { packages, ...head } = read('package-lock.json');
-  const kept = Object.entries(packages).filter(
-    ([path, { dev, link }]) => path.startsWith('node_modules/') && dev !== true && link !== true,
-  );
+  const needed = neededBy(manifest, packages);
+  const kept = Object.entries(packages).filter(([path]) => path !== '' && needed.has(path));
   return { ...head, packages: { '': manifest, ...Object.fromEntries(kept) } };
 }
 
