@@ -20,6 +20,7 @@ type Link = { readonly to: string; readonly name: string; readonly about: string
 
 function linksOf({ hasDocs }: LandingOptions): Link[] {
   const docs = [
+    { to: 'docs/guides/', name: 'Guides', about: 'from the first transfer to production' },
     { to: 'docs/', name: 'API reference', about: 'every operation, with examples to try' },
     { to: 'problems', name: 'Problems', about: 'every error, and what to do about it' },
     { to: 'openapi.json', name: 'OpenAPI document', about: 'for generated clients' },

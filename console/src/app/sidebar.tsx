@@ -59,6 +59,9 @@ function Person() {
   );
 }
 
+/** All other paths are below these, so they are highlighted on their own screen only. */
+const START_PATHS = new Set(['/', '/operator']);
+
 const ENTRY =
   'group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-quiet hover:bg-hover hover:text-ink data-active:bg-accent-soft data-active:font-medium data-active:text-accent';
 
@@ -100,7 +103,12 @@ export function Sidebar({
             <ul className="flex flex-col gap-px">
               {screens.map(({ id, path, title, nav }) => (
                 <li key={id}>
-                  <Link to={path} isNav className={ENTRY} {...(onLeave && { onClick: onLeave })}>
+                  <Link
+                    to={path}
+                    isNav={!START_PATHS.has(path)}
+                    className={ENTRY}
+                    {...(onLeave && { onClick: onLeave })}
+                  >
                     <Icon name={nav!.icon} />
                     {title}
                   </Link>

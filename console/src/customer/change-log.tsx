@@ -1,30 +1,10 @@
-import type { components } from '@ferry/client';
 import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { useMay } from '~/app/session.ts';
 import { words } from '~/lib/words.ts';
-import { Id, Loading, ProblemNotice, Timeline, toneOf } from '~/ui/index.ts';
+import { ActorName, Loading, ProblemNotice, Sentence, Timeline, toneOf } from '~/ui/index.ts';
 
-type Entry = components['schemas']['AuditEntry'];
 type State = { readonly status?: string; readonly secondary_status?: { readonly detail: string } };
-
-const UUID = /^[0-9a-f-]{36}$/;
-
-/** Who did it, as far as a customer is shown it. */
-export function ActorName({ actor }: { readonly actor: Entry['actor'] }) {
-  if (actor === undefined) return null;
-  const { kind, id, name } = actor;
-  if (name !== undefined) return name;
-  const what = kind === 'CLI' ? 'command line' : words(kind).toLowerCase();
-  if (id === undefined) return `another ${what}`;
-  return UUID.test(id) ? (
-    <>
-      {what} <Id id={id} of={`id of the ${what}`} />
-    </>
-  ) : (
-    id
-  );
-}
 
 /** Everything that has changed one resource, from the audit log. */
 export function ChangeLog({
@@ -56,7 +36,7 @@ export function ChangeLog({
           by <ActorName actor={entry.actor} />
         </>
       ),
-      children: entry.refusal?.detail ?? secondary?.detail,
+      children: <Sentence text={entry.refusal?.detail ?? secondary?.detail} />,
     };
   });
   return items.length === 0 ? (

@@ -11,7 +11,7 @@ export async function copy(text: string, what = 'Copied'): Promise<void> {
   }
 }
 
-const shortened = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
+export const shortId = (id: string): string => (id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id);
 
 export type IdProps = {
   readonly id: string;
@@ -22,7 +22,7 @@ export type IdProps = {
 
 /** An id that can be copied. Ids of version 7 start alike, so the short form has both ends. */
 export function Id({ id, of = 'id', whole = false }: IdProps) {
-  const shown = whole ? id : shortened(id);
+  const shown = whole ? id : shortId(id);
   return (
     <button
       type="button"

@@ -24,7 +24,7 @@ export function Money({ amount, asset, direction, fraction = 0, className }: Mon
   return (
     <span className={cx('tabular whitespace-pre', direction === 'CREDIT' && 'text-good', className)}>
       {sign}
-      {parts.whole}
+      {parts.whole.replace('-', '\u2212')}
       {parts.fraction !== '' && `.${parts.fraction}`}
       {filling !== '' && <span aria-hidden="true">{filling}</span>}
       {asset !== undefined && <span className="text-quiet"> {asset}</span>}

@@ -5,9 +5,9 @@ import { ferry, queryClient } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useScreenParams } from '~/app/navigation.ts';
 import { useMe } from '~/app/session.ts';
-import { ActorName } from '~/customer/change-log.tsx';
 import { words } from '~/lib/words.ts';
 import {
+  ActorName,
   Button,
   ConfirmDialog,
   Facts,

@@ -13,6 +13,7 @@ import {
   Money,
   PageHeader,
   Panel,
+  Sentence,
   StatusBadge,
   Time,
   usePages,
@@ -120,7 +121,9 @@ function Held() {
                 <Link to={`/transfers/${one.id}`} className="font-medium hover:underline">
                   {words(one.type)} <Money amount={one.amount} asset={one.asset} />
                 </Link>
-                <p className="text-xs text-quiet">{one.secondary_status?.detail}</p>
+                <p className="text-xs text-quiet">
+                  <Sentence text={one.secondary_status?.detail} />
+                </p>
               </div>
               <HeldActions transfer={one} />
             </li>

@@ -2,9 +2,9 @@ import type { components, Input } from '@ferry/client';
 import { ferry } from '~/app/api.ts';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import type { Search } from '~/app/screen.ts';
-import { ActorName } from '~/customer/change-log.tsx';
 import { words } from '~/lib/words.ts';
 import {
+  ActorName,
   Badge,
   type Column,
   DataTable,

@@ -12,6 +12,7 @@ import {
   Money,
   Panel,
   ProblemNotice,
+  Sentence,
   StatusBadge,
   Time,
 } from '~/ui/index.ts';
@@ -66,7 +67,9 @@ export function Pending() {
               <Money amount={one.amount} asset={one.asset} direction={one.direction} />
             </p>
             <p className="flex justify-between gap-3 text-xs text-quiet">
-              <span>{one.secondary_status?.detail ?? 'In progress.'}</span>
+              <span>
+                <Sentence text={one.secondary_status?.detail ?? 'In progress.'} />
+              </span>
               <Time at={one.created_at} form="relative" />
             </p>
           </li>

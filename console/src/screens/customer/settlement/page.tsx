@@ -11,6 +11,7 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  Sentence,
   StatusBadge,
   Time,
 } from '~/ui/index.ts';
@@ -54,7 +55,7 @@ export default function OneSettlement() {
       <PageBody>
         {one.secondary_status !== undefined && (
           <p className="flex flex-wrap justify-between gap-3 rounded-lg border border-line bg-panel px-4 py-3 text-sm">
-            {one.secondary_status.detail}
+            <Sentence text={one.secondary_status.detail} nameOf={nameOf} />
             <Countdown start={one.settlement_window_start} end={one.settlement_window_end} />
           </p>
         )}

@@ -4,7 +4,17 @@ import { ferry, queryClient } from '~/app/api.ts';
 import { Link } from '~/app/link.tsx';
 import { useMay } from '~/app/session.ts';
 import { useProfileName } from '~/customer/data.ts';
-import { Button, ConfirmDialog, EmptyState, Icon, LinkButton, StatusBadge, Time, toast } from '~/ui/index.ts';
+import {
+  Button,
+  ConfirmDialog,
+  EmptyState,
+  Icon,
+  LinkButton,
+  Sentence,
+  StatusBadge,
+  Time,
+  toast,
+} from '~/ui/index.ts';
 import { Countdown } from './countdown.tsx';
 import { LegTexts, OwnLegs } from './legs.tsx';
 import { Network } from './network.tsx';
@@ -116,7 +126,7 @@ function Card({ one, own }: { readonly one: Settlement; readonly own: ReadonlySe
       {one.secondary_status !== undefined && (
         <p className="flex gap-1.5 text-xs text-quiet">
           <Icon name="clock" className="mt-px size-3.5 shrink-0" />
-          {one.secondary_status.detail}
+          <Sentence text={one.secondary_status.detail} nameOf={nameOf} />
         </p>
       )}
       <Answers one={one} own={own} />

@@ -17,6 +17,7 @@ import {
   Panel,
   ProblemNotice,
   ScrollX,
+  Sentence,
   StatusBadge,
   Time,
   Timeline,
@@ -106,7 +107,7 @@ function Details({ transfer }: { readonly transfer: Transfer }) {
       <PageBody>
         {transfer.secondary_status !== undefined && (
           <p className="rounded-lg border border-line bg-panel px-4 py-3 text-sm">
-            {transfer.secondary_status.detail}
+            <Sentence text={transfer.secondary_status.detail} />
           </p>
         )}
         <div className="grid grid-cols-1 items-start gap-4 xl:grid-cols-2">

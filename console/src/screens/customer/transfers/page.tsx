@@ -15,6 +15,7 @@ import {
   LinkButton,
   Money,
   PageHeader,
+  Sentence,
   StatusBadge,
   Time,
   usePages,
@@ -88,7 +89,9 @@ const columnsOf = (fraction: number): Column<Transfer>[] => [
     header: 'What it waits for',
     width: 'minmax(8rem, 2fr)',
     cell: ({ secondary_status: secondary, ref_id: ref }) => (
-      <span className="truncate text-quiet">{secondary?.detail ?? ref}</span>
+      <span className="truncate text-quiet">
+        <Sentence text={secondary?.detail ?? ref} />
+      </span>
     ),
   },
   {

@@ -7,6 +7,7 @@ import { useScreenParams } from '~/app/navigation.ts';
 import { useMay, useMe } from '~/app/session.ts';
 import { counted, words } from '~/lib/words.ts';
 import {
+  ActorName,
   Button,
   ConfirmDialog,
   Facts,
@@ -23,7 +24,6 @@ import {
   Timeline,
   toast,
 } from '~/ui/index.ts';
-import { ActorName } from '../parts/show.tsx';
 import { WhatHappens } from './effect.tsx';
 
 export type Approval = components['schemas']['Approval'];

@@ -2,6 +2,7 @@ import type { components, Input } from '@ferry/client';
 import { ferry } from '~/app/api.ts';
 import { useScreenSearch } from '~/app/navigation.ts';
 import {
+  ActorName,
   type Column,
   DataTable,
   EmptyState,
@@ -12,7 +13,6 @@ import {
   Time,
   usePages,
 } from '~/ui/index.ts';
-import { ActorName } from '../parts/show.tsx';
 import { FILTERS } from './filters.ts';
 
 type Approval = components['schemas']['Approval'];

@@ -6,6 +6,8 @@ import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import type { Search } from '~/app/screen.ts';
 import { words } from '~/lib/words.ts';
 import {
+  ActorName,
+  type AuditEntry,
   Badge,
   type Column,
   DataTable,
@@ -22,7 +24,7 @@ import {
   Time,
   usePages,
 } from '~/ui/index.ts';
-import { ActorName, type AuditEntry, Changes, Customer, Everything } from '../parts/show.tsx';
+import { Changes, Customer, Everything } from '../parts/show.tsx';
 import { FILTERS } from './filters.ts';
 
 type Filter = Input<'listOperatorAuditLog'>;
@@ -62,18 +64,14 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     id: 'actor',
     header: 'Who',
-    width: 'minmax(9rem, 1fr)',
+    width: 'minmax(11.5rem, 1fr)',
     narrow: true,
-    cell: ({ actor }) => (
-      <span className="truncate">
-        <ActorName actor={actor} />
-      </span>
-    ),
+    cell: ({ actor }) => <ActorName actor={actor} />,
   },
   {
     id: 'from',
     header: 'From',
-    width: '8.5rem',
+    width: '7rem',
     cell: ({ actor }) => <span className="tabular text-quiet">{actor?.from ?? '–'}</span>,
   },
   {

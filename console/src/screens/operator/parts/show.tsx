@@ -1,30 +1,9 @@
-import type { components } from '@ferry/client';
 import type { ReactNode } from 'react';
 import { Link } from '~/app/link.tsx';
 import { cx } from '~/lib/cx.ts';
-import { words } from '~/lib/words.ts';
-import { type Fact, Facts, Id, ScrollX, Time, type TimelineItem, toneOf } from '~/ui/index.ts';
+import { type Fact, Facts, Id, isUuid, ScrollX, Time } from '~/ui/index.ts';
 
-export type AuditEntry = components['schemas']['AuditEntry'];
-type Actor = components['schemas']['Actor'];
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
-
-export const isUuid = (text: string): boolean => UUID.test(text);
-
-/** Who did something: the name if there is one, and what kind of actor it is. */
-export function ActorName({ actor }: { readonly actor: Actor | undefined }) {
-  if (actor === undefined) return <span className="text-quiet">the service</span>;
-  const { kind, id, name } = actor;
-  const what = kind === 'CLI' ? 'command line' : words(kind).toLowerCase();
-  if (name !== undefined) return <span title={`${what} ${id ?? ''}`}>{name}</span>;
-  return (
-    <span>
-      {what} {id !== undefined && (isUuid(id) ? <Id id={id} of={`id of the ${what}`} /> : id)}
-    </span>
-  );
-}
 
 /** `client:<id>`, `person:<id>`, `rail:wire`, `cli:<user>` */
 export function ActorText({ text }: { readonly text: string }) {
@@ -113,38 +92,4 @@ export function Changes({ before, after }: { readonly before: unknown; readonly 
       </table>
     </ScrollX>
   );
-}
-
-type Stated = {
-  readonly status?: string;
-  readonly secondary_status?: { readonly name: string; readonly detail: string };
-  readonly crypto_tx_hash?: string;
-};
-
-/** A line of the audit log about something that has a status, such as a transfer. */
-export function timelineItemOf(entry: AuditEntry): TimelineItem {
-  const [was, is] = [entry.before as Stated | undefined, entry.after as Stated | undefined];
-  const { status = '', secondary_status: secondary, crypto_tx_hash: hash } = is ?? {};
-  const title = entry.outcome === 'REFUSED' ? `Refused: ${entry.action}` : status === '' ? entry.action : '';
-  return {
-    id: entry.id,
-    at: entry.created_at,
-    title: title || (was === undefined ? `Requested, ${words(status).toLowerCase()}` : words(status)),
-    tone: entry.outcome === 'REFUSED' ? 'bad' : toneOf(status),
-    by: (
-      <>
-        by <ActorName actor={entry.actor} />
-      </>
-    ),
-    children: (
-      <>
-        {entry.refusal?.detail ?? secondary?.detail}
-        {hash !== undefined && hash !== was?.crypto_tx_hash && (
-          <p>
-            Transaction <Id id={hash} of="transaction hash" />
-          </p>
-        )}
-      </>
-    ),
-  };
 }

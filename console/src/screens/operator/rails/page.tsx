@@ -5,6 +5,7 @@ import { Link } from '~/app/link.tsx';
 import { cx } from '~/lib/cx.ts';
 import { durationOf } from '~/lib/time.ts';
 import {
+  type AuditEntry,
   Badge,
   EmptyState,
   IconButton,
@@ -15,7 +16,6 @@ import {
   ProblemNotice,
   Time,
 } from '~/ui/index.ts';
-import type { AuditEntry } from '../parts/show.tsx';
 
 type OpenWithdrawal = components['schemas']['OpenWithdrawal'];
 

@@ -19,11 +19,13 @@ import {
   PageHeader,
   Panel,
   ProblemNotice,
+  Sentence,
   StatusBadge,
   Time,
   Timeline,
+  timelineItemOf,
 } from '~/ui/index.ts';
-import { ActorText, Customer, timelineItemOf } from '../parts/show.tsx';
+import { ActorText, Customer } from '../parts/show.tsx';
 import { type Act, ActOn } from './actions.tsx';
 import { ADVICE } from './reasons.ts';
 
@@ -111,7 +113,7 @@ function Details({ withdrawal, transfer }: { readonly withdrawal: Withdrawal; re
             <p>
               <strong className="font-medium text-bad">Contradiction.</strong> The {one.rail} rail reported{' '}
               {words(one.reported).toLowerCase()}, recorded is {words(one.recorded).toLowerCase()}:{' '}
-              {one.detail}
+              <Sentence text={one.detail} />
             </p>
           </div>
         ))}
@@ -140,7 +142,7 @@ function Why({ open, transfer }: { readonly open: OpenWithdrawal | undefined; re
   return (
     <section aria-label="Why it waits" className="rounded-xl border border-line bg-panel p-4 text-sm">
       <p className="text-base font-medium">
-        {secondary?.detail ?? (open === undefined ? 'It has ended.' : words(open.state))}
+        <Sentence text={secondary?.detail ?? (open === undefined ? 'It has ended.' : words(open.state))} />
       </p>
       {advice !== undefined && (
         <dl className="mt-3 grid grid-cols-1 gap-x-6 gap-y-1.5 sm:grid-cols-[max-content_1fr]">
@@ -228,7 +230,7 @@ function Notes({ notes }: { readonly notes: readonly Note[] }) {
             by <ActorText text={one.noted_by} />
           </>
         ),
-        children: one.detail,
+        children: <Sentence text={one.detail} />,
       }))}
     />
   );
