@@ -109,17 +109,16 @@ function createCallers(
 ) {
   const { externalIssuer, openIdProvider, mode, docs: hasDocs } = node.config;
   const isSandbox = mode === 'sandbox';
-  return {
-    auth: createAuthentication({
-      ...node,
-      publicUrl,
-      externalIssuer,
-      simulates: isSandbox,
-      hasDocs,
-      patience,
-    }),
-    people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider }),
-  };
+  const auth = createAuthentication({
+    ...node,
+    publicUrl,
+    externalIssuer,
+    simulates: isSandbox,
+    hasDocs,
+    patience,
+  });
+  const { authenticate } = auth;
+  return { auth, people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider, authenticate }) };
 }
 
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {

@@ -40,15 +40,16 @@ async function indexOf({ index }: ConsoleFiles, path: string, mode: string): Pro
 
 const WAITING = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">
 <meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>Ferry</title>
-<link rel="icon" href="data:,"></head><body><h1>Ferry</h1><p>The console is being built. This happens once, after an installation,
-and takes a few seconds.</p></body></html>`;
+<link rel="icon" href="data:,"><link rel="stylesheet" href="BASE/signin/style.css"></head><body><main><p class="brand">Ferry</p>
+<h1>The console is being built</h1><p class="lead">This happens once after an installation, and takes a few seconds. The page opens by itself.</p>
+</main></body></html>`;
 
-function sendWaiting(reply: FastifyReply): FastifyReply {
+function sendWaiting(reply: FastifyReply, path: string): FastifyReply {
   return reply
     .code(503)
     .headers({ 'retry-after': '1', 'cache-control': 'no-store', 'content-security-policy': POLICY })
     .type(HTML)
-    .send(WAITING);
+    .send(WAITING.replace('BASE', escaped(path)));
 }
 
 /** The console: every path below it that is not a file answers the page, whose script shows the view of that path. */
@@ -77,7 +78,7 @@ export function consoleExtension(options: ConsoleOptions): (app: FastifyInstance
       app.get(url, async (request, reply) => {
         const { '*': path = '' } = (request.params ?? {}) as { '*'?: string };
         const built = ready();
-        if (built === undefined) return sendWaiting(reply);
+        if (built === undefined) return sendWaiting(reply, pathOf(options.publicUrl()));
         if (!path.startsWith('assets/')) return sendStatic(request, reply, built.index);
         const asset = built.files.assets.get(path);
         if (asset === undefined)

@@ -32,18 +32,20 @@ const plain = (text: string): string =>
 function inlineHtml(text: string, options: MarkdownOptions): string {
   // Code first: nothing inside of it is a link or bold. A control character, which no guide contains, keeps its place.
   const codes: string[] = [];
-  return escapeHtml(
-    text.replaceAll(/`([^`]+)`/g, (_whole, code: string) => `\u0001${codes.push(code) - 1}\u0001`),
-  )
-    .replaceAll(/\[((?:[^\][]|\[[^\]]*\])+)\]\(([^)\s]+)\)/g, (_whole, label: string, target: string) => {
-      const to = options.linkTo(target.replaceAll('&amp;', '&'));
-      return to === undefined ? label : `<a href="${escapeHtml(to)}">${label}</a>`;
-    })
-    .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
-    .replaceAll(/(^|[\s(])\*([^*\s][^*]*)\*/g, '$1<em>$2</em>')
-    .split('\u0001')
-    .map((piece, index) => (index % 2 === 1 ? `<code>${escapeHtml(codes[Number(piece)]!)}</code>` : piece))
-    .join('');
+  return (
+    escapeHtml(text.replaceAll(/`([^`]+)`/g, (_whole, code: string) => `\u0001${codes.push(code) - 1}\u0001`))
+      // Pictures are in the repository; a guide shows what they are of.
+      .replaceAll(/!\[([^\]]*)\]\([^)\s]+\)/g, '<em>$1</em>')
+      .replaceAll(/\[((?:[^\][]|\[[^\]]*\])+)\]\(([^)\s]+)\)/g, (_whole, label: string, target: string) => {
+        const to = options.linkTo(target.replaceAll('&amp;', '&'));
+        return to === undefined ? label : `<a href="${escapeHtml(to)}">${label}</a>`;
+      })
+      .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
+      .replaceAll(/(^|[\s(])\*([^*\s][^*]*)\*/g, '$1<em>$2</em>')
+      .split('\u0001')
+      .map((piece, index) => (index % 2 === 1 ? `<code>${escapeHtml(codes[Number(piece)]!)}</code>` : piece))
+      .join('')
+  );
 }
 
 const FENCE = /^\s*```(\w*)\s*$/;

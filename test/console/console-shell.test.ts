@@ -67,7 +67,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await page.getByText('Balance after').waitFor();
     await expectAccessible();
     await page.goto(`${proxy.url}/console/transfers/${id}`);
-    await page.getByText('by Max Maker').or(page.getByText('by the person')).first().waitFor();
+    await page.getByText('by Max Maker').or(page.getByText('by person')).first().waitFor();
     expect(complaints).toEqual([]);
     await close();
   });

@@ -163,7 +163,10 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
   });
 
   it('see in the audit log who changed what', SLOW, async () => {
-    const { page, complaints, expectAccessible, close } = await visit('viewer', '/audit-log');
+    const { page, complaints, expectAccessible, close } = await visit(
+      'viewer',
+      '/audit-log?actions=policy.changed',
+    );
     await page
       .getByRole('button', { name: /policy\.changed/ })
       .first()
@@ -228,7 +231,7 @@ describe.runIf(CHROMIUM !== undefined)('two browsers for four eyes', () => {
     await checker.page.getByRole('table').getByRole('link').first().click();
     await checker.page.getByText('"Agreed with the board."').waitFor();
     await checker.expectAccessible();
-    await checker.page.getByRole('button', { name: 'Approve' }).click();
+    await checker.page.getByRole('button', { name: 'Approve', exact: true }).click();
     await checker.page.getByRole('dialog').getByRole('button', { name: 'Approve it' }).click();
     await checker.page.locator('main').getByText('Executed').waitFor();
 

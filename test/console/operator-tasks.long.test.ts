@@ -107,7 +107,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console', () =
 
     await enter(second.page, url, 'controller', new URL(first.page.url()).pathname.slice('/console'.length));
     await second.page.getByText(profile).first().waitFor();
-    await second.page.getByRole('button', { name: 'Approve' }).click();
+    await second.page.getByRole('button', { name: 'Approve', exact: true }).click();
     const vote = second.page.getByRole('dialog', { name: 'Approve this request' });
     await vote.getByText('the action is executed at once').waitFor();
     await second.expectAccessible();

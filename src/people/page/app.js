@@ -173,6 +173,12 @@ async function showSignIn() {
   }
   byId('people').append(...demo.map(demoButton));
   byId('demo').hidden = demo.length === 0;
+  onSubmit(byId('client'), async () => {
+    const [id, secret] = [byId('client-id'), byId('client-secret')];
+    await call('POST', 'client', { client_id: id.value.trim(), client_secret: secret.value });
+    secret.value = '';
+    location.assign(takeNext() ?? at('../console'));
+  });
   onClick(byId('passkey'), async () => {
     const response = await prove(await call('POST', 'passkey/options'));
     await call('POST', 'passkey', { response });

@@ -110,7 +110,8 @@ function NewProfile({ onClose }: { readonly onClose: () => void }) {
           });
         await queryClient.invalidateQueries();
         toast(`Created the profile ${made.nickname}.`);
-        go(`/profiles/${made.id}`);
+        // After the dialog has closed, which changes the address as well.
+        setTimeout(() => go(`/profiles/${made.id}`));
       }}
     >
       <FormField form={form} name="nickname" label="Nickname" hint="Unique among your profiles">

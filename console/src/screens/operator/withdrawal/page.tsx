@@ -37,12 +37,12 @@ const OPEN_AGAIN_MS = 3_000;
 const BACK = { to: '/operator/withdrawals', label: 'Open withdrawals' };
 
 /** What the service knows about a withdrawal, of any customer: its log, its work, and notes for operators. */
-async function readWithdrawal(id: string) {
+async function readWithdrawal(id: string, mayReview: boolean) {
   const [log, open, notes, reports] = await Promise.all([
     ferry.listOperatorAuditLog({ resource_ids: [id], order: 'ASC', limit: 200 }),
     ferry.listOpenWithdrawals({ ids: [id] }),
     ferry.listWithdrawalNotes({ id }),
-    ferry.listRailContradictions({ limit: 200 }),
+    mayReview ? ferry.listRailContradictions({ limit: 200 }) : { items: [] },
   ]);
   const states = log.items.filter((one) => one.resource_type === 'transfer' && one.after !== undefined);
   return {
@@ -57,9 +57,10 @@ type Withdrawal = Awaited<ReturnType<typeof readWithdrawal>>;
 
 export default function OneWithdrawal() {
   const { id } = useScreenParams<{ id: string }>();
+  const mayReview = useMay('operator:review');
   const read = useQuery({
     queryKey: ['withdrawal', id],
-    queryFn: () => readWithdrawal(id),
+    queryFn: () => readWithdrawal(id, mayReview),
     refetchInterval: ({ state }) => (state.data?.open === undefined ? false : OPEN_AGAIN_MS),
   });
   if (read.error !== null)
