@@ -31,6 +31,7 @@ import type { RailAdapter } from './rails/kind.ts';
 import { createRails, type Rails } from './rails/rail.ts';
 import { createReconciliation } from './reconciliation/capability.ts';
 import { createSandbox, createSimulation } from './sandbox/capability.ts';
+import { createSearch } from './search/capability.ts';
 import { createSettlement } from './settlement/capability.ts';
 import { SHARED_TABLES } from './tables.ts';
 import type { TransferAccess } from './transfers/access.ts';
@@ -193,6 +194,7 @@ export function createCapabilities(
     approvals,
     createClientAdministration({ ...shared, simulates: isSandbox }),
     createAuditLog({ ...shared, batchesOf: transfers.batchesOfAny }),
+    createSearch(shared),
     ...opened.map((adapter) => capabilityOf(adapter, config.workers)),
   ];
   if (simulated !== undefined)

@@ -20,4 +20,12 @@ export const CONTROL_LIMITS = {
   refusedDelayMs: 250,
   /** Actors and actions of which a node counts refused attempts at a time; further ones count as one. */
   refusedActorsMax: 1_000,
+  /** What operators search for: longer than any id, hash, address or reference. */
+  searchTextMax: 200,
+  /** What a search finds: more than people look through. */
+  searchHitsMax: 50,
+  /** Customers whose ref_ids are searched, the newest first: eight looks into an index for each, about 40 ms together. */
+  searchCustomersMax: 2_000,
+  /** Transfers among which amounts are searched, the latest ones: about 20 ms. */
+  searchTransfersMax: 20_000,
 } as const;

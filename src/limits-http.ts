@@ -25,6 +25,8 @@ export const HTTP_LIMITS = {
   staticPieceBytes: 64 * 1024,
   /** How long browsers keep pages of the documentation without asking whether they have changed. */
   staticCacheSeconds: 300,
+  /** A build of the console that failed is tried again after this long: a minute, because it takes seconds of processor time. */
+  consoleBuildRetryMs: 60_000,
   /** How long the commands of new requests may take: a tenth of what callers of an overloaded service should see. */
   admissionWaitMs: 50,
   /** Longer for reads, of which many wait for the same few connections. */

@@ -12,8 +12,10 @@ import { createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
 import { registerBacklogs } from './http/backlogs.ts';
 import { createBrokenHttp } from './http/broken-http.ts';
+import { consoleExtension } from './http/console.ts';
 import { documentationExtension } from './http/documentation.ts';
 import { healthExtension } from './http/health.ts';
+import { landingExtension } from './http/landing.ts';
 import { createMetrics } from './http/metrics.ts';
 import { createPaths } from './http/paths.ts';
 import { createHttpServer } from './http/server.ts';
@@ -107,17 +109,16 @@ function createCallers(
 ) {
   const { externalIssuer, openIdProvider, mode, docs: hasDocs } = node.config;
   const isSandbox = mode === 'sandbox';
-  return {
-    auth: createAuthentication({
-      ...node,
-      publicUrl,
-      externalIssuer,
-      simulates: isSandbox,
-      hasDocs,
-      patience,
-    }),
-    people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider }),
-  };
+  const auth = createAuthentication({
+    ...node,
+    publicUrl,
+    externalIssuer,
+    simulates: isSandbox,
+    hasDocs,
+    patience,
+  });
+  const { authenticate } = auth;
+  return { auth, people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider, authenticate }) };
 }
 
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {
@@ -158,6 +159,23 @@ const documentationOf = (
     },
   });
 
+/** For people: the page at the root, and the console. */
+const pagesOf = ({ config, logger }: Node, publicUrl: () => string, isReady: () => boolean) => [
+  landingExtension({
+    version: VERSION,
+    mode: config.mode,
+    hasDocs: config.docs,
+    networks: [
+      ...config.networks.cryptoNetworks,
+      ...config.networks.fiatKinds.map((kind) => kind.toUpperCase()),
+    ],
+    rails: config.rails.map(({ name }) => name),
+    isReady,
+    publicUrl,
+  }),
+  consoleExtension({ publicUrl, mode: config.mode, logger }),
+];
+
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
@@ -196,6 +214,7 @@ export async function assemble(parts: Parts): Promise<Service> {
       people.extension,
       signedExtension(capabilities),
       documentationOf(config, capabilities, auth, people, publicUrl),
+      ...pagesOf(node, publicUrl, () => isReady && database.refusal() === undefined),
     ],
     paths,
     serverFactory: server.factory,

@@ -8,6 +8,7 @@ const steps: readonly (readonly [name: string, command: string, ...args: string[
   ['formatting and style', 'biome', 'check', '--error-on-warnings', '.'],
   ['lint with types', 'oxlint', '--type-aware', '--deny-warnings'],
   ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['types of the console', 'tsc', '--noEmit', '-p', 'console'],
   ['tests', 'vitest', 'run', ...process.argv.slice(2)],
 ];
 

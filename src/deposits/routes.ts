@@ -223,7 +223,7 @@ function suspenseRoutes(dependencies: DepositDependencies): Route[] {
       answer: { items: [SUSPENSE_DEPOSIT] },
       async handle({ query }) {
         const page = readPage(query, 'suspense');
-        const rows = await listSuspense(database, page);
+        const rows = await listSuspense(database, query, page);
         return { body: await pageOf(rows, page, (row) => presentSuspense(row, assets)) };
       },
     }),

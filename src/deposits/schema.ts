@@ -3,6 +3,7 @@ import { AmountOut, closed, DateTime, Id, Metadata, RefId } from '../kernel/shap
 import { Type } from '../kernel/type.ts';
 import type { Networks } from '../networks/register.ts';
 import { cryptoNetworkName, fiatNetworkName, instructionsShape } from '../networks/schema.ts';
+import { SUSPENSE_STATUSES } from './suspense-deposit.ts';
 
 const asked = {
   profile_id: Id('Profile to credit'),
@@ -91,5 +92,11 @@ export const SuspenseDepositShape = Type.Object(
   },
   { ...closed, title: 'SuspenseDeposit' },
 );
-export const SuspenseListQuery = listQuery({}, ['created_at']);
+export const SuspenseListQuery = listQuery(
+  {
+    ids: Several(Id('Suspense deposit'), 'Only these'),
+    statuses: Several(Type.Enum([...SUSPENSE_STATUSES]), 'OPEN: neither credited nor returned to the sender'),
+  },
+  ['created_at'],
+);
 export const SuspenseList = listShape(SuspenseDepositShape, 'SuspenseDepositList');

@@ -8,7 +8,7 @@ import { type Found, oneOrSeveral, type Page } from '../kernel/paging.ts';
 import type { Table } from '../ledger/command.ts';
 import { resourcesByRefId } from '../ledger/keys.ts';
 import type { ArrivedDeposit } from '../rails/rail.ts';
-import { presentSuspense, type SuspenseDeposit } from './suspense-deposit.ts';
+import { presentSuspense, type SuspenseDeposit, type SuspenseStatus } from './suspense-deposit.ts';
 import {
   type DepositAddress,
   type DepositInstructions,
@@ -249,15 +249,27 @@ export async function suspenseOf(
   return row;
 }
 
-export function listSuspense(database: Queryable, page: Page): Promise<Found<SuspenseDeposit>> {
+const SUSPENSE_BY_STATUS: Readonly<Record<SuspenseStatus, string>> = {
+  OPEN: 's.transfer_id is null and s.returned_by is null',
+  CREDITED: 's.transfer_id is not null',
+  RETURNED: 's.returned_by is not null',
+};
+
+export function listSuspense(
+  database: Queryable,
+  { ids, statuses }: { readonly ids?: readonly string[]; readonly statuses?: readonly SuspenseStatus[] },
+  page: Page,
+): Promise<Found<SuspenseDeposit>> {
   const source = { table: 'suspense_deposits', alias: 's', columns: SUSPENSE };
   const parameters = createParameters();
-  return selectPage<SuspenseDeposit>(database, page, {
-    ...source,
-    parameters,
-    branches: [{ where: 'true' }],
-    filters: [],
-  });
+  const chosen = statuses && [...new Set(statuses)].map((status) => `(${SUSPENSE_BY_STATUS[status]})`);
+  const conditions = [
+    'true',
+    ...(ids ? [parameters.anyOf('s.id', 'uuid', ids)] : []),
+    ...(chosen ? [`(${chosen.join(' or ')})`] : []),
+  ];
+  const branches = [{ where: conditions.join(' and ') }];
+  return selectPage<SuspenseDeposit>(database, page, { ...source, parameters, branches, filters: [] });
 }
 
 /** Those of these ids that are suspense deposits. */

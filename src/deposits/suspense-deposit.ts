@@ -5,6 +5,9 @@ import type { ArrivedDeposit, RailName } from '../rails/rail.ts';
 import { clearingAccount } from '../transfers/rails.ts';
 import { referenceOf } from './identity.ts';
 
+export const SUSPENSE_STATUSES = ['OPEN', 'CREDITED', 'RETURNED'] as const;
+export type SuspenseStatus = (typeof SUSPENSE_STATUSES)[number];
+
 /** A deposit that could not be credited; an operator has to investigate. */
 export type SuspenseDeposit = {
   readonly id: string;

@@ -7,7 +7,9 @@ export function createFees(dependencies: FeeDependencies): Capability {
   return {
     name: 'fees',
     routes: feeRoutes(dependencies),
-    tags: { Fees: 'What a crypto withdrawal costs, fixed before it is created.' },
+    tags: {
+      Fees: 'What withdrawals and deposits cost; the fee of a crypto withdrawal can be fixed before it is created.',
+    },
     problemExamples: { 'exceeds-precision': amountTooPrecise },
   };
 }

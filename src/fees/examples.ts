@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_IDS } from '../kernel/examples.ts';
+import type { AssetList } from './assets.ts';
 import type { guaranteedFeeShape } from './schema.ts';
 
 export const GUARANTEED_FEE: Static<ReturnType<typeof guaranteedFeeShape>> = {
@@ -11,4 +12,21 @@ export const GUARANTEED_FEE: Static<ReturnType<typeof guaranteedFeeShape>> = {
   total: '0.0501',
   fee: '0.0001',
   expires_at: '2026-01-15T09:45:00.482193Z',
+};
+
+export const ASSETS: Static<typeof AssetList> = {
+  items: [
+    {
+      asset: 'USD',
+      kind: 'FIAT',
+      decimals: 2,
+      rails: [{ rail: 'wire', withdrawal_fee: '20', deposit_fee: '0' }],
+    },
+    {
+      asset: 'BTC',
+      kind: 'CRYPTO',
+      decimals: 8,
+      rails: [{ rail: 'BITCOIN', withdrawal_fee: '0.0001', deposit_fee: '0' }],
+    },
+  ],
 };

@@ -3,6 +3,7 @@ import type { WritePath } from '../ledger/write-path.ts';
 import { LIMITS } from '../limits.ts';
 import { quoteOf } from '../rails/call.ts';
 import type { Rails } from '../rails/rail.ts';
+import { assetsRoute } from './assets.ts';
 import { GUARANTEED_FEE } from './examples.ts';
 import { type FeeTables, guaranteedFeeCommand, presentGuaranteedFee } from './guaranteed-fee.ts';
 import { guaranteedFeeRequest, guaranteedFeeShape } from './schema.ts';
@@ -12,6 +13,7 @@ export type FeeDependencies = FeeTables & { readonly writePath: WritePath; reado
 export function feeRoutes(dependencies: FeeDependencies): Route[] {
   const { writePath, assets, networks, rails } = dependencies;
   return [
+    assetsRoute(dependencies),
     route({
       method: 'POST',
       path: '/v2/transfer/fees/crypto-withdrawal',

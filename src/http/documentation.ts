@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
 import { PROBLEMS, Problem, type ProblemSlug } from '../kernel/problem.ts';
+import { registerGuides } from './guides.ts';
 import { type DocumentOptions, openApiDocument } from './openapi.ts';
 import type { ReferenceParts } from './reference-worker.ts';
 import { createStaticContent, lazily, type StaticContent, sendStatic } from './static.ts';
@@ -92,7 +93,7 @@ export type DocumentationOptions = DocumentOptions & {
   publicUrl(): string;
 };
 
-/** `/openapi.json`, the readable reference at `/docs`, and a page for every problem. All of it works offline. */
+/** `/openapi.json`, the readable reference at `/docs`, the guides under `/docs/guides`, and a page for every problem. All of it works offline. */
 export function documentationExtension(options: DocumentationOptions): (app: FastifyInstance) => void {
   return (app) => {
     if (!options.isOn) return;
@@ -110,6 +111,7 @@ export function documentationExtension(options: DocumentationOptions): (app: Fas
       );
       app.get(path, async (request, reply) => sendStatic(request, reply, await content()));
     }
+    registerGuides(app, options.publicUrl);
     app.get('/problems', async (request, reply) => sendStatic(request, reply, await pages.index()));
     app.get('/problems/:slug', async (request, reply) => {
       const { slug } = request.params as { slug: string };

@@ -10,6 +10,8 @@ export type StaticContent = {
   readonly type: string;
   /** What a page may load and run; undefined for content that is not a page. */
   readonly policy: string | undefined;
+  /** How long browsers keep it; unless given, for `staticCacheSeconds`. */
+  readonly cacheControl?: string;
   readonly variants: Readonly<Record<Encoding, Variant>>;
 };
 
@@ -115,7 +117,7 @@ export function sendStatic(
   reply.headers({
     etag,
     vary: 'accept-encoding',
-    'cache-control': `public, max-age=${LIMITS.staticCacheSeconds}`,
+    'cache-control': content.cacheControl ?? `public, max-age=${LIMITS.staticCacheSeconds}`,
   });
   if (content.policy !== undefined) reply.header('content-security-policy', content.policy);
   if (isUnchanged(request.headers['if-none-match'], etag)) return reply.code(304).send();

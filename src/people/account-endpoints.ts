@@ -59,8 +59,11 @@ function registerSessions(app: FastifyInstance, own: Own): void {
         await endSessions(tx, live.personId, live.id);
         await recordPerson(tx, own.actorOf(request, live), 'signed_out', live.personId);
       });
-    const { cookie, sessionCookie } = place();
-    reply.header('set-cookie', cookie(sessionCookie, '', { sameSite: 'Strict', seconds: 0 }));
+    const { cookie, sessionCookie, clientCookie } = place();
+    const ended = [sessionCookie, clientCookie].map((name) =>
+      cookie(name, '', { sameSite: 'Strict', seconds: 0 }),
+    );
+    reply.header('set-cookie', ended);
     return {};
   });
 }

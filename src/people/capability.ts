@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Declare } from '../approvals/action.ts';
+import type { Authenticate } from '../auth/authenticate.ts';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Capability } from '../kernel/capability.ts';
@@ -28,6 +29,8 @@ export type PeopleOptions = {
   readonly clock: Clock;
   readonly sourceOf: SourceOf;
   readonly publicUrl: () => string;
+  /** Of clients, which can be used in a browser as well. */
+  readonly authenticate: Authenticate;
   readonly isSandbox: boolean;
   readonly openIdProvider: OpenIdProvider | undefined;
   readonly log: Pick<Logger, 'warn'>;
@@ -56,7 +59,8 @@ function cleaning({ database, log }: PeopleOptions): Worker {
 export function createPeople(options: PeopleOptions): People {
   const { database, declare, vault, clock, sourceOf, isSandbox, openIdProvider } = options;
   const place = () => placeOf(options.publicUrl());
-  const callers = createCallers(database, place, isSandbox);
+  const { authenticate } = options;
+  const callers = createCallers({ database, vault, place, simulates: isSandbox, authenticate });
   return {
     name: 'people',
     routes: peopleRoutes({
@@ -71,6 +75,7 @@ export function createPeople(options: PeopleOptions): People {
     sessionCookie: () => place().sessionCookie,
     extension: signInExtension({
       database,
+      vault,
       place,
       callers,
       passkeys: createPasskeys(database, createChallenges(vault, clock), place),

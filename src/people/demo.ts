@@ -13,6 +13,8 @@ export const DEMO_PEOPLE = {
   approver: { name: 'Ada Approver', roles: ['APPROVER'], isOperator: false },
   administrator: { name: 'Ana Administrator', roles: ['ADMINISTRATOR'], isOperator: false },
   operator: { name: 'Olaf Operator', roles: ['ADMINISTRATOR', 'MAKER'], isOperator: true },
+  /** The other pair of eyes. */
+  controller: { name: 'Carla Controller', roles: ['APPROVER'], isOperator: true },
 } as const satisfies Record<string, { name: string; roles: readonly Role[]; isOperator: boolean }>;
 
 export type DemoName = keyof typeof DEMO_PEOPLE;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../database/database.ts';
 import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
+import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { createCountAttempt } from './attempts.ts';
 import type { Callers } from './callers.ts';
@@ -16,6 +17,7 @@ import { type SignIn, signIn } from './sign-in.ts';
  */
 export type SignInParts = {
   readonly database: Database;
+  readonly vault: Vault;
   readonly place: () => Place;
   readonly callers: Callers;
   readonly passkeys: Passkeys;

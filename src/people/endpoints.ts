@@ -4,6 +4,7 @@ import { Problem } from '../kernel/problem.ts';
 import { LIMITS } from '../limits.ts';
 import { registerAccount } from './account-endpoints.ts';
 import { personActor, recordPerson } from './changes.ts';
+import { registerClientSignIn } from './client-session.ts';
 import { DEMO_NAMES, DEMO_PEOPLE, type DemoName, demoPerson } from './demo.ts';
 import {
   bodyOf,
@@ -147,6 +148,7 @@ export function signInExtension(parts: SignInParts): (app: FastifyInstance) => P
       registerWays(scope, endpoints);
       registerPasskeySignIn(scope, endpoints);
       registerEnrolment(scope, endpoints);
+      registerClientSignIn(scope, app, endpoints);
       registerAccount(scope, endpoints);
       if (endpoints.openId !== undefined) registerOpenId(scope, endpoints, endpoints.openId);
       if (endpoints.hasDemo) registerDemo(scope, endpoints);

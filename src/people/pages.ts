@@ -42,6 +42,10 @@ const SIGN_IN: Page = {
 <a id="provider" class="button" href="signin/openid" hidden>Sign in</a></div>
 <section id="demo" hidden><h2>Try the sandbox</h2><p>Enter as one of these people. Only the sandbox has them.</p>
 <div id="people" class="stack"></div></section>
+<details><summary>Use an API client</summary><form id="client">
+<label for="client-id">Client id</label><input id="client-id" required autocomplete="username" spellcheck="false">
+<label for="client-secret">Client secret</label><input id="client-secret" type="password" required autocomplete="current-password">
+<button>Enter the console</button><p class="note">The access token stays with the service. It ends after an hour.</p></form></details>
 <p class="note">No passkey yet? Ask an administrator for an enrolment link.</p>`,
 };
 

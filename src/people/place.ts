@@ -11,6 +11,8 @@ export type Place = {
   readonly url: string;
   readonly sessionCookie: string;
   readonly openIdCookie: string;
+  /** Of a client that is used in a browser. */
+  readonly clientCookie: string;
   cookie(name: string, value: string, options: { sameSite: 'Strict' | 'Lax'; seconds?: number }): string;
 };
 
@@ -37,6 +39,7 @@ export function placeOf(publicUrl: string): Place {
     url: withoutSlash(named.href),
     sessionCookie: `${prefix}ferry_session`,
     openIdCookie: `${prefix}ferry_openid`,
+    clientCookie: `${prefix}ferry_client`,
     cookie(name, value, { sameSite, seconds }) {
       return [
         `${name}=${value}`,

@@ -12,7 +12,8 @@ export function welcome(config: Config, url: string): string {
   if (config.mode === 'production') return `Ferry listens on ${url}\n`;
   const path = join(config.dataDir, 'sandbox.json');
   const lines = ['', `  Ferry sandbox listens on ${url}`, ''];
-  if (config.docs) lines.push(`  Documentation   ${url}/docs`);
+  lines.push(`  Console         ${url}/console`);
+  if (config.docs) lines.push(`  Guides          ${url}/docs/guides`, `  API reference   ${url}/docs`);
   if (!existsSync(path)) {
     lines.push(
       '',

@@ -49,6 +49,7 @@ export const OPEN_WITHDRAWAL = {
   asset: 'BTC',
   amount: '0.05',
   created_at: EXAMPLE_AT,
+  waits_for: queued('BITCOIN').name,
   detail: queued('BITCOIN').detail,
 } as const;
 

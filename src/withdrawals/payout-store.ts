@@ -63,16 +63,21 @@ export type OpenWithdrawal = Pick<
  */
 export function listOpen(
   database: Queryable,
-  filters: { readonly rails?: readonly string[]; readonly states?: readonly string[] },
+  filters: {
+    readonly ids?: readonly string[];
+    readonly rails?: readonly string[];
+    readonly states?: readonly string[];
+  },
   page: Page,
 ): Promise<Found<OpenWithdrawal>> {
-  const { rails, states } = filters;
+  const { ids, rails, states } = filters;
   const table = `(select w.*, w.transfer_id as id, 0::bigint as created_at_ns from withdrawal_work w)`;
   const shown = `w.id, w.created_at_ns as "createdAtNs", w.transfer_id as "transferId", w.rail, w.state, w.attempts,
     w.failures, w.intent_at_ns as "intentAtNs"`;
   const parameters = createParameters();
   const conditions = [
     'true',
+    ...(ids ? [parameters.anyOf('w.id', 'uuid', ids)] : []),
     ...(rails ? [parameters.anyOf('w.rail', 'text', rails)] : []),
     ...(states ? [parameters.anyOf('w.state', 'text', states)] : []),
   ];

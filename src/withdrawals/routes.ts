@@ -142,7 +142,7 @@ function openWithdrawals(
             asset,
             amount: assets.format(asset, amountUnits),
             created_at: formatInstant(createdAtNs),
-            ...(secondaryStatus && { detail: secondaryStatus.detail }),
+            ...(secondaryStatus && { waits_for: secondaryStatus.name, detail: secondaryStatus.detail }),
           };
         },
       );

@@ -84,6 +84,7 @@ export const cryptoWithdrawalRequest = (networks: Networks) =>
 /** Without times: the list is ordered by the ids of the transfers, which begin with the time. */
 export const OpenWithdrawalQuery = listQuery(
   {
+    ids: Several(Id('Withdrawal'), 'Only these withdrawals'),
     states: Several(Type.Enum([...WORK_STATES]), 'In these states'),
     rails: Several(
       Type.String({ minLength: 1, maxLength: LIMITS.cryptoTxHashMax, examples: ['wire'] }),
@@ -109,7 +110,13 @@ export const OpenWithdrawalList = listShape(
       asset: AssetCode('Asset'),
       amount: AmountOut('Amount to be paid'),
       created_at: DateTime('When the withdrawal was requested'),
-      detail: Type.Optional(Type.String({ description: 'What it waits for' })),
+      waits_for: Type.Optional(
+        Type.String({
+          description: 'What it waits for: the `name` of its `secondary_status`',
+          examples: ['AWAITING_APPROVAL'],
+        }),
+      ),
+      detail: Type.Optional(Type.String({ description: 'The same in words' })),
     },
     { ...closed, title: 'OpenWithdrawal' },
   ),

@@ -157,7 +157,7 @@ describe('a page of any other list reads little more than it shows', () => {
       'deposit instructions of a profile with few',
       (database, page) => listInstructions(database, BIG, { profile_ids: rare('profile') }, page),
     ],
-    ['deposits in suspense', listSuspense],
+    ['deposits in suspense', (database, page) => listSuspense(database, {}, page)],
     ['contradictions of rails', listContradictions],
     ['webhook endpoints', (database, page) => listEndpoints(database, BIG, {}, page)],
     ['deliveries', deliveries({})],

@@ -336,3 +336,16 @@ describe('the configuration', () => {
     expect(() => readConfig(configOf(file))).toThrow(sentence);
   });
 });
+
+describe('the list of assets', () => {
+  it('has decimals, rails and fees, which are those that withdrawals are charged', async () => {
+    const { status, body } = await alice.call('GET', '/v2/assets');
+    expect(status).toBe(200);
+    const assetOf = (code: string) => body.items.find((one: { asset: string }) => one.asset === code);
+    expect(assetOf('USD')).toMatchObject({ kind: 'FIAT', decimals: 2 });
+    expect(assetOf('USD').rails).toContainEqual({ rail: 'wire', withdrawal_fee: '20', deposit_fee: '0' });
+    const [bitcoin] = assetOf('BTC').rails;
+    const { body: withdrawal } = await withdraw({ amount: '0.01' });
+    expect(bitcoin).toEqual({ rail: 'BITCOIN', withdrawal_fee: withdrawal.fee, deposit_fee: '0' });
+  });
+});

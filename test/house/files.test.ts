@@ -36,6 +36,16 @@ describe('sizes', () => {
     expect(tooLong.map((file) => `${file.path}: ${file.lines}`)).toEqual([]);
   });
 
+  it(`no file of the console has more than ${LINES_MAX} lines`, () => {
+    const names = readdirSync(join(ROOT, 'console/src'), { recursive: true, encoding: 'utf8' });
+    const files = names.filter((name) => /\.tsx?$/.test(name));
+    expect(files.length).toBeGreaterThan(30);
+    const tooLong = files.filter(
+      (name) => linesIn(readFileSync(join(ROOT, 'console/src', name), 'utf8')) > LINES_MAX,
+    );
+    expect(tooLong).toEqual([]);
+  });
+
   it(`no function has more than ${FUNCTION_LINES_MAX} lines of its own`, () => {
     const functions = sources.flatMap(({ path, text }) =>
       functionsIn(text).map(({ start, own }) => ({ name: `${path}:${start}`, own })),

@@ -71,7 +71,11 @@ describe('the people of the demo', () => {
     });
     const { demo } = (await visit(sandbox.url).call('GET', '/signin/ways')).body;
     const roles = { viewer: 'VIEWER', maker: 'MAKER', approver: 'APPROVER', administrator: 'ADMINISTRATOR' };
-    expect(demo.map(({ as }: { as: string }) => as)).toEqual([...Object.keys(roles), 'operator']);
+    expect(demo.map(({ as }: { as: string }) => as)).toEqual([
+      ...Object.keys(roles),
+      'operator',
+      'controller',
+    ]);
     for (const [as, role] of Object.entries(roles)) {
       const visitor = visit(sandbox.url);
       expect((await visitor.call('POST', '/signin/demo', { as })).status).toBe(200);

@@ -174,6 +174,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/assets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List assets, their rails and fees
+         * @description The assets of this service, with the precision of their amounts, the rails that carry them, and the fees of the schedule. A crypto withdrawal can have its fee guaranteed before it is created. Scope: `funding:read_profile`.
+         */
+        get: operations["listAssets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/audit-log": {
         parameters: {
             query?: never;
@@ -1360,6 +1380,26 @@ export interface paths {
          * @description Lines of statements without a movement in the ledger, and movements of the ledger without a line; `created_at` is when they were booked. Scope: `operator:read`.
          */
         get: operations["listUnmatched"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find something of any customer
+         * @description By id, ref_id, transaction hash, deposit address, name of a customer, or amount. Texts must be whole, apart from names and references of deposits in suspense. Scope: `operator:read`.
+         */
+        get: operations["searchEverything"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2746,6 +2786,37 @@ export interface components {
             digest: string;
             /** @description Included in the event that the customer receives */
             reason?: string;
+        };
+        /** Asset */
+        Asset: {
+            /**
+             * @description Code
+             * @example USD
+             */
+            asset: string;
+            /** @description Digits after the decimal point that an amount may have */
+            decimals: number;
+            /** @enum {string} */
+            kind: "FIAT" | "CRYPTO" | "STABLECOIN";
+            /** @description What carries the asset */
+            rails: {
+                /**
+                 * @description Fee of a deposit, in the asset. Absent if nothing can be deposited over the rail
+                 * @example 25.5
+                 */
+                deposit_fee?: string;
+                /** @description Kind of fiat account, or crypto network */
+                rail: string;
+                /**
+                 * @description Fee of a withdrawal, in the asset. Absent if nothing can be withdrawn over the rail
+                 * @example 25.5
+                 */
+                withdrawal_fee?: string;
+            }[];
+        };
+        /** AssetList */
+        AssetList: {
+            items: components["schemas"]["Asset"][];
         };
         /** AssetTrialBalance */
         AssetTrialBalance: {
@@ -5123,7 +5194,7 @@ export interface components {
              * @description Customer identifier
              */
             customer_id: string;
-            /** @description What it waits for */
+            /** @description The same in words */
             detail?: string;
             /** @description Consecutive calls of the rail that failed */
             failures: number;
@@ -5149,6 +5220,11 @@ export interface components {
              * @description The withdrawal
              */
             transfer_id: string;
+            /**
+             * @description What it waits for: the `name` of its `secondary_status`
+             * @example AWAITING_APPROVAL
+             */
+            waits_for?: string;
         };
         /** OpenWithdrawalList */
         OpenWithdrawalList: {
@@ -5887,6 +5963,51 @@ export interface components {
         SandboxReviewRequest: {
             /** @description Included in the event that the customer receives */
             reason?: string;
+        };
+        /** SearchHit */
+        SearchHit: {
+            /**
+             * @description Amount
+             * @example 25.5
+             */
+            amount?: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset?: string;
+            /**
+             * Format: date-time
+             * @description When it was created
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer that it belongs to
+             */
+            customer_id?: string;
+            /** @description Its id */
+            id: string;
+            /** @description Its type, name or summary */
+            label: string;
+            /**
+             * @description What is equal to the text
+             * @enum {string}
+             */
+            matched: "ID" | "REF_ID" | "HASH" | "ADDRESS" | "NAME" | "AMOUNT";
+            status?: string;
+            /**
+             * @description What it is
+             * @enum {string}
+             */
+            type: "TRANSFER" | "CUSTOMER" | "PROFILE" | "IDENTITY" | "ACCOUNT" | "FIAT_ACCOUNT" | "DEPOSIT_ADDRESS" | "SETTLEMENT" | "JOURNAL_ENTRY" | "SUSPENSE_DEPOSIT" | "APPROVAL" | "FREEZE" | "POLICY" | "PERSON";
+        };
+        /** SearchResult */
+        SearchResult: {
+            /** @description False: there may be more. Amounts are looked for among the latest 20000 transfers only */
+            complete: boolean;
+            /** @description Newest first, at most 50 */
+            items: components["schemas"]["SearchHit"][];
         };
         /** Session */
         Session: {
@@ -7555,6 +7676,56 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Approval"];
+                };
+            };
+        };
+    };
+    listAssets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "asset": "USD",
+                     *           "kind": "FIAT",
+                     *           "decimals": 2,
+                     *           "rails": [
+                     *             {
+                     *               "rail": "wire",
+                     *               "withdrawal_fee": "20",
+                     *               "deposit_fee": "0"
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "asset": "BTC",
+                     *           "kind": "CRYPTO",
+                     *           "decimals": 8,
+                     *           "rails": [
+                     *             {
+                     *               "rail": "BITCOIN",
+                     *               "withdrawal_fee": "0.0001",
+                     *               "deposit_fee": "0"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AssetList"];
                 };
             };
         };
@@ -11437,6 +11608,47 @@ export interface operations {
             };
         };
     };
+    searchEverything: {
+        parameters: {
+            query: {
+                /** @description An id, a ref_id, a transaction hash, a deposit address, a part of the name of a customer, or an amount, alone or with its asset */
+                text: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "type": "TRANSFER",
+                     *           "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
+                     *           "matched": "ID",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "label": "CRYPTO_WITHDRAWAL",
+                     *           "status": "PENDING",
+                     *           "asset": "BTC",
+                     *           "amount": "0.05",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SearchResult"];
+                };
+            };
+        };
+    };
     listSuspenseDeposits: {
         parameters: {
             query?: {
@@ -11450,12 +11662,16 @@ export interface operations {
                 "created_at.lt"?: string;
                 /** @description created_at lte */
                 "created_at.lte"?: string;
+                /** @description Only these (repeatable) */
+                ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
                 /** @description Default DESC */
                 order?: "ASC" | "DESC";
                 /** @description next_page_cursor of the previous page */
                 page_cursor?: string;
+                /** @description OPEN: neither credited nor returned to the sender (repeatable) */
+                statuses?: ("OPEN" | "CREDITED" | "RETURNED")[];
             };
             header?: never;
             path?: never;
@@ -11669,6 +11885,8 @@ export interface operations {
     listOpenWithdrawals: {
         parameters: {
             query?: {
+                /** @description Only these withdrawals (repeatable) */
+                ids?: string[];
                 /** @description Default 100 */
                 limit?: number;
                 /** @description Default DESC */
@@ -11706,6 +11924,7 @@ export interface operations {
                      *           "asset": "BTC",
                      *           "amount": "0.05",
                      *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "waits_for": "QUEUED",
                      *           "detail": "Waiting to be submitted to the BITCOIN rail."
                      *         }
                      *       ]

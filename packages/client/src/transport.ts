@@ -10,6 +10,8 @@ export type FerryOptions = {
   readonly scope?: string;
   /** Instead of client credentials: returns the token for a request. Absent as well: requests carry cookies of their origin. */
   readonly token?: () => string | Promise<string>;
+  /** Further headers of a request, such as the `Ferry-Customer` that a person of the operator looks at. */
+  readonly headers?: () => Readonly<Record<string, string>>;
   readonly fetch?: typeof fetch;
   /** How long one attempt may take. */
   readonly attemptTimeoutMs?: number;
@@ -97,6 +99,7 @@ export function createTransport(options: FerryOptions): Transport {
       method,
       signal,
       headers: {
+        ...options.headers?.(),
         accept,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(authorization === undefined ? {} : { authorization }),

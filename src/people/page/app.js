@@ -122,7 +122,24 @@ function deviceName() {
   return names[found] ?? found;
 }
 
-const enter = () => location.assign(at('me'));
+// Where the person wanted to go before the sign-in: a view of the console, and nothing else. It survives the way over a provider.
+const NEXT = 'ferry.next';
+
+function keepNext() {
+  const asked = new URLSearchParams(location.search).get('next');
+  if (asked === null) return;
+  const next = new URL(asked, location.origin);
+  const isConsole = next.origin === location.origin && next.href.startsWith(at('../console'));
+  if (isConsole) sessionStorage.setItem(NEXT, next.href);
+}
+
+function takeNext() {
+  const next = sessionStorage.getItem(NEXT);
+  sessionStorage.removeItem(NEXT);
+  return next;
+}
+
+const enter = () => location.assign(takeNext() ?? at('me'));
 
 // The sign-in.
 
@@ -140,6 +157,7 @@ function demoButton({ as, name, roles, operator }) {
 }
 
 async function showSignIn() {
+  keepNext();
   const { passkeys, url, provider, demo } = await call('GET', 'ways');
   const isHere = new URL(url).origin === location.origin;
   const works = passkeys && isHere && window.PublicKeyCredential !== undefined;
@@ -155,6 +173,12 @@ async function showSignIn() {
   }
   byId('people').append(...demo.map(demoButton));
   byId('demo').hidden = demo.length === 0;
+  onSubmit(byId('client'), async () => {
+    const [id, secret] = [byId('client-id'), byId('client-secret')];
+    await call('POST', 'client', { client_id: id.value.trim(), client_secret: secret.value });
+    secret.value = '';
+    location.assign(takeNext() ?? at('../console'));
+  });
   onClick(byId('passkey'), async () => {
     const response = await prove(await call('POST', 'passkey/options'));
     await call('POST', 'passkey', { response });
@@ -287,6 +311,11 @@ async function showAccount() {
     if (error.slug === 'unauthenticated') location.replace(at('../signin'));
     throw error;
   });
+  const next = takeNext();
+  if (next !== null) {
+    location.replace(next);
+    return;
+  }
   showFacts(me);
   ({ provider } = await call('GET', 'ways'));
   byId('name').value = deviceName();

@@ -1,0 +1,5 @@
+import { TransferForm } from './transfer-form.tsx';
+
+export default function PlatformTransfer() {
+  return <TransferForm isInternal={false} />;
+}

@@ -1,0 +1,42 @@
+import { type Filter, timeFilters } from '~/ui/search-of.ts';
+
+/** Every filter of `listTransfers`. */
+export const FILTERS: readonly Filter[] = [
+  { name: 'statuses', label: 'Status', kind: 'choices', options: ['PENDING', 'COMPLETED', 'FAILED'] },
+  {
+    name: 'type',
+    label: 'Type',
+    kind: 'choices',
+    options: [
+      'PLATFORM_TRANSFER_DEBIT',
+      'PLATFORM_TRANSFER_CREDIT',
+      'INTERNAL_TRANSFER_DEBIT',
+      'INTERNAL_TRANSFER_CREDIT',
+      'CRYPTO_DEPOSIT',
+      'CRYPTO_WITHDRAWAL',
+      'WIRE_DEPOSIT',
+      'WIRE_WITHDRAWAL',
+      'BANK_DEPOSIT',
+      'BANK_WITHDRAWAL',
+      'CUBIX_DEPOSIT',
+      'CUBIX_WITHDRAWAL',
+      'CBIT_DEPOSIT',
+      'CBIT_WITHDRAWAL',
+      'SEN_DEPOSIT',
+      'SEN_WITHDRAWAL',
+      'SIGNET_DEPOSIT',
+      'SIGNET_WITHDRAWAL',
+    ],
+  },
+  ...timeFilters('created_at', 'Created'),
+  ...timeFilters('updated_at', 'Updated'),
+  { name: 'profile_ids', label: 'Profiles', kind: 'texts' },
+  { name: 'ids', label: 'Transfer ids', kind: 'texts' },
+  { name: 'ref_ids', label: 'References (ref_id)', kind: 'texts' },
+  { name: 'crypto_tx_hashes', label: 'Transaction hashes', kind: 'texts' },
+  { name: 'group_ids', label: 'Groups', kind: 'texts' },
+  { name: 'account_ids', label: 'Accounts', kind: 'texts' },
+  { name: 'identity_ids', label: 'Identities', kind: 'texts' },
+  { name: 'order_by', label: 'Order by', kind: 'choice', options: ['CREATED_AT', 'UPDATED_AT'] },
+  { name: 'order', label: 'Order', kind: 'choice', options: ['DESC', 'ASC'] },
+];

@@ -1,0 +1,235 @@
+import { type ColumnDef, tableFeatures, useTable } from '@tanstack/react-table';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useKeys } from '~/app/keys.ts';
+import { Link } from '~/app/link.tsx';
+import { useGo } from '~/app/navigation.ts';
+import { cx } from '~/lib/cx.ts';
+import { ProblemNotice } from './problem-notice.tsx';
+import { Skeleton } from './states.tsx';
+import type { Pages } from './use-pages.ts';
+
+/** One line of a table. `narrow` columns remain on a phone; the first one has the link. */
+export type Column<Row> = {
+  readonly id: string;
+  readonly header: ReactNode;
+  readonly cell: (row: Row) => ReactNode;
+  /** A track of a CSS grid: `8rem`, `minmax(10rem, 1fr)`. */
+  readonly width: string;
+  readonly narrow?: boolean;
+  readonly align?: 'right';
+};
+
+export type DataTableProps<Row> = {
+  /** What it lists, for screen readers: "Transfers". */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly pages: Pages<Row>;
+  readonly rowId: (row: Row) => string;
+  /** Where a row leads, below /console. */
+  readonly rowLink?: (row: Row) => string;
+  /** Instead of a link: opens a drawer, for example. */
+  readonly onOpen?: (row: Row) => void;
+  readonly empty: ReactNode;
+};
+
+const ROW_PX = 40;
+const FEATURES = tableFeatures({});
+/** Rows before the end of what is loaded at which the next page is read. */
+const AHEAD = 100;
+
+type Tracks = CSSProperties & { '--wide': string; '--narrow': string };
+
+const CELL = 'flex min-w-0 items-center truncate px-2 first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6';
+const GRID = 'grid grid-cols-(--narrow) sm:grid-cols-(--wide)';
+const classOf = <Row,>({ align, narrow }: Column<Row>): string =>
+  cx(CELL, align === 'right' && 'justify-end text-right', narrow !== true && 'max-sm:hidden');
+
+function tracksOf<Row>(columns: readonly Column<Row>[]): Tracks {
+  const join = (some: readonly Column<Row>[], width: (one: Column<Row>) => string): string =>
+    some.map(width).join(' ');
+  return {
+    '--wide': join(columns, (one) => one.width),
+    '--narrow': join(
+      columns.filter((one) => one.narrow === true),
+      (one) => (one.align === 'right' ? 'max-content' : 'minmax(0, 1fr)'),
+    ),
+  };
+}
+
+/** j and k, or the arrows, move through the rows; Enter opens one. */
+function useRowKeys<Row>(
+  { pages, rowLink, onOpen }: DataTableProps<Row>,
+  scrollTo: (index: number) => void,
+): [number, (index: number) => void] {
+  const [active, setActive] = useState(-1);
+  const go = useGo();
+  const move = (by: number): void => {
+    const next = Math.max(0, Math.min(pages.items.length - 1, active + by));
+    if (pages.items.length === 0) return;
+    setActive(next);
+    scrollTo(next);
+  };
+  const open = (): void => {
+    const row = pages.items[active];
+    if (row === undefined) return;
+    if (onOpen !== undefined) onOpen(row);
+    else if (rowLink !== undefined) go(rowLink(row));
+  };
+  useKeys({
+    j: ['Next row', () => move(1)],
+    k: ['Previous row', () => move(-1)],
+    Enter: ['Open the row', open],
+    r: ['Read the list again', pages.refresh],
+  });
+  return [active, setActive];
+}
+
+function Cell<Row>({
+  column,
+  row,
+  first,
+  props,
+}: {
+  column: Column<Row>;
+  row: Row;
+  first: boolean;
+  props: DataTableProps<Row>;
+}) {
+  const { rowLink, onOpen } = props;
+  const content = column.cell(row);
+  const linked = 'after:absolute after:inset-0 hover:underline min-w-0 truncate';
+  if (!first || (rowLink === undefined && onOpen === undefined)) return content;
+  return rowLink === undefined ? (
+    <button type="button" className={cx(linked, 'text-left')} onClick={() => onOpen?.(row)}>
+      {content}
+    </button>
+  ) : (
+    <Link to={rowLink(row)} className={linked}>
+      {content}
+    </Link>
+  );
+}
+
+/**
+ * A list of any length: only the rows in the window are in the document, and the next page is read before the reader gets
+ * there. It fills the height that its parent leaves.
+ */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { columns, pages, rowId, label } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const { items, hasMore } = pages;
+  const virtual = useVirtualizer({
+    count: items.length + (hasMore ? 1 : 0),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    useFlushSync: false,
+  });
+  const shown = virtual.getVirtualItems();
+  const [from, to] = [shown[0]?.index ?? 0, (shown.at(-1)?.index ?? -1) + 1];
+  const [active, setActive] = useRowKeys(props, (index) => {
+    virtual.scrollToIndex(index);
+    // Enter opens the row, and no longer presses the button that had the focus.
+    scroller.current?.focus({ preventScroll: true });
+  });
+  const isNearEnd = to + AHEAD >= items.length;
+  const { loadMore } = pages;
+  useEffect(() => {
+    if (isNearEnd && hasMore && !pages.isLoadingMore) loadMore();
+  });
+  // The model has the rows in the window only: a model of 100,000 rows would be made again with every page.
+  const data = useMemo(() => items.slice(from, to), [items, from, to]);
+  const definitions = useMemo(
+    () =>
+      columns.map(
+        ({ id, header }) => ({ id, header: () => header }) satisfies ColumnDef<typeof FEATURES, Row & object>,
+      ),
+    [columns],
+  );
+  const table = useTable({
+    features: FEATURES,
+    columns: definitions,
+    data: data as readonly (Row & object)[],
+    getRowId: useCallback((row: Row) => rowId(row), [rowId]),
+  });
+  const tracks = tracksOf(columns);
+  return (
+    <div
+      ref={scroller}
+      className="relative min-h-0 flex-1 overflow-auto border-t border-line bg-panel [contain:strict] focus-visible:outline-offset-[-2px]"
+      // So that it can be scrolled with the keyboard where its rows have nothing to focus.
+      tabIndex={0}
+    >
+      <div
+        role="table"
+        aria-label={label}
+        aria-rowcount={hasMore ? -1 : items.length + 1}
+        style={tracks}
+        className="min-w-fit text-sm"
+      >
+        <div role="rowgroup" className="sticky top-0 z-10 border-b border-line bg-panel">
+          <div role="row" aria-rowindex={1} className={cx(GRID, 'h-8')}>
+            {table.getHeaderGroups()[0]?.headers.map((header, index) => (
+              <div role="columnheader" key={header.id} className={cx(classOf(columns[index]!), 'eyebrow')}>
+                <table.FlexRender header={header} />
+              </div>
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+          {table.getRowModel().rows.map((row, offset) => {
+            const index = from + offset;
+            return (
+              <div
+                role="row"
+                key={row.id}
+                aria-rowindex={index + 2}
+                data-active={index === active || undefined}
+                onClick={() => setActive(index)}
+                className={cx(
+                  GRID,
+                  'absolute inset-x-0 top-0 h-10 border-b border-line/60 hover:bg-hover data-active:bg-accent-soft',
+                )}
+                style={{ transform: `translateY(${index * ROW_PX}px)` }}
+              >
+                {columns.map((column, at) => (
+                  <div
+                    role="cell"
+                    key={column.id}
+                    className={cx(
+                      classOf(column),
+                      at > 0 && '[&_a]:relative [&_a]:z-1 [&_button]:relative [&_button]:z-1',
+                    )}
+                  >
+                    <Cell column={column} row={row.original as Row} first={at === 0} props={props} />
+                  </div>
+                ))}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <Below {...props} />
+    </div>
+  );
+}
+
+function Below<Row>({ pages, empty }: DataTableProps<Row>) {
+  if (pages.error !== null && pages.error !== undefined)
+    return (
+      <div className="p-4">
+        <ProblemNotice error={pages.error} retry={pages.refresh} />
+      </div>
+    );
+  if (pages.isLoading)
+    return (
+      <div role="status" className="flex flex-col gap-4 p-6">
+        <span className="sr-only">Loading…</span>
+        {[1, 2, 3, 4, 5, 6].map((line) => (
+          <Skeleton key={line} className="h-4 w-full" />
+        ))}
+      </div>
+    );
+  return pages.items.length === 0 && !pages.hasMore ? empty : null;
+}

@@ -1,0 +1,13 @@
+import { EXAMPLE_AT, EXAMPLE_IDS } from '../kernel/examples.ts';
+
+export const SEARCH_HIT = {
+  type: 'TRANSFER' as const,
+  id: EXAMPLE_IDS.cryptoWithdrawal,
+  matched: 'ID' as const,
+  customer_id: EXAMPLE_IDS.customer,
+  label: 'CRYPTO_WITHDRAWAL',
+  status: 'PENDING',
+  asset: 'BTC',
+  amount: '0.05',
+  created_at: EXAMPLE_AT,
+};

@@ -1,0 +1,57 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, openChromium } from '../people/chromium.ts';
+import { type ConsoleService, insertTransfers, startConsoleService } from './console-service.ts';
+import { enter, newVisitor } from './visitor-browser.ts';
+
+const ROWS = Number(process.env.FERRY_CONSOLE_ROWS ?? 100_000);
+/** On a machine that does nothing else, no task of the page may be longer. Elsewhere the figure is only printed. */
+const { FERRY_CONSOLE_STUTTER_MS: STUTTER_MS } = process.env;
+
+describe.runIf(CHROMIUM !== undefined)('a list of very many transfers', () => {
+  let browser: Browser;
+  let world: ConsoleService;
+  beforeAll(async () => {
+    world = await startConsoleService();
+    await insertTransfers(world, ROWS);
+    browser = await openChromium();
+  }, 240_000);
+  afterAll(async () => {
+    await browser?.close();
+    // The transfers were never posted.
+    await world?.service.stop([]);
+  });
+
+  it('is scrolled to its end with few rows in the document', { timeout: 1_200_000 }, async () => {
+    const { page, complaints, close } = await newVisitor(browser);
+    await enter(page, world.service.url, 'viewer', '/transfers');
+    await page.getByRole('table', { name: 'Transfers' }).waitFor();
+    const { longest, mostRows, end } = await page.evaluate(async () => {
+      const { document, requestAnimationFrame, PerformanceObserver } = globalThis as any;
+      let longestTask = 0;
+      new PerformanceObserver((list: any) => {
+        for (const { duration } of list.getEntries()) longestTask = Math.max(longestTask, duration);
+      }).observe({ type: 'longtask' });
+      const table = document.querySelector('[role=table]');
+      const scroller = table.parentElement;
+      let most = 0;
+      // Until the list says how long it is: then everything was read.
+      while (
+        table.getAttribute('aria-rowcount') === '-1' ||
+        scroller.scrollTop + scroller.clientHeight + 80 < scroller.scrollHeight
+      ) {
+        scroller.scrollTop += 4_000;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        most = Math.max(most, document.querySelectorAll('[role=row]').length);
+      }
+      return { longest: longestTask, mostRows: most, end: Number(table.getAttribute('aria-rowcount')) };
+    });
+    expect(end).toBeGreaterThanOrEqual(ROWS + 1);
+    expect(mostRows).toBeLessThan(120);
+    await page.getByText('row 1', { exact: true }).waitFor();
+    console.log(`${ROWS} transfers: the longest task of the page took ${Math.round(longest)} ms`);
+    if (STUTTER_MS !== undefined) expect(longest).toBeLessThan(Number(STUTTER_MS));
+    expect(complaints).toEqual([]);
+    await close();
+  });
+});
