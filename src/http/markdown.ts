@@ -11,7 +11,7 @@ export type Rendered = {
 export type MarkdownOptions = {
   /** The address that a link leads to; undefined: its text is shown without a link. */
   linkTo(target: string): string | undefined;
-  /** What is shown instead of the text of a block of code. */
+  /** What is shown instead of code. */
   code?(text: string): string;
 };
 
@@ -29,6 +29,8 @@ export const anchorOf = (text: string): string =>
 const plain = (text: string): string =>
   text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/[`*]/g, '');
 
+const codeOf = (text: string, { code }: MarkdownOptions): string => code?.(text) ?? text;
+
 function inlineHtml(text: string, options: MarkdownOptions): string {
   // Code first: nothing inside of it is a link or bold. A control character, which no guide contains, keeps its place.
   const codes: string[] = [];
@@ -43,7 +45,9 @@ function inlineHtml(text: string, options: MarkdownOptions): string {
       .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
       .replaceAll(/(^|[\s(])\*([^*\s][^*]*)\*/g, '$1<em>$2</em>')
       .split('\u0001')
-      .map((piece, index) => (index % 2 === 1 ? `<code>${escapeHtml(codes[Number(piece)]!)}</code>` : piece))
+      .map((piece, index) =>
+        index % 2 === 1 ? `<code>${escapeHtml(codeOf(codes[Number(piece)]!, options))}</code>` : piece,
+      )
       .join('')
   );
 }
@@ -73,8 +77,7 @@ function readCode(lines: Lines, options: MarkdownOptions): string {
   for (lines.at += 1; lines.at < lines.all.length && !FENCE.test(lines.all[lines.at]!); lines.at += 1)
     text.push(lines.all[lines.at]!.slice(indent));
   lines.at += 1;
-  const code = options.code?.(text.join('\n')) ?? text.join('\n');
-  return `<pre tabindex="0"${language === '' ? '' : ` data-language="${language}"`}><code>${escapeHtml(code)}</code></pre>`;
+  return `<pre tabindex="0"${language === '' ? '' : ` data-language="${language}"`}><code>${escapeHtml(codeOf(text.join('\n'), options))}</code></pre>`;
 }
 
 function readTable(lines: Lines, options: MarkdownOptions): string {

@@ -83,6 +83,7 @@ const ACROSS_CUSTOMERS = [
   'removeMatch',
   'reportBalance',
   'resolveWithdrawal',
+  'searchEverything',
   'viewFiatAccountForReview',
 ];
 /** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
@@ -171,7 +172,7 @@ describe('the tests here', () => {
     );
     expect(operators.map((operation) => operation.id).sort()).toEqual(ACROSS_CUSTOMERS);
     const covered = new Set([...withPathId, ...lists, ...withBodyIds.map((one) => one.operation)]);
-    // The rest creates something new for the caller, and refers to nothing.
+    // The rest creates something new for the caller, and refers to nothing; assets are the same for all.
     const rest = tenanted.filter((operation) => !covered.has(operation)).map((operation) => operation.id);
     // Simulated deposits go to an address or a memo; tests of deposits cover their ownership. The stream is tested with
     // the feed: test/events/reads.test.ts.
@@ -183,6 +184,7 @@ describe('the tests here', () => {
       'createIdentity',
       'createWebhook',
       'dryRunOwnPolicy',
+      'listAssets',
       'listDestinationForWithdrawals',
       'listLimitUtilizations',
       'simulateCryptoDeposit',

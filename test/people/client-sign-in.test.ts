@@ -29,7 +29,7 @@ describe('a client in a browser', () => {
     expect(body).toMatchObject({ kind: 'CLIENT', id: credentials.client_id, customer_id: customer.id });
     const made = await visitor.call('POST', '/v2/profiles', { nickname: 'from a browser' });
     expect(made.status).toBe(200);
-    expectProblem(await visitor.call('GET', '/v2/transfer/transfers'), 403, 'forbidden');
+    expectProblem(await visitor.call('GET', '/v2/transfer/transfers'), 403, 'insufficient-scope');
   });
 
   it('never shows its token to the page: the cookie is sealed, and no script can read it', async () => {

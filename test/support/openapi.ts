@@ -47,7 +47,7 @@ const ODD_TYPES =
   /\/problems\/(not-found|method-not-allowed|unsupported-media-type|headers-too-large|request-timeout)$/;
 
 /** Pages for readers and operators of the service; they are not operations. */
-export const OUTSIDE = /^\/(health|metrics|docs|problems|signin|openapi\.json)(\/|$)/;
+export const OUTSIDE = /^\/$|^\/(health|metrics|docs|problems|signin|console|openapi\.json)(\/|$)/;
 
 const isHeaderThere = (headers: Received['headers'], name: string): boolean =>
   (headers.get(name) ?? '') !== '';
