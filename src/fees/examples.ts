@@ -17,12 +17,6 @@ export const GUARANTEED_FEE: Static<ReturnType<typeof guaranteedFeeShape>> = {
 export const ASSETS: Static<typeof AssetList> = {
   items: [
     {
-      asset: 'USD',
-      kind: 'FIAT',
-      decimals: 2,
-      rails: [{ rail: 'wire', withdrawal_fee: '20', deposit_fee: '0' }],
-    },
-    {
       asset: 'BTC',
       kind: 'CRYPTO',
       decimals: 8,

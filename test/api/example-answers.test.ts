@@ -160,6 +160,12 @@ describe('the example answer', () => {
       expect(body.assets[0].accounts.map(Object.keys)).toContainEqual(['account', 'balance']);
       return;
     }
+    if (operation.id === 'searchEverything') {
+      // By its reference; other records of the examples may have the same.
+      expect(body.items.map(Object.keys)).toContainEqual(Object.keys(example.items[0]));
+      expect(Object.keys(body)).toEqual(Object.keys(example));
+      return;
+    }
     if (operation.id === 'getTreasury') {
       // No chain is configured here; test/treasury compares the networks of the example.
       expect(comparable({ ...example, networks: [], alarms: [] })).toEqual(comparable(body));

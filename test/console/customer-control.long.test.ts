@@ -168,6 +168,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
       '/audit-log?actions=policy.changed',
     );
     await page
+      .getByRole('table')
       .getByRole('button', { name: /policy\.changed/ })
       .first()
       .click();

@@ -280,6 +280,7 @@ const VALUES: Readonly<Record<string, string>> = {
   from: '2020-01-01T00:00:00Z',
   profile_id: '01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40',
   reason: 'New credentials were issued: CASE-2207.',
+  text: 'payout-3311',
 };
 
 /** The path of the operation with ids of new records, and with the query parameters that it needs. */

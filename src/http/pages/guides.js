@@ -10,12 +10,17 @@ for (const block of document.querySelectorAll('pre')) {
   button.type = 'button';
   button.className = 'copy';
   button.textContent = 'Copy';
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(block.querySelector('code').textContent);
-    button.textContent = 'Copied';
+  const say = (text) => {
+    button.textContent = text;
     setTimeout(() => {
       button.textContent = 'Copy';
     }, 2_000);
+  };
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(block.querySelector('code').textContent).then(
+      () => say('Copied'),
+      () => say('Not allowed'),
+    );
   });
   block.append(button);
 }

@@ -61,7 +61,11 @@ const COLUMNS: readonly Column<Freeze>[] = [
     id: 'by',
     header: 'By',
     width: 'minmax(9rem, 1fr)',
-    cell: ({ frozen_by: by }) => <ActorText text={by} />,
+    cell: ({ frozen_by: by }) => (
+      <span className="truncate" title={by}>
+        <ActorText text={by} />
+      </span>
+    ),
   },
   {
     id: 'since',
