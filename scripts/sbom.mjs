@@ -54,7 +54,9 @@ const dependencies = installed.map((path) => {
     optionalDependencies: optional = {},
     peerDependencies: peers = {},
   } = packages[path];
-  const found = Object.keys({ ...required, ...optional, ...peers }).map((one) => find(path, one));
+  // The service contains the built console.
+  const built = path === '' ? packages.console.dependencies : {};
+  const found = Object.keys({ ...required, ...optional, ...peers, ...built }).map((one) => find(path, one));
   return {
     ref: refOf(path),
     dependsOn: [...new Set(found)].filter((one) => installed.includes(one)).map(refOf),

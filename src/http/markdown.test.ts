@@ -20,6 +20,14 @@ describe('Markdown of the guides', () => {
     );
   });
 
+  it('links an address in angle brackets, as the reader gets it', () => {
+    const { html } = renderMarkdown('at <http://localhost:8080/signin>: a', {
+      linkTo: () => undefined,
+      code: (text) => text.replace('http://localhost:8080', 'https://pay.example'),
+    });
+    expect(html).toBe('<p>at <a href="https://pay.example/signin">https://pay.example/signin</a>: a</p>');
+  });
+
   it('shows the text of a link that leads nowhere', () => {
     expect(renderMarkdown('[x](y)', { linkTo: () => undefined }).html).toBe('<p>x</p>');
   });

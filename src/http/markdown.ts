@@ -42,6 +42,10 @@ function inlineHtml(text: string, options: MarkdownOptions): string {
         const to = options.linkTo(target.replaceAll('&amp;', '&'));
         return to === undefined ? label : `<a href="${escapeHtml(to)}">${label}</a>`;
       })
+      .replaceAll(/&lt;(https?:[^\s&]+)&gt;/g, (_whole, address: string) => {
+        const to = codeOf(address, options);
+        return `<a href="${to}">${to}</a>`;
+      })
       .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
       .replaceAll(/(^|[\s(])\*([^*\s][^*]*)\*/g, '$1<em>$2</em>')
       .split('\u0001')

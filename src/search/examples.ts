@@ -4,10 +4,10 @@ export const SEARCH_HIT = {
   type: 'TRANSFER' as const,
   id: EXAMPLE_IDS.cryptoWithdrawal,
   matched: 'ID' as const,
-  customer_id: EXAMPLE_IDS.customer,
   label: 'CRYPTO_WITHDRAWAL',
+  created_at: EXAMPLE_AT,
+  customer_id: EXAMPLE_IDS.customer,
   status: 'PENDING',
   asset: 'BTC',
   amount: '0.05',
-  created_at: EXAMPLE_AT,
 };

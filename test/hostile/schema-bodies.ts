@@ -93,7 +93,9 @@ export function valueFor(schema: any, name: string, material: SchemaMaterial): u
   const choices = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(choices)) return valueFor(random.pick(choices), name, material);
   if (schema.const !== undefined) return schema.const;
-  if (Array.isArray(schema.enum)) return random.pick(schema.enum);
+  // A freeze of the whole platform would end the run: nobody could do anything any more.
+  if (Array.isArray(schema.enum))
+    return random.pick(schema.enum.filter((one: unknown) => one !== 'PLATFORM'));
   switch ([schema.type].flat()[0]) {
     case 'string':
       return stringFor(schema, name, material);

@@ -210,6 +210,7 @@ describe('the list of open withdrawals', () => {
         asset: 'BTC',
         amount: '1',
         created_at: expect.any(String),
+        waits_for: 'QUEUED',
         detail: expect.any(String),
       },
     ]);

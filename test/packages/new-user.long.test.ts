@@ -147,7 +147,7 @@ describe('npm run release', () => {
     });
     expect(printed).toContain('git tag v9.8.7');
     const read = (path: string): string => readFileSync(join(copy, path), 'utf8');
-    for (const path of ['package.json', 'packages/client/package.json'])
+    for (const path of ['package.json', 'packages/client/package.json', 'console/package.json'])
       expect(JSON.parse(read(path)).version).toBe('9.8.7');
     expect(JSON.parse(read('package-lock.json')).packages[''].version).toBe('9.8.7');
     expect(read('CHANGELOG.md')).toMatch(/^## Unreleased\n\n## 9\.8\.7 \(\d{4}-\d\d-\d\d\)\n\n- /m);
@@ -162,6 +162,7 @@ describe('npm run release', () => {
     // What it changed is exactly what the commit of the release has.
     expect(git('diff', '--name-only').trim().split('\n')).toEqual([
       'CHANGELOG.md',
+      'console/package.json',
       'deploy/helm/ferry/Chart.yaml',
       'package-lock.json',
       'package.json',
