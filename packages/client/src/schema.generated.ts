@@ -7699,18 +7699,6 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "asset": "USD",
-                     *           "kind": "FIAT",
-                     *           "decimals": 2,
-                     *           "rails": [
-                     *             {
-                     *               "rail": "wire",
-                     *               "withdrawal_fee": "20",
-                     *               "deposit_fee": "0"
-                     *             }
-                     *           ]
-                     *         },
-                     *         {
                      *           "asset": "BTC",
                      *           "kind": "CRYPTO",
                      *           "decimals": 8,
@@ -11633,12 +11621,12 @@ export interface operations {
                      *           "type": "TRANSFER",
                      *           "id": "019bc0fd-8ba2-7329-8f29-a8431be64c5f",
                      *           "matched": "ID",
-                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
                      *           "label": "CRYPTO_WITHDRAWAL",
+                     *           "created_at": "2026-01-15T09:30:00.482193Z",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
                      *           "status": "PENDING",
                      *           "asset": "BTC",
-                     *           "amount": "0.05",
-                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *           "amount": "0.05"
                      *         }
                      *       ],
                      *       "complete": true
