@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { ENTRY_CHECKS } from '../../src/ledger/audit-checks.ts';
 import { START_NS } from '../support/history.ts';
+import { patiently } from '../support/patiently.ts';
 import { startTestService, type TestCustomer, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -48,8 +49,8 @@ async function profileWith(count: number): Promise<string> {
      select $1, 'USD', '${account}', ${START_NS} + n * 1000, ${line}, 0,
        (lpad(to_hex(n), 8, '0') || substr($1::uuid::text, 9))::uuid, ${sign}1, ${after}
      from generate_series(1, ${count}) n`;
-  await database.query(entry('available', '', 0, 'n'), [profile]);
-  await database.query(entry('clearing:wire', '-', 1, 'null'), [profile]);
+  await patiently(database, entry('available', '', 0, 'n'), [profile]);
+  await patiently(database, entry('clearing:wire', '-', 1, 'null'), [profile]);
   await database.query(
     `insert into balances values ($1, 'USD', ${count}, 0, ${START_NS} + ${count} * 1000)`,
     [profile],

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createCustomer } from '../../src/auth/administration.ts';
 import { findCustomer } from '../../src/auth/customers.ts';
 import { ROOT } from '../house/sources.ts';
+import { patiently } from '../support/patiently.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 
 /** Builds the console unless it is built from the present sources. Once, before the service asks for it. */
@@ -36,7 +37,8 @@ export async function insertTransfers(
   { service, customerId, profileId }: ConsoleService,
   count: number,
 ): Promise<void> {
-  await service.database.query(
+  await patiently(
+    service.database,
     `insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
                             balance_asset, balance_units, created_at_ns, updated_at_ns, ref_id)
      select gen_random_uuid(), $1, $2, 'WIRE_WITHDRAWAL', 'DEBIT', 'COMPLETED', 'USD', n, 0, 'USD', n,

@@ -21,6 +21,7 @@ const UNSIGNED = 'after the assignment is committed, before it is signed';
 
 type World<Node> = {
   readonly database: Database;
+  readonly node: { readonly scanner: { stop(): Promise<void> } };
   createNode(options: { checkpoint(name: Checkpoint): Promise<void> }): Promise<Node>;
   createProfile(balances: Record<string, string>): Promise<string>;
   withdraw(profile: string, asset: string, amount: string, to: string): Promise<{ readonly id: string }>;
@@ -43,6 +44,8 @@ async function payBoth<Node>(
         state.made ??= await freezeProfile(world.database, state.profile);
     },
   });
+  // One scanner at a time: that of the new node sees the change.
+  await world.node.scanner.stop();
   // Without payments a keeper prepares its lane.
   for (let turns = 0; turns < 3; turns += 1) await world.turn(node);
   const other = await world.createProfile({ [asset]: '10' });
