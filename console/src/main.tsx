@@ -12,13 +12,12 @@ import { router } from './app/router.tsx';
 
 listenToKeys();
 
-// For `npm run console:screens`, which opens every screen.
+// For `npm run console:screens`, which opens every screen of a person.
 Object.assign(globalThis, {
-  ferryScreens: () =>
+  ferryScreens: (audiences: readonly string[]) =>
     Promise.all(
-      SCREENS.map(async ({ id, audience, path, sample }) => ({
+      SCREENS.filter(({ audience }) => audiences.includes(audience)).map(async ({ id, path, sample }) => ({
         id,
-        audience,
         path: path.includes('$') ? await sample?.(ferry).catch(() => undefined) : path,
       })),
     ),
