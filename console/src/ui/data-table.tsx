@@ -45,15 +45,17 @@ const GRID = 'grid grid-cols-(--narrow) sm:grid-cols-(--wide)';
 const classOf = <Row,>({ align, narrow }: Column<Row>): string =>
   cx(CELL, align === 'right' && 'justify-end text-right', narrow !== true && 'max-sm:hidden');
 
+/** The same in every row, each of which is a grid of its own. An amount that is longer than that is still shown whole. */
+function narrowTrack<Row>({ width, align }: Column<Row>, index: number): string {
+  if (index > 0 && align === 'right') return 'minmax(8.5rem, max-content)';
+  return index > 0 && /^[\d.]+rem$/.test(width) ? `min(${width}, 30vw)` : 'minmax(0, 1fr)';
+}
+
 function tracksOf<Row>(columns: readonly Column<Row>[]): Tracks {
-  const join = (some: readonly Column<Row>[], width: (one: Column<Row>) => string): string =>
-    some.map(width).join(' ');
+  const narrow = columns.filter((one) => one.narrow === true);
   return {
-    '--wide': join(columns, (one) => one.width),
-    '--narrow': join(
-      columns.filter((one) => one.narrow === true),
-      (one) => (one.align === 'right' ? 'max-content' : 'minmax(0, 1fr)'),
-    ),
+    '--wide': columns.map((one) => one.width).join(' '),
+    '--narrow': narrow.map(narrowTrack).join(' '),
   };
 }
 
