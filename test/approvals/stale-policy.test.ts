@@ -48,16 +48,14 @@ async function metric(series: string): Promise<number> {
 it('metrics count the requests that wait and the withdrawals that policies hold, with the age of the oldest', async () => {
   const waiting = 'ferry_approvals_waiting{level="OPERATOR"}';
   await service.database.query(`update approvals set status = 'EXPIRED' where status = 'PENDING'`);
-  await expect.poll(() => metric(waiting), { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => metric(waiting)).toBe(0);
   const { body: request } = await propose(newId());
-  await expect.poll(() => metric(waiting), { timeout: 30_000 }).toBe(1);
-  await expect
-    .poll(() => metric('ferry_approvals_waiting_seconds{level="OPERATOR"}'), { timeout: 30_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(() => metric(waiting)).toBe(1);
+  await expect.poll(() => metric('ferry_approvals_waiting_seconds{level="OPERATOR"}')).toBeGreaterThan(0);
   await vote(eyes.approver, request, 'reject');
-  await expect.poll(() => metric(waiting), { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => metric(waiting)).toBe(0);
   const world = await createPrivilegedWorld(service, eyes.maker);
   await world.held('operator');
-  await expect.poll(() => metric('ferry_withdrawals_held'), { timeout: 30_000 }).toBe(1);
-  await expect.poll(() => metric('ferry_withdrawals_held_seconds'), { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => metric('ferry_withdrawals_held')).toBe(1);
+  await expect.poll(() => metric('ferry_withdrawals_held_seconds')).toBeGreaterThan(0);
 });

@@ -32,7 +32,7 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
     await fillCustomer(world);
     await fillOperatorScreens(world);
     browser = await openChromium();
-  }, 240_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await world?.service.stop();
@@ -45,9 +45,7 @@ describe.runIf(CHROMIUM !== undefined)('every screen', () => {
 
   for (const [person, audiences] of people)
     for (const [look, options] of shownLooks)
-      it(`of the ${person} is accessible, complains of nothing, and fits: ${look}`, {
-        timeout: 600_000,
-      }, async () => {
+      it(`of the ${person} is accessible, complains of nothing, and fits: ${look}`, async () => {
         const { page, complaints, expectAccessible, close } = await newVisitor(browser, options);
         await enter(page, world.service.url, person);
         const shown: Listed[] = await page.evaluate(

@@ -4,8 +4,6 @@ import { CHROMIUM, openChromium } from '../people/chromium.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
 import { enter, newVisitor, startProxy } from './visitor-browser.ts';
 
-const SLOW = { timeout: 240_000 };
-
 /** With the session of the person, as the console does it. */
 const post = (page: Page, path: string, body: object): Promise<{ id: string }> =>
   page.evaluate(
@@ -33,7 +31,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     world = await startConsoleService({ FERRY_PUBLIC_URL: proxy.url });
     target = world.service.url;
     browser = await openChromium();
-  }, SLOW.timeout);
+  });
   afterAll(async () => {
     await browser?.close();
     proxy?.close();
@@ -48,7 +46,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
       amount,
     });
 
-  it('leads to the sign-in and back to the same place, behind a proxy with a path', SLOW, async () => {
+  it('leads to the sign-in and back to the same place, behind a proxy with a path', async () => {
     const { page, complaints, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'maker', '/transfers?statuses=COMPLETED');
     expect(page.url()).toBe(`${proxy.url}/console/transfers?statuses=COMPLETED`);
@@ -72,7 +70,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('finds views, actions and ids with the palette, and shows its keys', SLOW, async () => {
+  it('finds views, actions and ids with the palette, and shows its keys', async () => {
     const { page, complaints, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'maker', '/transfers');
     const { id } = await transfer(page, '7');
@@ -95,7 +93,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('shows the words of a problem and its request id', SLOW, async () => {
+  it('shows the words of a problem and its request id', async () => {
     const { page, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'viewer', '/transfers/019bc0fd-8ba2-7b55-a0d3-6c1f94e80001').catch(
       () => undefined,
@@ -105,7 +103,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('says so when the session is revoked, and comes back to the same place', SLOW, async () => {
+  it('says so when the session is revoked, and comes back to the same place', async () => {
     const { page, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'viewer', '/transfers?order=ASC');
     await world.service.database.query('delete from sessions');
@@ -119,7 +117,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('goes on by itself after the service was away', SLOW, async () => {
+  it('goes on by itself after the service was away', async () => {
     const { page, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'maker', '/transfers');
     target = 'http://127.0.0.1:1';
@@ -133,7 +131,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('lets an operator look at a customer', SLOW, async () => {
+  it('lets an operator look at a customer', async () => {
     const { page, complaints, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'operator');
     await page.getByRole('heading', { name: 'What waits' }).waitFor();

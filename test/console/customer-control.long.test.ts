@@ -7,8 +7,6 @@ import { type ConsoleService, startConsoleService } from './console-service.ts';
 import { fillCustomer } from './customer-data.ts';
 import { enter, newVisitor } from './visitor-browser.ts';
 
-const SLOW = { timeout: 300_000 };
-
 describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', () => {
   let browser: Browser;
   let world: ConsoleService;
@@ -19,7 +17,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     world = await startConsoleService({ FERRY_WORKERS: 'on' });
     filled = await fillCustomer(world, receiver.url);
     browser = await openChromium();
-  }, SLOW.timeout);
+  });
   afterAll(async () => {
     await browser?.close();
     await receiver?.close();
@@ -33,7 +31,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     return visitor;
   }
 
-  it("export a month's statement", SLOW, async () => {
+  it("export a month's statement", async () => {
     const { page, complaints, expectAccessible, close } = await visit('viewer', '/overview');
     await page.getByRole('link', { name: 'Statements' }).click();
     await page.getByRole('heading', { name: 'Statements', level: 1 }).waitFor();
@@ -60,7 +58,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('find out why a withdrawal is stuck', SLOW, async () => {
+  it('find out why a withdrawal is stuck', async () => {
     const { page, complaints, expectAccessible, close } = await visit('viewer', '/overview');
     await page.getByRole('heading', { name: 'Pending, and why' }).waitFor();
     await page.getByText(/Waiting for an approval \(rule "large payments"\)/).waitFor();
@@ -84,7 +82,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('approve a withdrawal that a policy holds', SLOW, async () => {
+  it('approve a withdrawal that a policy holds', async () => {
     const { page, complaints, expectAccessible, close } = await visit('approver', '/approvals');
     await page.getByRole('button', { name: 'Release' }).click();
     const dialog = page.getByRole('dialog');
@@ -103,7 +101,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('see what was sent to a webhook, and send it again', SLOW, async () => {
+  it('see what was sent to a webhook, and send it again', async () => {
     const { page, complaints, expectAccessible, close } = await visit('administrator', '/webhooks');
     await page.getByRole('link', { name: receiver.url }).click();
     await page.getByRole('button', { name: 'Send a test event' }).click();
@@ -125,7 +123,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('add an endpoint, whose secret is shown once, and delete it', SLOW, async () => {
+  it('add an endpoint, whose secret is shown once, and delete it', async () => {
     const { page, complaints, close } = await visit('administrator', '/webhooks?new=yes');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Address').fill(`${receiver.url}/second`);
@@ -142,7 +140,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('follow events as they happen', SLOW, async () => {
+  it('follow events as they happen', async () => {
     const { page, complaints, expectAccessible, close } = await visit('viewer', '/events');
     await page.getByText('Live', { exact: true }).waitFor();
     const { id } = await filled.call('POST', '/v2/transfer/internal', {
@@ -162,7 +160,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('see in the audit log who changed what', SLOW, async () => {
+  it('see in the audit log who changed what', async () => {
     const { page, complaints, expectAccessible, close } = await visit(
       'viewer',
       '/audit-log?actions=policy.changed',
@@ -178,7 +176,7 @@ describe.runIf(CHROMIUM !== undefined)('somebody who has only the console can', 
     await close();
   });
 
-  it('create an identity, an account and a profile', SLOW, async () => {
+  it('create an identity, an account and a profile', async () => {
     const { page, complaints, close } = await visit('maker', '/identities?new=yes');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('First name').fill('Grace');
@@ -205,13 +203,13 @@ describe.runIf(CHROMIUM !== undefined)('two browsers for four eyes', () => {
   beforeAll(async () => {
     world = await startConsoleService({ FERRY_FOUR_EYES: 'on' });
     browser = await openChromium();
-  }, SLOW.timeout);
+  });
   afterAll(async () => {
     await browser?.close();
     await world?.service.stop();
   });
 
-  it('one person proposes a policy, and only another one can approve it', SLOW, async () => {
+  it('one person proposes a policy, and only another one can approve it', async () => {
     const [maker, checker] = [await newVisitor(browser), await newVisitor(browser)];
     for (const { page } of [maker, checker]) page.setDefaultTimeout(60_000);
     await enter(maker.page, world.service.url, 'administrator', '/policies?edit=new');

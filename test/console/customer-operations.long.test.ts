@@ -5,8 +5,6 @@ import { type ConsoleService, startConsoleService } from './console-service.ts';
 import { BITCOIN, fillCustomer } from './customer-data.ts';
 import { enter, newVisitor } from './visitor-browser.ts';
 
-const SLOW = { timeout: 300_000 };
-
 describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
   let browser: Browser;
   let world: ConsoleService;
@@ -15,7 +13,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     world = await startConsoleService({ FERRY_WORKERS: 'on' });
     filled = await fillCustomer(world);
     browser = await openChromium();
-  }, SLOW.timeout);
+  });
   afterAll(async () => {
     await browser?.close();
     await world?.service.stop();
@@ -32,7 +30,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
   const confirm = (page: Page, name: string | RegExp) =>
     page.getByRole('dialog').getByRole('button', { name }).click();
 
-  it('a platform transfer, with the keyboard only', SLOW, async () => {
+  it('a platform transfer, with the keyboard only', async () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/platform-transfer');
     await page.getByRole('option', { name: 'Treasury' }).first().waitFor({ state: 'attached' });
     await page.getByRole('option', { name: 'USD' }).first().waitFor({ state: 'attached' });
@@ -67,7 +65,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('an internal transfer', SLOW, async () => {
+  it('an internal transfer', async () => {
     const { page, complaints, close } = await visit('/new/internal-transfer');
     await choose(page, 'From profile', 'Treasury');
     await choose(page, 'To profile', 'Trading desk');
@@ -80,7 +78,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('a fiat withdrawal, whose fee, total and balance after are shown before', SLOW, async () => {
+  it('a fiat withdrawal, whose fee, total and balance after are shown before', async () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/fiat-withdrawal');
     await choose(page, 'From profile', 'Treasury');
     const option = page.getByRole('option', { name: /Harbour Brokerage LLC/ });
@@ -100,7 +98,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('a crypto withdrawal with a guaranteed fee, after a wrong address', SLOW, async () => {
+  it('a crypto withdrawal with a guaranteed fee, after a wrong address', async () => {
     const { page, close } = await visit('/new/crypto-withdrawal');
     await choose(page, 'From profile', 'Treasury');
     await choose(page, 'Asset', 'BTC');
@@ -119,7 +117,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('a fiat account', SLOW, async () => {
+  it('a fiat account', async () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/fiat-account');
     await page.getByLabel('Name of the institution').fill('Pier Nine Ltd');
     await page.getByLabel('Account number or IBAN').fill('555123456');
@@ -137,7 +135,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('a settlement transaction, and affirms the one of another party', SLOW, async () => {
+  it('a settlement transaction, and affirms the one of another party', async () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/settlement');
     await choose(page, 'Your profile', 'Treasury');
     await page.getByLabel('Profile of the other party').fill(filled.partnersProfile);
@@ -165,7 +163,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('account members, and removes one', SLOW, async () => {
+  it('account members, and removes one', async () => {
     const { page, complaints, expectAccessible, close } = await visit(
       `/new/members?account=${filled.custody.id}`,
     );
@@ -183,7 +181,7 @@ describe.runIf(CHROMIUM !== undefined)('a maker creates in the console', () => {
     await close();
   });
 
-  it('deposit addresses and deposit instructions', SLOW, async () => {
+  it('deposit addresses and deposit instructions', async () => {
     const { page, complaints, expectAccessible, close } = await visit('/new/deposit-address');
     await choose(page, 'Profile to credit', 'Trading desk');
     await choose(page, 'Network', 'Ethereum');

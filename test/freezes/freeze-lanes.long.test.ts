@@ -21,7 +21,7 @@ const UNSIGNED = 'after the assignment is committed, before it is signed';
 
 type World<Node> = {
   readonly database: Database;
-  readonly node: { readonly scanner: { stop(): Promise<void> } };
+  readonly node: { readonly scanner: { stop(): void | Promise<void> } };
   createNode(options: { checkpoint(name: Checkpoint): Promise<void> }): Promise<Node>;
   createProfile(balances: Record<string, string>): Promise<string>;
   withdraw(profile: string, asset: string, amount: string, to: string): Promise<{ readonly id: string }>;

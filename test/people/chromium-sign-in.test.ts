@@ -18,8 +18,6 @@ async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENS, `${name}.png`), fullPage: true });
 }
 
-const SLOW = { timeout: 120_000 };
-
 if (CHROMIUM === undefined)
   console.warn('Chromium is not installed: sign-in is not tested in a real browser.');
 
@@ -50,7 +48,7 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
     customer = await service.createCustomer();
     await createCustomer(service.database, { name: 'Harbour Brokerage', integration: 'FIRST_PARTY' });
     browser = await openChromium();
-  }, SLOW.timeout);
+  });
   afterAll(async () => {
     await browser?.close();
     await service?.stop();
@@ -60,60 +58,56 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
 
   const message = (page: Page) => page.locator('#message');
 
-  it(
-    'a person enrols, signs out, signs in, steps up, adds and removes a passkey, and is revoked',
-    SLOW,
-    async () => {
-      const person = await invite(service, {
-        customerId: customer.id,
-        roles: ['MAKER', 'ADMINISTRATOR'],
-        name: 'Ada Lindqvist',
-      });
-      const { page, passkeys, complaints } = await newPerson(browser);
-      await page.goto(`${url}/signin/enrol#${person.token}`);
-      await page.getByText(`For Ada Lindqvist, ${person.email}.`).waitFor();
-      expect(page.url()).toBe(`${url}/signin/enrol`);
-      await picture(page, 'enrol');
-      await page.getByLabel('Name of this device').fill('Work laptop');
-      await page.getByRole('button', { name: 'Create a passkey' }).click();
-      await page.waitForURL(`${url}/signin/me`);
-      await page.getByText('Work laptop').waitFor();
-      expect(await passkeys()).toBe(1);
-      await page.getByText('maker, administrator').waitFor();
-      await picture(page, 'me');
+  it('a person enrols, signs out, signs in, steps up, adds and removes a passkey, and is revoked', async () => {
+    const person = await invite(service, {
+      customerId: customer.id,
+      roles: ['MAKER', 'ADMINISTRATOR'],
+      name: 'Ada Lindqvist',
+    });
+    const { page, passkeys, complaints } = await newPerson(browser);
+    await page.goto(`${url}/signin/enrol#${person.token}`);
+    await page.getByText(`For Ada Lindqvist, ${person.email}.`).waitFor();
+    expect(page.url()).toBe(`${url}/signin/enrol`);
+    await picture(page, 'enrol');
+    await page.getByLabel('Name of this device').fill('Work laptop');
+    await page.getByRole('button', { name: 'Create a passkey' }).click();
+    await page.waitForURL(`${url}/signin/me`);
+    await page.getByText('Work laptop').waitFor();
+    expect(await passkeys()).toBe(1);
+    await page.getByText('maker, administrator').waitFor();
+    await picture(page, 'me');
 
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.waitForURL(`${url}/signin`);
-      await page.goto(`${url}/signin/me`);
-      await page.waitForURL(`${url}/signin`);
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
-      await picture(page, 'signin');
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-      await page.waitForURL(`${url}/signin/me`);
-      await page.getByText('Work laptop').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${url}/signin`);
+    await page.goto(`${url}/signin/me`);
+    await page.waitForURL(`${url}/signin`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor();
+    await picture(page, 'signin');
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.waitForURL(`${url}/signin/me`);
+    await page.getByText('Work laptop').waitFor();
 
-      // Too long ago: the page asks for the passkey again by itself, and goes on.
-      await ageSessions(service, person.id, 11);
-      await page.getByRole('button', { name: 'Confirm that it is you' }).click();
-      await page.getByText('Confirmed.').waitFor();
-      const [session] = await service.database.query<{ ago: bigint }>(
-        `select (extract(epoch from clock_timestamp()) * 1000)::bigint - authenticated_at_ns / 1000000 as ago
+    // Too long ago: the page asks for the passkey again by itself, and goes on.
+    await ageSessions(service, person.id, 11);
+    await page.getByRole('button', { name: 'Confirm that it is you' }).click();
+    await page.getByText('Confirmed.').waitFor();
+    const [session] = await service.database.query<{ ago: bigint }>(
+      `select (extract(epoch from clock_timestamp()) * 1000)::bigint - authenticated_at_ns / 1000000 as ago
        from sessions where person_id = $1`,
-        [person.id],
-      );
-      expect(Number(session!.ago)).toBeLessThan(120_000);
-      await ageSessions(service, person.id, 11);
-      await page.getByRole('button', { name: 'Remove' }).click();
-      await page.getByText('This is your last passkey.').waitFor();
+      [person.id],
+    );
+    expect(Number(session!.ago)).toBeLessThan(120_000);
+    await ageSessions(service, person.id, 11);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('This is your last passkey.').waitFor();
 
-      await service.database.query('delete from sessions where person_id = $1', [person.id]);
-      await page.reload();
-      await page.waitForURL(`${url}/signin`);
-      expect(complaints).toEqual([]);
-    },
-  );
+    await service.database.query('delete from sessions where person_id = $1', [person.id]);
+    await page.reload();
+    await page.waitForURL(`${url}/signin`);
+    expect(complaints).toEqual([]);
+  });
 
-  it('a person adds a second passkey from another device, and removes the first', SLOW, async () => {
+  it('a person adds a second passkey from another device, and removes the first', async () => {
     const person = await invite(service, { customerId: customer.id, roles: ['VIEWER'] });
     const first = await newPerson(browser);
     await first.page.goto(`${url}/signin/enrol#${person.token}`);
@@ -131,43 +125,39 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
     await second.page.waitForURL(`${url}/signin/me`);
     await second.page.locator('#passkeys li').nth(1).waitFor();
     await second.page.locator('#passkeys li').first().getByRole('button', { name: 'Remove' }).click();
-    await expect.poll(() => second.page.locator('#passkeys li').count(), SLOW).toBe(1);
+    await expect.poll(() => second.page.locator('#passkeys li').count()).toBe(1);
     await second.page.locator('#sessions').getByRole('button', { name: 'End' }).click();
-    await expect.poll(() => second.page.locator('#sessions li').count(), SLOW).toBe(1);
+    await expect.poll(() => second.page.locator('#sessions li').count()).toBe(1);
     await first.page.reload();
     await first.page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await first.page.getByText('This passkey is not known here.').waitFor();
   });
 
-  it(
-    'nobody gets in without confirming on the device, with a used link, or on a wrong link',
-    SLOW,
-    async () => {
-      const person = await invite(service, { customerId: customer.id, roles: ['VIEWER'] });
-      const { page, confirms, passkeys } = await newPerson(browser);
-      await page.goto(`${url}/signin/enrol#${'A'.repeat(43)}`);
-      await page.getByText('This link has expired, was used').waitFor();
-      await picture(page, 'enrol-expired');
-      await page.goto('about:blank');
-      await page.goto(`${url}/signin/enrol#${person.token}`);
-      await confirms(false);
-      await page.getByRole('button', { name: 'Create a passkey' }).click();
-      await expect.poll(() => message(page).textContent(), SLOW).toContain('Try again');
-      expect(await passkeys()).toBe(0);
-      await confirms(true);
-      await page.getByRole('button', { name: 'Create a passkey' }).click();
-      await page.waitForURL(`${url}/signin/me`);
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await page.waitForURL(`${url}/signin`);
-      await confirms(false);
-      await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-      await expect.poll(() => message(page).textContent(), SLOW).toContain('Try again');
-      await page.goto(`${url}/signin/me`);
-      await page.waitForURL(`${url}/signin`);
-    },
-  );
+  it('nobody gets in without confirming on the device, with a used link, or on a wrong link', async () => {
+    const person = await invite(service, { customerId: customer.id, roles: ['VIEWER'] });
+    const { page, confirms, passkeys } = await newPerson(browser);
+    await page.goto(`${url}/signin/enrol#${'A'.repeat(43)}`);
+    await page.getByText('This link has expired, was used').waitFor();
+    await picture(page, 'enrol-expired');
+    await page.goto('about:blank');
+    await page.goto(`${url}/signin/enrol#${person.token}`);
+    await confirms(false);
+    await page.getByRole('button', { name: 'Create a passkey' }).click();
+    await expect.poll(() => message(page).textContent()).toContain('Try again');
+    expect(await passkeys()).toBe(0);
+    await confirms(true);
+    await page.getByRole('button', { name: 'Create a passkey' }).click();
+    await page.waitForURL(`${url}/signin/me`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(`${url}/signin`);
+    await confirms(false);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await expect.poll(() => message(page).textContent()).toContain('Try again');
+    await page.goto(`${url}/signin/me`);
+    await page.waitForURL(`${url}/signin`);
+  });
 
-  it('a person signs in at the OpenID provider, and is still there after the way back', SLOW, async () => {
+  it('a person signs in at the OpenID provider, and is still there after the way back', async () => {
     provider.accounts.set('grace', { email: 'grace@example.com', email_verified: true });
     await invite(service, { customerId: null, roles: ['VIEWER'], email: 'grace@example.com', name: 'Grace' });
     const { page, complaints } = await newPerson(browser);
@@ -184,7 +174,7 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
     ).toEqual([]);
   });
 
-  it('a person of the sandbox is entered with one click', SLOW, async () => {
+  it('a person of the sandbox is entered with one click', async () => {
     const { page, complaints } = await newPerson(browser);
     // At an address without a name, passkeys do not work, and the page leads to the one where they do.
     await page.goto(`${service.url}/signin`);
