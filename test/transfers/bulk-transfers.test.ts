@@ -108,8 +108,10 @@ describe('a bulk of transfers', () => {
     for (const { transfer } of answer.body.results) {
       const events = await eventsOf(service.database, transfer.id);
       expect(events.map(({ type }) => type)).toEqual(['transfer.platform_transfer_debit.completed']);
-      const log = await alice.call('GET', `/v2/audit-log?resource_ids=${transfer.id}`);
-      expect(log.body.items[0].actor).toMatchObject({ kind: 'CLIENT', request_id: 'payroll-11' });
+      const actor = async () =>
+        (await alice.call('GET', `/v2/audit-log?resource_ids=${transfer.id}`)).body.items[0]?.actor;
+      // The log has a line some milliseconds after the answer.
+      await expect.poll(actor).toMatchObject({ kind: 'CLIENT', request_id: 'payroll-11' });
     }
   });
 
