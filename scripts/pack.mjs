@@ -10,6 +10,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findPackage } from './find-package.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const target = resolve(process.argv[2] ?? ROOT);
@@ -29,15 +30,6 @@ const npm = (args, cwd = ROOT) =>
     maxBuffer: 64 * 1024 * 1024,
   });
 
-/** Where Node finds a dependency of the package at `path`: next to it, or in a folder further up. */
-function find(packages, path, dependency) {
-  for (let from = path; ; from = from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))) {
-    const found = `${from === '' ? '' : `${from}/`}node_modules/${dependency}`;
-    if (found in packages) return found;
-    if (from === '') return undefined;
-  }
-}
-
 /** The folders of the packages that the dependencies of the service lead to, those for one kind of machine apart. */
 function neededBy(manifest) {
   const { packages } = read('package-lock.json');
@@ -52,7 +44,7 @@ function neededBy(manifest) {
       (name) => peerDependenciesMeta[name]?.optional !== true,
     );
     for (const name of [...Object.keys({ ...dependencies }), ...peers]) {
-      const found = find(packages, path, name);
+      const found = findPackage(packages, path, name);
       if (found !== undefined) needed.add(found);
     }
   }

@@ -2,6 +2,7 @@
 // `npm sbom --omit=dev` leaves out packages that a developer tool needs as well, such as ajv. The same lock file always gives
 // the same text. Usage: npm run --silent sbom > sbom.json
 import { readFileSync } from 'node:fs';
+import { findPackage } from './find-package.mjs';
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8'));
 const { name, version, license, description } = read('package.json');
@@ -12,15 +13,6 @@ const nameOf = (path) => path.slice(path.lastIndexOf('node_modules/') + 'node_mo
 const purlOf = (path) => `pkg:npm/${nameOf(path).replace('@', '%40')}@${packages[path].version}`;
 const refOf = (path) => (path === '' ? root : purlOf(path));
 const licenses = (id) => (id === undefined ? {} : { licenses: [{ license: { id } }] });
-
-/** Where Node finds a dependency of the package at `path`: next to it, or in a folder further up. */
-function find(path, dependency) {
-  for (let from = path; ; from = from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/')))) {
-    const found = `${from === '' ? '' : `${from}/`}node_modules/${dependency}`;
-    if (found in packages) return found;
-    if (from === '') return undefined;
-  }
-}
 
 /** Packages of this repository are links to folders without `node_modules`. */
 const isForeign = (path) => path.includes('node_modules/') && packages[path].link !== true;
@@ -56,7 +48,9 @@ const dependencies = installed.map((path) => {
   } = packages[path];
   // The service contains the built console.
   const built = path === '' ? packages.console.dependencies : {};
-  const found = Object.keys({ ...required, ...optional, ...peers, ...built }).map((one) => find(path, one));
+  const found = Object.keys({ ...required, ...optional, ...peers, ...built }).map((one) =>
+    findPackage(packages, path, one),
+  );
   return {
     ref: refOf(path),
     dependsOn: [...new Set(found)].filter((one) => installed.includes(one)).map(refOf),

@@ -122,7 +122,7 @@ function decisionRoutes(parts: HeldParts, whose: 'operator' | 'own'): Route[] {
       path: `${path}/release`,
       operationId: name('release'),
       summary: 'Release a withdrawal that a policy holds',
-      description: `Gives the approval that ${which} requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person.`,
+      description: `Gives the approval that ${which} requires. The withdrawal is submitted, unless something else holds it. The person or client that requested the withdrawal cannot release it, nor can another client of the same person.`,
       answer: RELEASED_WITHDRAWAL,
       handle: ({ caller, params, body }) => release(caller, { id: params.id, reason: body.reason }),
     }),

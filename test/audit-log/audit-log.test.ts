@@ -289,7 +289,7 @@ describe('the audit log', () => {
     expect(await contents()).toEqual(before);
   });
 
-  it('has no row without actors, whoever writes it', async () => {
+  it('has no row without actors, not even one that bypasses the service', async () => {
     const { database } = service;
     const insert = (actors: string) =>
       database.query(

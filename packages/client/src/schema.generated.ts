@@ -1579,7 +1579,7 @@ export interface paths {
         put?: never;
         /**
          * Release a withdrawal that a policy holds
-         * @description Gives the approval that a policy of the operator requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person. Scope: `operator:approve`.
+         * @description Gives the approval that a policy of the operator requires. The withdrawal is submitted, unless something else holds it. The person or client that requested the withdrawal cannot release it, nor can another client of the same person. Scope: `operator:approve`.
          */
         post: operations["releaseHeldWithdrawal"];
         delete?: never;
@@ -1835,7 +1835,7 @@ export interface paths {
         put?: never;
         /**
          * Release a withdrawal that a policy holds
-         * @description Gives the approval that a policy of your own requires. The withdrawal is submitted, unless something else holds it. Whoever requested the withdrawal cannot release it, nor another client of the same person. Scope: `policy:approve_withdrawal`.
+         * @description Gives the approval that a policy of your own requires. The withdrawal is submitted, unless something else holds it. The person or client that requested the withdrawal cannot release it, nor can another client of the same person. Scope: `policy:approve_withdrawal`.
          */
         post: operations["releaseOwnHeldWithdrawal"];
         delete?: never;
