@@ -11,7 +11,16 @@ const root = dirname(fileURLToPath(import.meta.url));
 const made = join(root, `.dist-${process.pid}`);
 const dist = join(root, 'dist');
 
-/** Another process may have built it in the meantime: then its build is replaced by an equal one. */
+/** Whether the build of another process, of the same sources, is there by now. */
+function isThere() {
+  try {
+    return readFileSync(join(dist, 'source-digest'), 'utf8') === digest;
+  } catch {
+    return false;
+  }
+}
+
+/** Several processes may build at the same time: one of them succeeds. */
 function replace() {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -19,7 +28,8 @@ function replace() {
       renameSync(made, dist);
       return;
     } catch (error) {
-      if (attempt === 5) throw error;
+      if (isThere()) return;
+      if (attempt === 20) throw error;
     }
   }
 }

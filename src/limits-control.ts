@@ -28,4 +28,14 @@ export const CONTROL_LIMITS = {
   searchCustomersMax: 2_000,
   /** Transfers among which amounts are searched, the latest ones: about 20 ms. */
   searchTransfersMax: 20_000,
+  /** Settlement transactions that the network is made from, open ones and the latest ones: about 30 ms each. */
+  settlementNetworkMax: 2_000,
+  /** Sets that settled together: more than a picture can show. */
+  settledSetsMax: 20,
+  /** Endpoints whose health is shown, the worst first. */
+  webhookHealthMax: 100,
+  /** Latest deliveries of each: a row of marks in a picture. */
+  webhookHealthDeliveries: 30,
+  /** Pending deliveries that are counted for each endpoint: beyond this only more or less matters. */
+  webhookHealthPendingMax: 1_000,
 } as const;

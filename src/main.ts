@@ -117,8 +117,9 @@ function createCallers(
     hasDocs,
     patience,
   });
-  const { authenticate } = auth;
-  return { auth, people: createPeople({ ...node, publicUrl, isSandbox, openIdProvider, authenticate }) };
+  const { authenticate, revokeToken } = auth;
+  const people = createPeople({ ...node, publicUrl, isSandbox, openIdProvider, authenticate, revokeToken });
+  return { auth, people };
 }
 
 function workersOf({ clock, database, log }: Node, capabilities: readonly Capability[]): Worker[] {

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /**
  * `npm test`: formatting, lint, types and every test. Each step must pass before the next one runs; arguments go to
@@ -12,9 +14,12 @@ const steps: readonly (readonly [name: string, command: string, ...args: string[
   ['tests', 'vitest', 'run', ...process.argv.slice(2)],
 ];
 
+// Every process of the run compiles the same modules, and strips their types: each does it once.
+const env = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'), ...process.env };
+
 for (const [name, command, ...args] of steps) {
   console.log(`\n> ${name}: ${command} ${args.join(' ')}`);
-  const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
+  const { status, error } = spawnSync(command, args, { stdio: 'inherit', env });
   if (status !== 0) {
     console.error(`\n${name} failed${error === undefined ? '' : `: ${error.message}`}`);
     process.exit(status ?? 1);

@@ -18,6 +18,7 @@ import { createFailures } from './failures.ts';
 import { createKeyring, rotateSigningKey } from './keys.ts';
 import { audiencesOf, registerElsewhere, registerMetadata } from './metadata.ts';
 import { registerOauthEndpoints } from './oauth-endpoints.ts';
+import { createRevokeToken, type RevokeToken } from './revocation.ts';
 import { createScryptChecker } from './scrypt-secrets.ts';
 import { createHashSecret } from './secrets.ts';
 import { createTakeToken } from './token-rate.ts';
@@ -53,6 +54,8 @@ export type AuthOptions = {
 export type Auth = {
   readonly authenticate: Authenticate;
   readonly recall: Recall;
+  /** Revokes an access token of this service; does nothing for one that is not valid anyway. */
+  readonly revokeToken: RevokeToken;
   /** Registers the token endpoint and its metadata. */
   extension(app: FastifyInstance): Promise<void>;
   /** Creates the first key if there is none, and starts to poll for new keys and disabled clients. */
@@ -112,6 +115,7 @@ export function createAuth(options: AuthOptions): Auth {
 
   return {
     ...createAuthenticate(verify, keyring, clients, clock, sourceOf),
+    revokeToken: createRevokeToken({ database, clients, readOwnToken }),
     async extension(app) {
       if (externalIssuer !== undefined) {
         registerElsewhere(app, externalIssuer.issuer);

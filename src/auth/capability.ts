@@ -10,7 +10,7 @@ import { SCOPES } from './scopes.ts';
 import { olderSigningKeys } from './store.ts';
 
 export type Authentication = Capability &
-  Pick<Auth, 'authenticate' | 'recall' | 'extension'> & {
+  Pick<Auth, 'authenticate' | 'recall' | 'revokeToken' | 'extension'> & {
     /** Every scope that a client can have, with its description. */
     readonly scopes: Readonly<Record<string, string>>;
     /** The endpoints outside the operations, in OpenAPI's form. */
@@ -27,6 +27,7 @@ export function createAuthentication(options: AuthOptions): Authentication {
     olderRows: [olderSigningKeys(options.database)],
     authenticate: auth.authenticate,
     recall: auth.recall,
+    revokeToken: auth.revokeToken,
     extension: auth.extension,
     scopes: SCOPES,
     // With an external issuer, this service has no token endpoint of its own.

@@ -1,7 +1,7 @@
 import type { Declare, Handover, Maker, Proposal, Propose } from '../approvals/action.ts';
 import type { Level, Result } from '../approvals/approval.ts';
 import type { Database } from '../database/database.ts';
-import { type Instant, parseInstant } from '../kernel/instant.ts';
+import { type Instant, NOT_AN_INSTANT, parseInstant } from '../kernel/instant.ts';
 import type { PrivilegedName } from '../kernel/privileged.ts';
 import { type Act, actCommand, rehearse } from '../ledger/act.ts';
 import { requireClientId, requireName, requireScopes } from './administration.ts';
@@ -69,7 +69,7 @@ const keysOf = async (keys: readonly Record<string, unknown>[] | undefined): Pro
 
 function expiryOf({ expires_at: text }: CredentialsAsked): Instant | null {
   const instant = text === undefined ? null : parseInstant(text);
-  if (instant === undefined) throw fieldError('/expires_at', `"${text}" is not a time.`);
+  if (instant === undefined) throw fieldError('/expires_at', NOT_AN_INSTANT);
   return instant;
 }
 

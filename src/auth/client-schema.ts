@@ -33,7 +33,7 @@ const CLIENT = {
 
 const Secret = Type.Optional(Type.String({ description: 'Store it now: it is not shown again' }));
 
-export const ClientShape = Type.Object(CLIENT, { ...closed, title: 'Client' });
+export const ClientShape = Type.Object(CLIENT, { ...closed, title: 'OAuthClient' });
 export const ClientList = listShape(ClientShape, 'ClientList');
 export const ClientsQuery = listQuery(
   {

@@ -30,18 +30,14 @@ async function readIfValid({ readOwnToken }: RevocationParts, token: string) {
   }
 }
 
-/** RFC 7009. On this node the token is invalid when this resolves, on the others within seconds. */
-export async function answerRevocation(
+type Owner = Pick<Authenticable, 'id' | 'customerId'>;
+
+/** False if the client has too many revoked tokens. On this node the token is invalid when this resolves, on the others within seconds. */
+async function revoke(
   parts: RevocationParts,
-  client: Authenticable,
-  form: Form,
-): Promise<object> {
-  const read = await readIfValid(parts, form.get('token')!);
-  // Section 2.2: an unknown or expired token is not an error, its client has what it wanted.
-  if (read === undefined) return {};
-  const { claims, expiresAtMs } = read;
-  if (claims.client_id !== client.id)
-    throw new TokenError('invalid_grant', 'The token was issued to another client.');
+  client: Owner,
+  { claims, expiresAtMs }: Awaited<ReturnType<ReadOwnToken>>,
+): Promise<boolean> {
   // A little longer than the token is valid, because the clocks of nodes differ by milliseconds.
   const expiresAtNs = BigInt(expiresAtMs + LIMITS.signingKeyGraceMs) * NS_PER_MS;
   const token = { clientId: client.id, jti: claims.jti, expiresAtNs };
@@ -57,10 +53,36 @@ export async function answerRevocation(
     });
     return true;
   });
-  if (!isRevoked) {
+  if (isRevoked) await parts.clients.changed(client.id);
+  return isRevoked;
+}
+
+/** RFC 7009. */
+export async function answerRevocation(
+  parts: RevocationParts,
+  client: Authenticable,
+  form: Form,
+): Promise<object> {
+  const read = await readIfValid(parts, form.get('token')!);
+  // Section 2.2: an unknown or expired token is not an error, its client has what it wanted.
+  if (read === undefined) return {};
+  if (read.claims.client_id !== client.id)
+    throw new TokenError('invalid_grant', 'The token was issued to another client.');
+  if (!(await revoke(parts, client, read))) {
     const description = `The client has ${LIMITS.revokedTokensMax} revoked tokens that have not expired yet. Disable it to revoke all of its tokens.`;
     throw new TokenError('temporarily_unavailable', description, 429, LIMITS.accessTokenSeconds);
   }
-  await parts.clients.changed(client.id);
   return {};
 }
+
+export type RevokeToken = (token: string) => Promise<void>;
+
+/** By the holder of the token, who signs out. Of a client with too many revoked tokens, it expires by itself. */
+export const createRevokeToken =
+  (parts: RevocationParts): RevokeToken =>
+  async (token) => {
+    const read = await readIfValid(parts, token);
+    const client = read && (await parts.clients.find(read.claims.client_id));
+    if (read === undefined || client === undefined) return;
+    await revoke(parts, { id: read.claims.client_id, customerId: client.customerId }, read);
+  };

@@ -86,7 +86,7 @@ export const REVOCATION_SCHEMA = {
     type: 'object',
     required: ['token'],
     properties: {
-      token: text('The access token'),
+      token: { ...text('The access token'), minLength: 1 },
       token_type_hint: text('Ignored: there are only access tokens'),
       ...PROOF,
     },

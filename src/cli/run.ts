@@ -62,6 +62,18 @@ function findCommand(
   return undefined;
 }
 
+/** A value may begin with a hyphen, as one digest in 64 does: parseArgs takes it only together with its option. */
+function joinValues(words: readonly string[], isText: (name: string) => boolean): string[] {
+  const joined: string[] = [];
+  for (const word of words) {
+    const last = joined.at(-1);
+    const isValue = /^-[^-]./.test(word) && last?.startsWith('--') === true && isText(last.slice(2));
+    if (isValue) joined.push(`${joined.pop()}=${word}`);
+    else joined.push(word);
+  }
+  return joined;
+}
+
 function parse(command: CommandLine, rest: readonly string[]) {
   const options = Object.fromEntries(
     Object.entries(command.options ?? {}).map(([name, { value, multiple }]) => [
@@ -71,7 +83,7 @@ function parse(command: CommandLine, rest: readonly string[]) {
   );
   try {
     return parseArgs({
-      args: [...rest],
+      args: joinValues(rest, (name) => options[name]?.type === 'string'),
       options: {
         ...options,
         ...(command.json ? { json: { type: 'boolean' as const } } : {}),

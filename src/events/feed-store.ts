@@ -30,12 +30,16 @@ export async function sequence(
     const [[before], rows] = await Promise.all([
       tx.query<{ position: bigint }>('select position from event_sequence for update'),
       tx.query<{ count: number }>(
-        `with waiting as (
-           select batch_id, customer_id, row_number() over (order by written_ns, batch_id, customer_id) as rank
-           from event_groups where position is null order by written_ns, batch_id, customer_id limit $1),
+        // Arrays, because of a join with a subquery the planner would read the whole table if many groups waited when it was
+        // last analyzed.
+        `with waiting as materialized (
+           select batch_id, customer_id from event_groups
+           where position is null order by written_ns, batch_id, customer_id limit $1),
          moved as (
            update event_groups g set position = s.position + w.rank
-           from waiting w, event_sequence s where g.batch_id = w.batch_id and g.customer_id = w.customer_id
+           from unnest(array(select batch_id from waiting), array(select customer_id from waiting))
+                  with ordinality as w (batch_id, customer_id, rank), event_sequence s
+           where g.batch_id = w.batch_id and g.customer_id = w.customer_id
            returning g.at_ns)
          update event_sequence s
          set position = s.position + m.count, at_ns = greatest(s.at_ns, m.at_ns)

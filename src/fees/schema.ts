@@ -8,7 +8,7 @@ export const guaranteedFeeRequest = (networks: Networks) =>
     {
       asset: AssetCode('Asset to withdraw'),
       crypto_network: cryptoNetworkName(networks),
-      destination_address: Type.String({ description: 'Destination address' }),
+      destination_address: Type.String({ minLength: 1, description: 'Destination address' }),
       amount: Type.Optional(Amount('Amount to withdraw; exactly one of amount and total')),
       total: Type.Optional(Amount('Total to withdraw, including the fee; exactly one of amount and total')),
     },

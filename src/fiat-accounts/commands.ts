@@ -225,9 +225,6 @@ export function updateFiatAccountCommand(
   const { networks } = tables;
   const { fiat_account_owner: owner, fiat_network_instructions: instructions, metadata } = request;
   checkFields([
-    ...(Object.keys(request).length === 0
-      ? [{ pointer: '', message: 'must have at least one field to change' }]
-      : []),
     ...(owner === undefined ? [] : ownerFaults(owner, '/fiat_account_owner')),
     ...(instructions === undefined
       ? []

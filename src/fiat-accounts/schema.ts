@@ -37,7 +37,7 @@ export function fiatAccountRequests(networks: Networks) {
       fiat_network_instructions: Type.Optional(changedInstructionsShape(networks)),
       metadata: Type.Optional(Metadata),
     },
-    { ...closed, title: 'UpdateFiatAccountRequest' },
+    { ...closed, minProperties: 1, title: 'UpdateFiatAccountRequest' },
   );
   return { create, update };
 }

@@ -5,7 +5,7 @@ import type { Route } from '../kernel/route.ts';
 import { ProblemShape } from '../kernel/shapes.ts';
 import { type Components, createComponents, type JsonSchema } from './openapi-components.ts';
 import { addLinks } from './openapi-links.ts';
-import { webhooksOf } from './openapi-webhooks.ts';
+import { eventDocumentOf } from './openapi-webhooks.ts';
 import { problemExample } from './problem-examples.ts';
 import { problemBody } from './problems.ts';
 import { COMMON_PROBLEMS } from './routes.ts';
@@ -171,6 +171,7 @@ function operationOf(
   examples: ProblemExamples,
   publicUrl: string,
   components: Components,
+  callback: unknown,
 ): Json {
   const parameters = parametersOf(route, components);
   const replayHeader =
@@ -211,6 +212,7 @@ function operationOf(
       ...proposedResponse(route, { ...REQUEST_ID_HEADER, ...RATE_HEADERS, ...replayHeader }, components),
       ...problemResponses(route, examples, publicUrl, components),
     },
+    ...(route.eventsTo === undefined ? {} : { callbacks: { event: { [route.eventsTo]: callback } } }),
   };
 }
 
@@ -231,20 +233,20 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
   const { capabilities, extraPaths, scopes, version, sessionCookie } = options;
   const components = createComponents();
   components.inAnswer(ProblemShape);
+  const { callback, webhooks, pathItems, schemas: ofEvents } = eventDocumentOf(capabilities);
   const paths: Record<string, Json> = {};
   for (const { routes = [], problemExamples = {} } of capabilities) {
     for (const route of routes) {
       paths[route.path] = {
         ...paths[route.path],
-        [route.method.toLowerCase()]: operationOf(route, problemExamples, publicUrl, components),
+        [route.method.toLowerCase()]: operationOf(route, problemExamples, publicUrl, components, callback),
       };
     }
   }
   addLinks(paths, components.schemas);
   const others = components.inAnswer(extraPaths) as Json;
   const { responses } = components;
-  const schemas = { ...components.schemas };
-  const webhooks = webhooksOf(capabilities, schemas);
+  const schemas = { ...components.schemas, ...ofEvents };
   return {
     openapi: '3.1.0',
     info: {
@@ -261,6 +263,7 @@ export function openApiDocument(options: DocumentOptions, publicUrl: string): Js
     components: {
       schemas,
       responses,
+      pathItems,
       securitySchemes: {
         oauth2: {
           type: 'oauth2',

@@ -87,6 +87,8 @@ function fieldError(error: ValidationError, where: string): FieldError {
       return { pointer: base, message: `must have at most ${counted(params.limit, 'character')}` };
     case 'minLength':
       return { pointer: base, message: `must have at least ${counted(params.limit, 'character')}` };
+    case 'minProperties':
+      return { pointer: base, message: `must have at least ${counted(params.limit, 'field')}` };
     case 'maxProperties':
       return { pointer: base, message: `must have at most ${counted(params.limit, 'pair')}` };
     case 'propertyNames':

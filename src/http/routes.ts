@@ -154,7 +154,7 @@ function actingCaller(request: FastifyRequest, sourceOf: SourceOf): Caller {
     scopes,
     integration,
     pointsPerSecond,
-    ...(person !== undefined && { person }),
+    person,
   };
 }
 

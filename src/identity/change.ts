@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { recordChanges } from '../events/append.ts';
 import { actorOf } from '../kernel/actor.ts';
 import { canonicalText } from '../kernel/canonical.ts';
-import { invalidField, invalidRequest, notFound } from '../kernel/problem.ts';
+import { invalidRequest, notFound } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type AccountWithMembers, presentAccount } from './account.ts';
 import { changeAccount, changeIdentity, lockAccount, lockIdentity } from './change-store.ts';
@@ -11,10 +11,6 @@ import { type Identity, presentIdentity } from './identity.ts';
 import type { UpdateAccountRequest, UpdateIdentityRequest } from './schema.ts';
 
 /** Absent fields keep their values. What has these values already is not changed, so that a retry is safe. */
-
-function requireFields(request: object): void {
-  if (Object.keys(request).length === 0) throw invalidField('', 'must have at least one field to change');
-}
 
 const isSame = (one: unknown, other: unknown): boolean => canonicalText(one) === canonicalText(other);
 
@@ -33,7 +29,6 @@ export function updateIdentity(
   id: string,
   request: IdentityRequest,
 ): Promise<Identity> {
-  requireFields(request);
   return database.transaction(async (tx) => {
     const found = await lockIdentity(tx, caller.customerId, id);
     if (found === undefined) throw notFound('identity', id);
@@ -61,7 +56,6 @@ export function updateAccount(
   id: string,
   request: Static<typeof UpdateAccountRequest>,
 ): Promise<AccountWithMembers> {
-  requireFields(request);
   return database.transaction(async (tx) => {
     const found = await lockAccount(tx, caller.customerId, id);
     if (found === undefined) throw notFound('account', id);

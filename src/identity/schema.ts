@@ -58,7 +58,7 @@ export const UpdateIdentityRequest = Type.Object(
     institution_details: Type.Optional(InstitutionDetails),
     metadata: Type.Optional(Metadata),
   },
-  { ...closed, title: 'UpdateIdentityRequest' },
+  { ...closed, minProperties: 1, title: 'UpdateIdentityRequest' },
 );
 
 // With the type of the items, the validator finds duplicates in linear time; without it, in quadratic time.
@@ -134,7 +134,7 @@ export const UpdateAccountRequest = Type.Object(
     description: Type.Optional(Description),
     metadata: Type.Optional(Metadata),
   },
-  { ...closed, title: 'UpdateAccountRequest' },
+  { ...closed, minProperties: 1, title: 'UpdateAccountRequest' },
 );
 
 export const IdentitiesQuery = listQuery(

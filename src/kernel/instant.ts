@@ -46,6 +46,10 @@ export function parseInstant(text: unknown): Instant | undefined {
   return time === undefined || time > INSTANT_MAX || time < -INSTANT_MAX ? undefined : time;
 }
 
+/** The error for a text that `parseInstant` does not accept. */
+export const NOT_AN_INSTANT =
+  'must be an RFC 3339 time between 1678 and 2262 with at most nine fractional digits';
+
 /**
  * The same for times that are only compared with stored ones. Of those, none is at an end of the type: so a time beyond it has the
  * same order as the end.

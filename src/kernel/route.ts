@@ -24,7 +24,7 @@ export type Caller = {
   /** The rate limit of the customer, if it has one of its own. */
   readonly pointsPerSecond?: number | undefined;
   /** Set if a person calls, with a session, instead of a client with a token. */
-  readonly person?: CallingPerson;
+  readonly person?: CallingPerson | undefined;
 };
 
 /** In place of a customer, for people of the operator. No customer has this id. */
@@ -117,6 +117,8 @@ export type Route<
   examine?(caller: Caller, body: StaticOf<Body>): void;
   /** The media types that the answer can have, if it is a stream of texts; the first is the default. */
   readonly streams?: readonly [string, ...string[]];
+  /** The address in the request, as an expression of OpenAPI, to which the service sends events from then on. */
+  readonly eventsTo?: string;
   /** It may need the approval of others. Refused attempts are recorded. */
   readonly privileged?: Privileged;
   /** Does not exist in production. */

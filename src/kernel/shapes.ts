@@ -37,7 +37,12 @@ export const LABEL_PATTERN = pattern(
   `^[^${CONTROL}${SPACE}]([^${CONTROL}]*[^${CONTROL}${SPACE}])?$`,
   'be text without control characters, and without leading or trailing space',
 );
-/** The same, but leading and trailing spaces are accepted. */
+/** Something before and after one @, without spaces: only a message to it shows whether an address exists. */
+export const EMAIL_PATTERN = pattern(
+  `^[^${CONTROL}${SPACE}${INVISIBLE}@]{1,64}@[^${CONTROL}${SPACE}${INVISIBLE}@]+$`,
+  'be an email address, such as ada@example.com',
+);
+/** The text before it, but leading and trailing spaces are accepted. */
 export const TEXT_PATTERN = pattern(
   `^[${SPACE}]*[^${CONTROL}${SPACE}][^${CONTROL}]*$`,
   'be text without control characters, and with a visible character',

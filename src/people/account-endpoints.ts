@@ -8,6 +8,7 @@ import { LIMITS } from '../limits.ts';
 import { revokeSessions } from './administration.ts';
 import { noSession } from './callers.ts';
 import { personActor, recordPerson } from './changes.ts';
+import { clientTokenOf } from './client-session.ts';
 import { bodyOf, CREDENTIAL, type Endpoints, NAME } from './endpoint.ts';
 import { deletePasskey, hasLink, passkeysOf, renamePasskey } from './passkey-store.ts';
 import { presentPasskey, presentSession } from './person.ts';
@@ -38,7 +39,7 @@ type Own = Endpoints & {
 };
 
 function registerSessions(app: FastifyInstance, own: Own): void {
-  const { database, callers, place, session } = own;
+  const { database, vault, callers, place, session } = own;
   app.get('/signin/sessions', async (request, _reply) => {
     const { id, personId } = await session(request);
     const found = await findSessions(database, personId);
@@ -59,6 +60,8 @@ function registerSessions(app: FastifyInstance, own: Own): void {
         await endSessions(tx, live.personId, live.id);
         await recordPerson(tx, own.actorOf(request, live), 'signed_out', live.personId);
       });
+    const clientToken = clientTokenOf(vault, place(), request.headers.cookie);
+    if (clientToken !== undefined) await own.revokeToken(clientToken);
     const { cookie, sessionCookie, clientCookie } = place();
     const ended = [sessionCookie, clientCookie].map((name) =>
       cookie(name, '', { sameSite: 'Strict', seconds: 0 }),

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Declare } from '../approvals/action.ts';
 import type { Authenticate } from '../auth/authenticate.ts';
+import type { RevokeToken } from '../auth/revocation.ts';
 import type { Database } from '../database/database.ts';
 import { failureOf } from '../database/failure.ts';
 import type { Capability } from '../kernel/capability.ts';
@@ -31,6 +32,7 @@ export type PeopleOptions = {
   readonly publicUrl: () => string;
   /** Of clients, which can be used in a browser as well. */
   readonly authenticate: Authenticate;
+  readonly revokeToken: RevokeToken;
   readonly isSandbox: boolean;
   readonly openIdProvider: OpenIdProvider | undefined;
   readonly log: Pick<Logger, 'warn'>;
@@ -81,6 +83,7 @@ export function createPeople(options: PeopleOptions): People {
       passkeys: createPasskeys(database, createChallenges(vault, clock), place),
       openId: openIdProvider && createOpenId(openIdProvider, vault, clock),
       hasDemo: isSandbox,
+      revokeToken: options.revokeToken,
       sourceOf,
     }),
   };

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RevokeToken } from '../auth/revocation.ts';
 import type { Database } from '../database/database.ts';
 import { type SourceOf, sourceKey } from '../kernel/source-address.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -26,6 +27,8 @@ export type SignInParts = {
   /** Whether the people of the demo can be entered. */
   readonly hasDemo: boolean;
   readonly sourceOf: SourceOf;
+  /** Of a client that is used in a browser. */
+  readonly revokeToken: RevokeToken;
 };
 
 export type Endpoints = SignInParts & {

@@ -1,9 +1,11 @@
 import { type FieldError, Problem } from '../kernel/problem.ts';
+import { EMAIL_PATTERN, patternMeaning } from '../kernel/shapes.ts';
 import { LIMITS } from '../limits.ts';
 import type { Person } from './person.ts';
 
-/** Something before and after one @, without spaces: only a message to it shows whether an address exists. */
-const EMAIL = /^[^\s@\p{C}]{1,64}@[^\s@\p{C}]+$/u;
+const EMAIL = new RegExp(EMAIL_PATTERN, 'u');
+/** Controls, and characters that nobody sees or that are not assigned. The patterns of the schemas have only the usual ones. */
+const INVISIBLE = /\p{C}/u;
 const LABEL = /^[^\p{C}\p{Z}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\p{C}\p{Z}])?$/u;
 
 export function labelFault(text: string, lengthMax: number): string | undefined {
@@ -17,8 +19,11 @@ export function personFaults({ name, email }: { name?: string; email?: string })
   const faults: FieldError[] = [];
   const fault = name === undefined ? undefined : labelFault(name, LIMITS.personNameLengthMax);
   if (fault !== undefined) faults.push({ pointer: '/name', message: fault });
-  if (email !== undefined && (email.length > LIMITS.emailLengthMax || !EMAIL.test(email)))
-    faults.push({ pointer: '/email', message: 'must be an email address, such as ada@example.com' });
+  if (
+    email !== undefined &&
+    (email.length > LIMITS.emailLengthMax || !EMAIL.test(email) || INVISIBLE.test(email))
+  )
+    faults.push({ pointer: '/email', message: `must ${patternMeaning(EMAIL_PATTERN)}` });
   return faults;
 }
 

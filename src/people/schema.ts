@@ -1,5 +1,5 @@
 import { listQuery, listShape, Several } from '../kernel/paging.ts';
-import { closed, DateTime, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
+import { closed, DateTime, EMAIL_PATTERN, Id, LABEL_PATTERN } from '../kernel/shapes.ts';
 import { Type } from '../kernel/type.ts';
 import { LIMITS } from '../limits.ts';
 import { METHODS } from './person.ts';
@@ -20,8 +20,8 @@ const Name = Type.String({
 });
 
 const Email = Type.String({
-  minLength: 3,
   maxLength: LIMITS.emailLengthMax,
+  pattern: EMAIL_PATTERN,
   description:
     'Unique among your active people. Finds the person at the first sign-in with an OpenID provider',
 });

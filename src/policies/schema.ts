@@ -189,7 +189,7 @@ export const DestinationQuery = listQuery({ ids: Several(Id('A destination'), 'W
 
 const address = (networks: Networks) => ({
   crypto_network: cryptoNetworkName(networks),
-  address: Type.String({ description: 'Address on that network' }),
+  address: Type.String({ minLength: 1, description: 'Address on that network' }),
   label: Type.Optional(Label('For people', LIMITS.policyNameMax)),
 });
 export const savedAddressRequest = (networks: Networks) =>

@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../database/database.ts';
 import { recordChanges } from '../events/append.ts';
 import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { invalidField, notFound, Problem } from '../kernel/problem.ts';
+import { notFound, Problem } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import { balancesOf } from '../ledger/balances.ts';
 import { type Profile, presentBalance, presentProfile } from './profile.ts';
@@ -54,7 +54,6 @@ export async function updateProfile(
   id: string,
   request: Request,
 ): Promise<Profile> {
-  if (Object.keys(request).length === 0) throw invalidField('', 'must have at least one field to change');
   const apply: Change = async (_tx, profile) => {
     const { nickname = profile.nickname, description = profile.description } = request;
     const isSame = nickname === profile.nickname && description === profile.description;

@@ -7,6 +7,8 @@ import { BALANCE } from './examples.ts';
 export const PROFILE_PROBLEMS: ProblemExamples = {
   'not-found': ({ method }) =>
     method === 'POST' ? notFound('account', EXAMPLE_IDS.account) : notFound('profile', EXAMPLE_IDS.profile),
+  forbidden: () =>
+    new Problem('forbidden', `The identity that owns account ${EXAMPLE_IDS.account} is frozen.`),
   'invalid-state': () =>
     notEmpty({ id: EXAMPLE_IDS.profile, status: 'ACTIVE' }, [{ ...BALANCE, available: '12.5' }]),
   'already-exists': (route) => {

@@ -91,7 +91,7 @@ function recordRoutes({ database, writePath, endUsers }: ProfileDependencies): R
       body: CreateProfileRequest,
       example: { nickname: 'Treasury', description: 'Where customers are paid from' },
       response: ProfileShape,
-      problems: ['not-found', 'already-exists'],
+      problems: ['not-found', 'already-exists', 'forbidden'],
       answer: PROFILE,
       handle: ({ caller, body }) =>
         createOnce(writePath, {

@@ -58,7 +58,7 @@ export const CreateProfileRequest = Type.Object(
 
 export const UpdateProfileRequest = Type.Object(
   { nickname: Type.Optional(Nickname), description: Type.Optional(Description) },
-  { ...closed, title: 'UpdateProfileRequest' },
+  { ...closed, minProperties: 1, title: 'UpdateProfileRequest' },
 );
 
 export const ProfilesQuery = listQuery(

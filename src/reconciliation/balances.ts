@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { recordChange } from '../events/append.ts';
 import { type Actor, actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
-import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
+import { formatInstant, type Instant, NOT_AN_INSTANT, parseInstant } from '../kernel/instant.ts';
 import { pageOf, readPage } from '../kernel/paging.ts';
 import { invalidField, Problem } from '../kernel/problem.ts';
 import { type Route, route } from '../kernel/route.ts';
@@ -80,7 +80,7 @@ function readUnits(text: string, asset: string, assets: Assets): bigint {
 
 function readAt(text: string): Instant {
   const at = parseInstant(text);
-  if (at === undefined) throw invalidField('/at', 'must be a time such as 2026-01-15T00:00:00Z');
+  if (at === undefined) throw invalidField('/at', NOT_AN_INSTANT);
   return at;
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Capability } from '../kernel/capability.ts';
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Signal } from '../kernel/signal.ts';
 import type { BalanceKey } from '../ledger/command.ts';
@@ -7,6 +7,7 @@ import { settlementBacklog } from './backlog-store.ts';
 import type { EngineTables } from './engine/commands.ts';
 import { resumeFrozen, waitTable } from './engine-store.ts';
 import { SETTLEMENT_EVENTS } from './event-types.ts';
+import { networkRoute } from './network-route.ts';
 import { SETTLEMENT_PROBLEMS } from './problem-examples.ts';
 import { type SettlementDependencies, settlementRoutes } from './routes.ts';
 import { settlementById, settlements, settlementsAmong } from './store.ts';
@@ -46,8 +47,14 @@ export function createSettlement(dependencies: Dependencies): SettlementCapabili
   committed.listen(engine.changed);
   return {
     name: 'settlement',
-    routes: settlementRoutes({ ...dependencies, affirmed: engine.affirmed }),
-    tags: { Settlement: 'Trades between two parties: all legs move together, or none does.' },
+    routes: [
+      ...settlementRoutes({ ...dependencies, affirmed: engine.affirmed }),
+      networkRoute({ database, assets }),
+    ],
+    tags: {
+      Settlement: 'Trades between two parties: all legs move together, or none does.',
+      ...OPERATOR_TAG,
+    },
     problemExamples: SETTLEMENT_PROBLEMS,
     eventTypes: [{ ...SETTLEMENT_EVENTS, resource: 'SettlementTransaction' }],
     workers: [{ name: 'settlement engine', stage: 'background', start: engine.start, stop: engine.stop }],

@@ -4,7 +4,7 @@ import { actorOf } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { createFields, type Fields } from '../kernel/fields.ts';
 import { newId } from '../kernel/id.ts';
-import { formatInstant, type Instant, parseInstant } from '../kernel/instant.ts';
+import { formatInstant, type Instant, NOT_AN_INSTANT, parseInstant } from '../kernel/instant.ts';
 import type { ProfileFacts } from '../kernel/profile-facts.ts';
 import type { Caller } from '../kernel/route.ts';
 import { type Command, read, refuse, type Table, type Write, write } from '../ledger/command.ts';
@@ -47,11 +47,7 @@ type ReadRequest = { readonly window: AskedWindow; readonly legs: readonly Leg[]
 function readTime(fields: Fields, pointer: string, text: string | undefined): Instant | undefined {
   if (text === undefined) return undefined;
   const instant = parseInstant(text);
-  if (instant === undefined)
-    fields.fault(
-      pointer,
-      'must be an RFC 3339 time between 1678 and 2262 with at most nine fractional digits',
-    );
+  if (instant === undefined) fields.fault(pointer, NOT_AN_INSTANT);
   return instant;
 }
 

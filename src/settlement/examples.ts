@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER, EXAMPLE_NEXT_DAY } from '../kernel/examples.ts';
+import type { SettlementNetworkShape } from './network-route.ts';
 import type { SettlementTransactionShape } from './schema.ts';
 
 type Settlement = Static<typeof SettlementTransactionShape>;
@@ -42,4 +43,27 @@ export const CANCELLED_SETTLEMENT: Settlement = {
   ...common,
   status: 'CANCELLED',
   updated_at: EXAMPLE_LATER,
+};
+
+export const SETTLEMENT_NETWORK: Static<typeof SettlementNetworkShape> = {
+  obligations: [
+    {
+      from_profile_id: EXAMPLE_IDS.otherProfile,
+      from_customer_id: EXAMPLE_IDS.operator,
+      to_profile_id: EXAMPLE_IDS.profile,
+      to_customer_id: EXAMPLE_IDS.customer,
+      asset: 'USD',
+      amount: '97500',
+      transactions: 1,
+    },
+  ],
+  settled_together: [
+    {
+      settled_at: EXAMPLE_LATER,
+      transaction_ids: [common.id, '019bc0fd-8ba2-70d3-9264-26a0773b4ebe'],
+      profile_ids: [EXAMPLE_IDS.profile, EXAMPLE_IDS.otherProfile],
+      assets: [{ asset: 'USD', gross: '195000', net: '1200' }],
+    },
+  ],
+  complete: true,
 };

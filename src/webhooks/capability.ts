@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createEventCatalogue } from '../events/types.ts';
-import type { Capability } from '../kernel/capability.ts';
+import { type Capability, OPERATOR_TAG } from '../kernel/capability.ts';
 import type { EventFamily } from '../kernel/event-types.ts';
 import type { Signal } from '../kernel/signal.ts';
 import { webhookBacklogs } from './backlog-store.ts';
@@ -9,6 +9,7 @@ import { deliveryRoutes } from './delivery-routes.ts';
 import { olderDeliveries } from './delivery-store.ts';
 import { createDispatcher, type Dispatcher } from './dispatcher.ts';
 import { WEBHOOK_EVENTS } from './event-types.ts';
+import { healthRoute } from './health-route.ts';
 import { WEBHOOK_PROBLEMS } from './problem-examples.ts';
 import { type WebhookDependencies, webhookRoutes } from './routes.ts';
 import { createSender, type Sender } from './sender.ts';
@@ -52,8 +53,8 @@ export function createWebhooks(dependencies: Dependencies): Capability {
   };
   return {
     name: 'webhooks',
-    routes: [...webhookRoutes(shared), ...deliveryRoutes(shared)],
-    tags: { Webhooks: 'The same events, sent to you.' },
+    routes: [...webhookRoutes(shared), ...deliveryRoutes(shared), healthRoute({ database })],
+    tags: { Webhooks: 'The same events, sent to you.', ...OPERATOR_TAG },
     problemExamples: WEBHOOK_PROBLEMS,
     eventTypes: [{ ...WEBHOOK_EVENTS, resource: 'Webhook' }],
     workers: [

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { EXAMPLE_AT, EXAMPLE_IDS, EXAMPLE_LATER, EXAMPLE_NEXT_DAY } from '../kernel/examples.ts';
 import { TEST_EVENT } from './event-types.ts';
+import type { WebhookHealthShape } from './health-route.ts';
 import type { DeliveryShape, WebhookShape, WebhookWithSecretShape } from './schema.ts';
 
 type Webhook = Static<typeof WebhookShape>;
@@ -88,4 +89,21 @@ export const REPLAYED_DELIVERY: Static<typeof DeliveryShape> = {
   next_attempt_at: EXAMPLE_LATER,
   created_at: EXAMPLE_LATER,
   updated_at: EXAMPLE_LATER,
+};
+
+export const WEBHOOK_HEALTH: Static<typeof WebhookHealthShape> = {
+  delivering: 1,
+  failing: 0,
+  disabled: 0,
+  items: [
+    {
+      webhook_id: WEBHOOK.id,
+      customer_id: EXAMPLE_IDS.customer,
+      url: WEBHOOK.url,
+      state: 'DELIVERING',
+      failures: 0,
+      pending: 0,
+      latest: ['DELIVERED', 'DELIVERED', 'FAILED', 'DELIVERED'],
+    },
+  ],
 };

@@ -85,6 +85,7 @@ function createRoute(dependencies: WebhookDependencies): Route {
     scope: 'events:write_webhook',
     alsoScope: 'events:read_event',
     body: CreateWebhookRequest,
+    eventsTo: '{$request.body#/url}',
     example: {
       url: 'https://example.com/ferry',
       event_types: ['transfer.*'],

@@ -59,7 +59,7 @@ const Beneficiary = Type.Object(
 export const CryptoWithdrawalRequest = Type.Object(
   {
     profile_id: Id('Profile to withdraw from'),
-    destination_address: Type.String({ description: 'Destination address' }),
+    destination_address: Type.String({ minLength: 1, description: 'Destination address' }),
     asset: AssetCode('Asset to withdraw'),
     crypto_network: cryptoNetworkName(NETWORKS),
     ref_id: Type.Optional(RefId),

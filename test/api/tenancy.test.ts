@@ -10,6 +10,8 @@ import {
   type Operation,
   pathFor,
   propertiesOf,
+  type ValidRequest,
+  validRequest,
   withDigest,
   withField,
 } from '../support/openapi.ts';
@@ -54,8 +56,10 @@ const ACROSS_CUSTOMERS = [
   'getJournalEntry',
   'getOperatorApproval',
   'getPolicy',
+  'getSettlementNetwork',
   'getTreasury',
   'getTrialBalance',
+  'getWebhookHealth',
   'importStatement',
   'liftFreeze',
   'listAccountEntries',
@@ -132,13 +136,14 @@ const lists = tenanted.filter(isList);
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
 
-const expectNothingChanged = await createComparison(service.database);
+const { expectNothingChanged, expectNothingChangedByTests } = await createComparison(service.database);
 
-/** A request that would succeed if it came from its owner. */
-async function validRequest(operation: Operation, belongings = alice): Promise<[string, string, unknown?]> {
-  const path = await pathFor(operation, belongings);
-  if (operation.body === undefined) return [operation.method, path];
-  return [operation.method, path, exampleFor(operation, belongings, 'shown')];
+const requestOf = (operation: Operation): Promise<ValidRequest> => validRequest(operation, alice);
+
+async function requestsOf(list: readonly Operation[]): Promise<Map<Operation, ValidRequest>> {
+  const requests = new Map<Operation, ValidRequest>();
+  for (const operation of list) requests.set(operation, await requestOf(operation));
+  return requests;
 }
 
 /** What its owner reads under the id in a path, where it can be read. */
@@ -226,50 +231,48 @@ describe('the tests here', () => {
 describe('without a valid token', () => {
   const token = 'eyJhbGciOiJub25lIn0.eyJzY29wZSI6InRyYW5zZmVyOnJlYWRfdHJhbnNmZXIifQ.';
 
+  let requests: Map<Operation, ValidRequest>;
+  expectNothingChangedByTests(async () => (requests = await requestsOf(operations)));
+
   it.each(named(operations))(
-    '%s answers 401, even if the rest of the request is valid',
+    '%s answers 401, even if the rest of the request is valid, and changes nothing',
     async (_name, operation) => {
-      const request = await validRequest(operation);
-      await expectNothingChanged(async () => {
-        const bare = await service.anonymous.call(...request);
-        expectProblem(bare, 401, 'unauthenticated');
-        expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
-        const [method, path, body] = request;
-        for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
-          const answer = await service.anonymous.call(method, path, body, { authorization });
-          expectProblem(answer, 401, 'unauthenticated');
-          expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="ferry", error="invalid_token"');
-        }
-        const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
-        expectProblem(basic, 401, 'unauthenticated');
-        expect(basic.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
-      });
+      const [method, path, body] = requests.get(operation)!;
+      const bare = await service.anonymous.call(method, path, body);
+      expectProblem(bare, 401, 'unauthenticated');
+      expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
+      for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
+        const answer = await service.anonymous.call(method, path, body, { authorization });
+        expectProblem(answer, 401, 'unauthenticated');
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="ferry", error="invalid_token"');
+      }
+      const basic = await service.anonymous.call(method, path, body, { authorization: 'Basic YTpi' });
+      expectProblem(basic, 401, 'unauthenticated');
+      expect(basic.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
     },
   );
 });
 
 describe('with every scope but the one that it needs', () => {
-  const weak = new Map<string, Promise<TestCustomer>>();
-  const withoutScope = (scope: string): Promise<TestCustomer> => {
-    const scopes = SCOPE_NAMES.filter((name) => name !== scope);
-    const customer = weak.get(scope) ?? service.createCustomer({ scopes });
-    weak.set(scope, customer);
-    return customer;
-  };
+  const weak = new Map<string, TestCustomer>();
+  let requests: Map<Operation, ValidRequest>;
+  expectNothingChangedByTests(async () => {
+    requests = await requestsOf(scoped);
+    for (const [scope] of scoped.map(({ scopes }) => scopes)) {
+      const scopes = SCOPE_NAMES.filter((name) => name !== scope);
+      if (!weak.has(scope!)) weak.set(scope!, await service.createCustomer({ scopes }));
+    }
+  });
 
-  it.each(named(scoped))('%s answers 403 and names the scope', async (_name, operation) => {
+  it.each(named(scoped))('%s answers 403, names the scope, and changes nothing', async (_name, operation) => {
     const [scope] = operation.scopes;
-    const caller = await withoutScope(scope!);
-    const request = await validRequest(operation);
-    await expectNothingChanged(async () => {
-      const answer = await caller.call(...request);
-      const meta = expectProblem(answer, 403, 'insufficient-scope');
-      expect(meta.required).toBe(scope);
-      expect(meta.found).toHaveLength(SCOPE_NAMES.length - 1);
-      expect(answer.headers.get('www-authenticate')).toBe(
-        `Bearer realm="ferry", error="insufficient_scope", scope="${scope}"`,
-      );
-    });
+    const answer = await weak.get(scope!)!.call(...requests.get(operation)!);
+    const meta = expectProblem(answer, 403, 'insufficient-scope');
+    expect(meta.required).toBe(scope);
+    expect(meta.found).toHaveLength(SCOPE_NAMES.length - 1);
+    expect(answer.headers.get('www-authenticate')).toBe(
+      `Bearer realm="ferry", error="insufficient_scope", scope="${scope}"`,
+    );
   });
 });
 
@@ -277,7 +280,7 @@ describe('with the id of another customer in the path', () => {
   it.each(named(withPathId))(
     '%s answers 404 and changes nothing; the owner’s request succeeds',
     async (_name, operation) => {
-      const [method, path] = await validRequest(operation);
+      const [method, path] = await requestOf(operation);
       const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
       const before = await readAsOwner(operation, path);
       const answer = await expectNothingChanged(() => mallory.customer.call(method, path, body));
@@ -294,7 +297,7 @@ describe('with the id of another customer in the path', () => {
 
   it('an unknown id gets the same answer as one of another customer', async () => {
     for (const operation of withPathId) {
-      const [method, path, body] = await validRequest(operation);
+      const [method, path, body] = await requestOf(operation);
       const [, id] = /([0-9a-f-]{36})/.exec(path)!;
       const unknown = id!.replace(/.{12}$/, '0123456789ab');
       const hidden = await mallory.customer.call(method, path, body);

@@ -102,8 +102,9 @@ describe('ferry approvals', () => {
     expect(listed.stdout).toMatch(/^ID +STATUS +ACTION +MAKER +SUMMARY\n/);
     expect(listed.stdout).toMatch(new RegExp(`\n${id} +PENDING +client\\.create +cli:\\S+ +.*approved`));
     expectSentence(await ferry('approvals', 'claim', id), { code: 1, sentence: /is PENDING/ });
-    const wrong = 'a'.repeat((await json('approvals', 'show', id)).digest.length);
+    const wrong = `-${'a'.repeat((await json('approvals', 'show', id)).digest.length - 1)}`;
     const refused = await ferry('approvals', 'approve', id, '--digest', wrong);
+    expect(refused.stderr).toMatch(/digest/);
     expect([refused.code, await namesOf()]).toEqual([1, expect.not.arrayContaining(['approved'])]);
     expect(await approve(id)).toMatchObject({ status: 'EXECUTED', result: { type: 'client' } });
     expect(await namesOf()).toContain('approved');

@@ -245,6 +245,9 @@ describe('after a run of everything', () => {
     const compared = await expectPresent(service, last.values(), [operator, alice, customer]);
     for (const type of [
       'client',
+      'customer',
+      'deposit_address',
+      'destination',
       'fiat_account',
       'freeze',
       'identity',
@@ -252,6 +255,8 @@ describe('after a run of everything', () => {
       'person',
       'policy',
       'profile',
+      'reconciliation_match',
+      'suspense_deposit',
       'transfer',
     ])
       expect(compared).toContain(type);

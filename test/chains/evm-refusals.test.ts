@@ -71,10 +71,11 @@ describe('a keeper whose signer', () => {
     await world.turn(node);
     expect(asked).toHaveLength(1);
     answer = undefined;
-    await until('the signer was asked again', async () => {
+    const isAsked = async (): Promise<boolean> => {
       await world.turn(node);
       return asked.length > 1;
-    });
+    };
+    await until('the signer was asked again', isAsked, 250);
     await world.settle(node, [id]);
     expect((await paid()) - before).toBe(ETHER);
     await world.turn(node);

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, openChromium } from '../people/chromium.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
 import { enter, newVisitor, startProxy } from './visitor-browser.ts';
 
@@ -70,7 +71,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('finds views, actions and ids with the palette, and shows its keys', async () => {
+  it.runIf(IS_LONG)('finds views, actions and ids with the palette, and shows its keys', async () => {
     const { page, complaints, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'maker', '/transfers');
     const { id } = await transfer(page, '7');
@@ -93,7 +94,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('shows the words of a problem and its request id', async () => {
+  it.runIf(IS_LONG)('shows the words of a problem and its request id', async () => {
     const { page, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'viewer', '/transfers/019bc0fd-8ba2-7b55-a0d3-6c1f94e80001').catch(
       () => undefined,
@@ -103,7 +104,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('says so when the session is revoked, and comes back to the same place', async () => {
+  it.runIf(IS_LONG)('says so when the session is revoked, and comes back to the same place', async () => {
     const { page, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'viewer', '/transfers?order=ASC');
     await world.service.database.query('delete from sessions');
@@ -131,7 +132,7 @@ describe.runIf(CHROMIUM !== undefined)('the console in a real Chromium', () => {
     await close();
   });
 
-  it('lets an operator look at a customer', async () => {
+  it.runIf(IS_LONG)('lets an operator look at a customer', async () => {
     const { page, complaints, expectAccessible, close } = await newVisitor(browser);
     await enter(page, proxy.url, 'operator');
     await page.getByRole('heading', { name: 'What waits' }).waitFor();

@@ -228,10 +228,10 @@ describe.runIf(CHROMIUM !== undefined)('two browsers for four eyes', () => {
 
     await enter(checker.page, world.service.url, 'approver', '/approvals');
     await checker.page.getByRole('table').getByRole('link').first().click();
-    await checker.page.getByText('"Agreed with the board."').waitFor();
+    await checker.page.getByText('Agreed with the board.', { exact: true }).waitFor();
     await checker.expectAccessible();
     await checker.page.getByRole('button', { name: 'Approve', exact: true }).click();
-    await checker.page.getByRole('dialog').getByRole('button', { name: 'Approve it' }).click();
+    await checker.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
     await checker.page.locator('main').getByText('Executed').waitFor();
 
     // The browser of the first one follows by itself.

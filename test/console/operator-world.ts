@@ -5,6 +5,7 @@ import { SCOPE_NAMES } from '../../src/auth/scopes.ts';
 import { PRIVILEGED_NAMES } from '../../src/kernel/privileged.ts';
 import { approvalMakers } from '../support/approvals.ts';
 import { createEye, type Eye } from '../support/four-eyes.ts';
+import { until } from '../support/until.ts';
 import type { ConsoleService } from './console-service.ts';
 
 /** Four eyes for freezes, and one pair for all else: one service for both. */
@@ -73,10 +74,47 @@ export async function createOperatorWorld({
   };
 }
 
+/** A ring in which nobody has the money first, and which settles at once; then debts that nobody can pay yet. */
+async function fillNetwork({ service }: ConsoleService): Promise<void> {
+  const parties = await Promise.all(
+    Array.from({ length: 5 }, async () => {
+      const customer = await service.createCustomer();
+      return { customer, profile: await service.createProfile(customer, { USD: '1500' }) };
+    }),
+  );
+  const dayMs = 86_400_000;
+  const owe = async (from: number, to: number, asset: string, amount: string): Promise<void> => {
+    const [source, target] = [parties[from]!, parties[to]!];
+    const { body } = await source.customer.call('POST', '/v2/settlement/transactions', {
+      source_profile_id: source.profile,
+      target_profile_id: target.profile,
+      settlement_window_start: new Date().toISOString(),
+      settlement_window_end: new Date(Date.now() + dayMs).toISOString(),
+      legs: [{ direction: 'DELIVER', asset, amount }],
+    });
+    await target.customer.call('PUT', `/v2/settlement/transactions/${body.id}/affirm`);
+  };
+  await owe(0, 1, 'USD', '40000');
+  await owe(1, 2, 'USD', '40000');
+  await owe(2, 0, 'USD', '38500');
+  await until('the ring has settled', async () => {
+    const [row] = await service.database.query<{ settled: bigint }>(
+      `select count(*) as settled from settlement_transactions where status = 'SETTLED'`,
+    );
+    return row!.settled >= 3n;
+  });
+  await owe(0, 1, 'BTC', '2.5');
+  await owe(1, 3, 'BTC', '1.25');
+  await owe(3, 2, 'USD', '91000.25');
+  await owe(4, 2, 'USD', '12750');
+  await owe(2, 1, 'BTC', '0.4');
+}
+
 /** Something of everything, for pictures. */
 export async function fillOperatorScreens(world: ConsoleService): Promise<void> {
   const { service, customerId, profileId } = world;
   const { client, holdLarge, withdraw, depositInSuspense } = await createOperatorWorld(world);
+  await fillNetwork(world);
   await holdLarge();
   for (const amount of ['0.05', '0.75', '1.5', '0.00420001', '2']) await withdraw(amount);
   for (const amount of ['250', '18400.5', '12']) await depositInSuspense(amount);

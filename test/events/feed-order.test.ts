@@ -12,6 +12,7 @@ import { createWritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { assets } from '../support/ledger.ts';
+import { explaining, rowsRead } from '../support/plans.ts';
 import { until } from '../support/until.ts';
 import { connectUnlocked } from '../support/vault.ts';
 
@@ -165,4 +166,32 @@ it('events of a resource are in order, also when another event of their batch is
     'transfer.other.completed',
     'transfer.test.completed',
   ]);
+});
+
+it('one new group is read alone, however many waited when the statistics of the table were made', async () => {
+  const insert = (count: number) =>
+    test.database.query(
+      `insert into event_groups (batch_id, customer_id, at_ns, lines, last_line, types, events, records, actors)
+       select gen_random_uuid(), gen_random_uuid(), 1, 1, 1, '{transfer.test.completed}', '', '', '{}'
+       from generate_series(1, $1)`,
+      [count],
+    );
+  await insert(3_000);
+  await test.database.query('analyze event_groups');
+  while ((await sequence(test.database, 1_000)).count > 0);
+  await test.database.query('vacuum event_groups');
+  await insert(1);
+  const connection = await test.database.reserve();
+  const explained = explaining(connection);
+  let last: Promise<unknown> = Promise.resolve();
+  // The recorder explains one statement after another.
+  const query = (text: string, parameters: never) => {
+    last = last.then(() => explained.query(text, parameters));
+    return last;
+  };
+  const database = { transaction: (work: (tx: unknown) => unknown) => work({ query }) };
+  const { count } = await sequence(database as never, 1_000);
+  connection.release();
+  expect(count).toBe(1);
+  expect(Math.max(...explained.readings.map(rowsRead))).toBeLessThan(10);
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Checkpoint } from '../../src/chains/keeper.ts';
 import { listStops } from '../../src/chains/lease-store.ts';
 import { signedUnderWay } from '../../src/chains/under-way-store.ts';
@@ -24,6 +24,8 @@ afterAll(async () => {
   await world?.drop();
   await anvil?.stop();
 });
+// Each test has a node of its own, which need not wait until the lease of the node before has expired.
+beforeEach(() => world.database.query('delete from chain_leases'));
 
 const freezeProfile = (subjectId: string) =>
   freeze(world.database, { scope: 'PROFILE', subjectId, reason: 'test', actor: TESTER }, [signedUnderWay]);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { addProgram, emptied, expectSuccess, type Run } from './commands.ts';
 
@@ -11,18 +11,19 @@ type Place = {
 };
 type Generator = {
   readonly name: string;
+  readonly version: string;
   /** Programs that it needs. */
   readonly needs: readonly string[];
   run(place: Place): Promise<void>;
 };
 
-const OPENAPI_GENERATOR = '7.16.0';
+const OPENAPI_GENERATOR = '7.25.0';
 const OPENAPI_PYTHON_CLIENT = '0.29.1';
-const OAPI_CODEGEN = 'v2.5.0';
+const OAPI_CODEGEN = 'v2.8.2';
 const NODE_PACKAGES = {
   'openapi-typescript': '7.13.0',
   'openapi-fetch': '0.17.0',
-  '@hey-api/openapi-ts': '0.95.0',
+  '@hey-api/openapi-ts': '0.99.0',
   typescript: '5.9.3',
 };
 
@@ -62,40 +63,51 @@ async function pythonWith({ tools, run }: Place, packages: readonly string[]): P
   return python;
 }
 
+const COMPILER_OPTIONS = {
+  strict: true,
+  target: 'es2022',
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  lib: ['es2022', 'dom', 'dom.iterable'],
+  outDir: 'out',
+};
+
 /** Where programs of npm are. Not in the dependencies of Ferry, which has its own TypeScript. */
 async function nodePackages({ tools, run }: Place): Promise<string> {
   const home = join(tools, 'node');
-  if (!existsSync(join(home, 'node_modules/openapi-fetch'))) {
+  const wanted = JSON.stringify({ private: true, type: 'module', dependencies: NODE_PACKAGES });
+  const installed = join(home, 'installed.json');
+  if (!existsSync(installed) || readFileSync(installed, 'utf8') !== wanted) {
     mkdirSync(home, { recursive: true });
-    writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-    const packages = Object.entries(NODE_PACKAGES).map(([name, version]) => `${name}@${version}`);
-    await run('npm', ['install', '--prefix', home, '--no-audit', '--no-fund', ...packages]);
+    writeFileSync(join(home, 'package.json'), wanted);
+    // hey-api takes the nearest settings above its own folder, whatever they are.
+    writeFileSync(join(home, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
+    await run('npm', ['install', '--prefix', home, '--no-audit', '--no-fund']);
+    writeFileSync(installed, wanted);
   }
   return join(home, 'node_modules');
 }
 
-/** Compiles the program with the strictest settings that generated code permits, and runs it. */
-async function compileAndRun(place: Place, modules: string): Promise<void> {
+/** A project with the strictest settings that generated code permits. */
+async function typescriptProject(place: Place): Promise<void> {
   const { folder, run } = place;
+  const settings = { compilerOptions: COMPILER_OPTIONS, files: ['program.ts'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await run('ln', ['-sfn', modules, 'node_modules']);
-  const options = ['--strict', '--target', 'es2022', '--module', 'esnext', '--moduleResolution', 'bundler'];
-  await run(join(modules, '.bin/tsc'), [
-    ...options,
-    '--lib',
-    'es2022,dom,dom.iterable',
-    '--outDir',
-    'out',
-    'program.ts',
-  ]);
+  await run('ln', ['-sfn', await nodePackages(place), 'node_modules']);
+}
+
+async function compileAndRun({ folder, run }: Place, program: string): Promise<void> {
+  addProgram(folder, program, 'program.ts');
+  await run('node_modules/.bin/tsc', ['--project', '.']);
   const loader = join(import.meta.dirname, 'programs/without-endings.mjs');
-  writeFileSync(join(folder, 'out/package.json'), JSON.stringify({ type: 'module' }));
   expectSuccess(await run(process.execPath, ['--import', loader, 'out/program.js']));
 }
 
 export const GENERATORS: readonly Generator[] = [
   {
     name: 'openapi-generator python',
+    version: OPENAPI_GENERATOR,
     needs: ['java', 'mvn', 'python3'],
     async run(place) {
       await generate(place, 'python', 'packageName=ferry_client');
@@ -108,6 +120,7 @@ export const GENERATORS: readonly Generator[] = [
   },
   {
     name: 'openapi-generator go',
+    version: OPENAPI_GENERATOR,
     needs: ['java', 'mvn', 'go'],
     async run(place) {
       await generate(place, 'go', 'packageName=ferry,withGoMod=true');
@@ -120,16 +133,17 @@ export const GENERATORS: readonly Generator[] = [
   },
   {
     name: 'openapi-generator typescript-fetch',
+    version: OPENAPI_GENERATOR,
     needs: ['java', 'mvn', 'npm'],
     async run(place) {
       await generate(place, 'typescript-fetch', 'supportsES6=true');
-      const modules = await nodePackages(place);
-      addProgram(place.folder, 'typescript_fetch.ts.txt', 'program.ts');
-      await compileAndRun(place, modules);
+      await typescriptProject(place);
+      await compileAndRun(place, 'typescript_fetch.ts.txt');
     },
   },
   {
     name: 'openapi-python-client',
+    version: OPENAPI_PYTHON_CLIENT,
     needs: ['python3'],
     async run(place) {
       emptied(place.folder);
@@ -155,6 +169,7 @@ export const GENERATORS: readonly Generator[] = [
   },
   {
     name: 'oapi-codegen',
+    version: OAPI_CODEGEN,
     needs: ['go'],
     async run(place) {
       mkdirSync(join(emptied(place.folder), 'client'));
@@ -170,24 +185,24 @@ export const GENERATORS: readonly Generator[] = [
   },
   {
     name: 'openapi-typescript',
+    version: NODE_PACKAGES['openapi-typescript'],
     needs: ['npm'],
     async run(place) {
       emptied(place.folder);
-      const modules = await nodePackages(place);
-      await place.run(join(modules, '.bin/openapi-typescript'), [place.document, '-o', 'schema.d.ts']);
-      addProgram(place.folder, 'openapi_typescript.ts.txt', 'program.ts');
-      await compileAndRun(place, modules);
+      await typescriptProject(place);
+      await place.run('node_modules/.bin/openapi-typescript', [place.document, '-o', 'schema.d.ts']);
+      await compileAndRun(place, 'openapi_typescript.ts.txt');
     },
   },
   {
     name: 'hey-api',
+    version: NODE_PACKAGES['@hey-api/openapi-ts'],
     needs: ['npm'],
     async run(place) {
       emptied(place.folder);
-      const modules = await nodePackages(place);
-      await place.run(join(modules, '.bin/openapi-ts'), ['-i', place.document, '-o', 'client']);
-      addProgram(place.folder, 'hey_api.ts.txt', 'program.ts');
-      await compileAndRun(place, modules);
+      await typescriptProject(place);
+      await place.run('node_modules/.bin/openapi-ts', ['-i', place.document, '-o', 'client']);
+      await compileAndRun(place, 'hey_api.ts.txt');
     },
   },
 ];

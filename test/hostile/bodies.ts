@@ -257,11 +257,12 @@ export const BODY_MUTATIONS: Readonly<Record<string, Mutate>> = {
     const bytes = withBadUtf8(base, random);
     return bytes === undefined ? undefined : refused(bytes);
   },
-  'many values': ({ value }, random) => {
+  'many values': ({ value, bytesMax }, random) => {
     const many = random.chance(0.5)
       ? Array.from({ length: 25_000 }, (_, index) => index)
       : Object.fromEntries(Array.from({ length: 21_000 }, (_, index) => [`a${index}`, 1]));
-    return refused(jsonText(replaced(value, random.pick(nodesOf(value)).path, many)));
+    const text = jsonText(replaced(value, random.pick(nodesOf(value)).path, many));
+    return refused(text, Buffer.byteLength(text) > bytesMax ? 413 : 400);
   },
   'not an object': (_base, random) =>
     refused(random.pick(['null', 'true', '0', '""', '"text"', '[]', '[{}]', '[null]', '[[[]]]'])),

@@ -9,6 +9,8 @@ export type Counters = {
   retried: number;
   /** Requests after which the database was compared, one by one or together. */
   compared: number;
+  /** Sent while the whole platform was frozen. */
+  frozen: number;
   /** Not judged, because it depends on the machine; but one that stands out is worth a look. */
   slowest: { readonly ms: number; readonly number: number; readonly what: string };
   readonly byKind: Record<string, number>;
@@ -26,6 +28,7 @@ export function createCounters(): Counters {
     refused: 0,
     retried: 0,
     compared: 0,
+    frozen: 0,
     slowest: { ms: 0, number: 0, what: 'none' },
     byKind: {},
     acceptedByKind: {},

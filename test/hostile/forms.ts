@@ -137,7 +137,14 @@ export function formRequest(
   };
 }
 
-export function validFormRequest(operation: Operation, world: World): Request {
-  const body = Buffer.from(encode(validForm(operation, world)));
+function requestWith(operation: Operation, form: Form): Request {
+  const body = Buffer.from(encode(form));
   return { method: operation.method, target: operation.path, headers: [['Content-Type', FORM]], body };
 }
+
+export const validFormRequest = (operation: Operation, world: World): Request =>
+  requestWith(operation, validForm(operation, world));
+
+/** Without the kind of grant, or without the token. */
+export const refusedFormRequest = (operation: Operation, world: World): Request =>
+  requestWith(operation, validForm(operation, world).slice(1));

@@ -11,6 +11,7 @@ import { byRequests } from './writes.ts';
 
 /** The same as `npm run hostile`, with a fixed seed and fewer requests, and without the workers afterwards. */
 const REQUESTS = 3_600;
+/** Any seed will do: what the tests below demand is among the first requests. */
 const SEED = 12;
 
 const isForOperators = (scopes: readonly string[]): boolean =>
@@ -61,7 +62,6 @@ describe('thousands of hostile requests', async () => {
   });
 
   it('include every kind of mutation', () => {
-    // An odd asset applies to one operation only.
     for (const kind of [
       ...Object.keys(BODY_MUTATIONS),
       ...Object.keys(QUERY_MUTATIONS),
@@ -71,9 +71,8 @@ describe('thousands of hostile requests', async () => {
       'foreign id',
       'valid',
     ])
-      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(kind === 'odd asset' ? 1 : 3);
-    const transport = TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] !== undefined);
-    expect(transport.length).toBeGreaterThan(0.8 * TRANSPORT_KINDS.length);
+      expect(counters.byKind[kind] ?? 0, kind).toBeGreaterThanOrEqual(3);
+    expect(TRANSPORT_KINDS.filter((kind) => counters.byKind[kind] === undefined)).toEqual([]);
     expect(counters.byKind['foreign id']).toBeGreaterThan(120);
   });
 
@@ -90,6 +89,10 @@ describe('thousands of hostile requests', async () => {
     const found = named.filter(({ id }) => counters.byOperation[id]!['404'] !== undefined);
     expect(named.length).toBeGreaterThan(20);
     expect(found.length).toBeGreaterThan(0.9 * named.length);
+  });
+
+  it('are sent in freezes of the whole platform, too, in which nothing moves', () => {
+    expect(counters.frozen).toBeGreaterThan(100);
   });
 
   it('are compared with a log that has every write, and nothing that was rolled back', () => {

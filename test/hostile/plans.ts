@@ -1,222 +1,30 @@
-import { LIMITS } from '../../src/limits.ts';
 import { openItems } from '../support/books.ts';
 import { type Operation, withDigest } from '../support/openapi.ts';
 import { chooseAccess, fullAccess, lackingAccess, refusedAccess } from './access.ts';
-import { bodyFor, chosenIds, freshPath, kindOf, pathWith, recordOf } from './bases.ts';
+import { bodyFor, freshPath } from './bases.ts';
 import { BODY_MUTATIONS } from './bodies.ts';
+import { type Choice, type Draft, expect, isForm, type Planning, requestOf } from './drafts.ts';
 import {
-  type Choice,
-  type Draft,
-  expect,
-  expectOdd,
-  isForm,
-  isRead,
-  type Planning,
-  requestOf,
-} from './drafts.ts';
-import { formRequest, validFormRequest } from './forms.ts';
+  type Family,
+  fromSchema,
+  inBody,
+  inHeaders,
+  inMethod,
+  inPath,
+  inQuery,
+  inTransport,
+  unexpectedBody,
+} from './families.ts';
+import { formRequest, refusedFormRequest, validFormRequest } from './forms.ts';
 import { HEADER_MUTATIONS } from './headers.ts';
 import { PATH_MUTATIONS } from './paths.ts';
-import { QUERY_MUTATIONS, type QueryMaterial } from './queries.ts';
+import { QUERY_MUTATIONS } from './queries.ts';
 import { createRandom, pickWeighted, type Random } from './random.ts';
-import type { Expectation, Plan } from './requests.ts';
-import { valueFor } from './schema-bodies.ts';
-import { COMMON_METHODS, oddTransport, RARE_METHODS } from './transport.ts';
+import type { Plan } from './requests.ts';
+import { TRANSPORT_KINDS } from './transport.ts';
 import { twinPlan } from './twins.ts';
 import { jsonText } from './values.ts';
 import type { World } from './world.ts';
-
-type Family = (choice: Choice, planning: Planning) => Draft | undefined;
-
-/** The schema of the document decides whether a body must be refused, unless the mutation alone does. */
-function bodyStatus(
-  { operation }: Choice,
-  { description }: Planning,
-  body: Buffer | undefined,
-): number | undefined {
-  if (body === undefined) return operation.body === undefined ? undefined : 400;
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch {
-    return 400;
-  }
-  if (operation.body !== undefined)
-    return description.bodyFaults(operation, value).length === 0 ? undefined : 400;
-  return JSON.stringify(value) === '{}' ? undefined : 400;
-}
-
-/** A valid body, or one that is made from the schema; nothing where there is no body. */
-function baseBody({ operation, random }: Choice, { world }: Planning): unknown {
-  if (operation.body === undefined) return {};
-  if (random.chance(0.7)) return bodyFor(operation, world.caller, random);
-  const owner = random.chance(0.9) ? world.caller : world.victim;
-  const idFor = (name: string): string => recordOf(owner.records, kindOf(name, operation), random);
-  return valueFor(operation.body.schema, '', { random, idFor });
-}
-
-const fromSchema: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  if (operation.body === undefined) return undefined;
-  const idFor = (name: string): string =>
-    recordOf(planning.world.caller.records, kindOf(name, operation), random);
-  const body = Buffer.from(jsonText(valueFor(operation.body.schema, '', { random, idFor })));
-  const status = bodyStatus(choice, planning, body);
-  return {
-    kind: 'made from the schema',
-    request: requestOf(choice, planning, { body }),
-    expected: expect(choice, status),
-  };
-};
-
-/** A body where the method has no use for one: the next request on the connection must not be mistaken for it. */
-const unexpectedBody: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  if (operation.method !== 'GET') return undefined;
-  const text = random.pick(['{}', 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n', ' '.repeat(5_000)]);
-  const request = requestOf(choice, planning, { body: Buffer.from(text) });
-  return { kind: 'unexpected body', request, expected: expect(choice) };
-};
-
-/** Statements of banks and bulks are larger than other bodies. */
-const LARGER: Readonly<Record<string, number>> = {
-  importStatement: LIMITS.statementBytesMax,
-  createPlatformTransfers: LIMITS.bulkBodyBytesMax,
-};
-const bytesMaxOf = (operationId: string): number => LARGER[operationId] ?? LIMITS.requestBodyBytesMax;
-
-const inBody: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  if (isRead(operation)) return undefined;
-  const kind = random.pick(Object.keys(BODY_MUTATIONS));
-  const value = baseBody(choice, planning);
-  const base = { value, schema: operation.body?.schema ?? {}, bytesMax: bytesMaxOf(operation.id) };
-  const mutated = BODY_MUTATIONS[kind]!(base, random);
-  if (mutated === undefined || mutated.bytes.length > base.bytesMax + 1_000_000) return undefined;
-  const request = requestOf(choice, planning, { body: mutated.bytes });
-  const isEmpty = mutated.bytes.length === 0;
-  // An operation without a body accepts an empty one.
-  const status =
-    isEmpty && operation.body === undefined
-      ? undefined
-      : (mutated.refusedWith ?? bodyStatus(choice, planning, mutated.bytes));
-  const chunkBytes =
-    random.chance(0.1) && mutated.bytes.length < 10_000 ? random.pick([1, 7, 1_000]) : undefined;
-  return {
-    kind,
-    request: chunkBytes === undefined ? request : { ...request, chunkBytes },
-    expected: expect(choice, status),
-  };
-};
-
-function materialOf({ operation, random }: Choice, { world }: Planning): QueryMaterial {
-  const idOf = (owner: 'caller' | 'victim') => (name: string) =>
-    recordOf(world[owner].records, kindOf(name, operation), random);
-  return {
-    cursors: { own: world.caller.cursors, foreign: world.victim.cursors },
-    ownId: idOf('caller'),
-    foreignId: idOf('victim'),
-    unknownId: (name) => random.idLike(idOf('victim')(name)),
-  };
-}
-
-const inQuery: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  const parameters = operation.parameters.filter((one) => one.in === 'query');
-  const kind = random.pick(Object.keys(QUERY_MUTATIONS));
-  const query = QUERY_MUTATIONS[kind]!(parameters, operation.path, random, materialOf(choice, planning));
-  if (query === undefined) return undefined;
-  // Reads have parameters of their own; what they must refuse is not known here, except for names that no operation has.
-  const isUnknown = kind === 'unknown parameter' || kind === 'huge query';
-  const isEmpty = /^[&=]*$/.test(query) || query.startsWith('#');
-  const isCertain = operation.scopes.length > 0 && (isUnknown || !isRead(operation)) && !isEmpty;
-  return {
-    kind,
-    request: requestOf(choice, planning, { query }),
-    expected: expect(choice, isCertain ? 400 : undefined),
-  };
-};
-
-const inPath: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  const kind = random.pick(Object.keys(PATH_MUTATIONS));
-  const ids = chosenIds(operation, planning.world.caller, random);
-  const valid = pathWith(operation, ids);
-  const path = PATH_MUTATIONS[kind]!(valid, random.pick(Object.values(ids)), random);
-  if (path === undefined || path === valid) return undefined;
-  const request = requestOf(choice, planning, { path });
-  const parts = path.slice(1).split('/');
-  // The router refuses longer ones before anybody looks at the token.
-  const isOfOperation = kind === 'malformed id' && parts.every((part) => part !== '' && part.length < 200);
-  if (isOfOperation) return { kind, request, expected: expect(choice, [400, 404]) };
-  // Pages that need no token.
-  const isOther = kind === 'other path';
-  const expected = isOther ? { refused: false, mayWrite: false } : expectOdd(choice);
-  return { kind, request, oddPath: true, expected };
-};
-
-const inHeaders: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  const kind = random.pick(Object.keys(HEADER_MUTATIONS));
-  const request = requestOf(choice, planning);
-  const mutated = HEADER_MUTATIONS[kind]!(request.body, random);
-  if (mutated === undefined) return undefined;
-  const { contentType, headers, body = request.body, refusedWith } = mutated;
-  const kept =
-    contentType === undefined ? request.headers : request.headers.filter(([name]) => name !== 'Content-Type');
-  const typed = typeof contentType === 'string' ? [['Content-Type', contentType] as const] : [];
-  const changed = {
-    ...request,
-    headers: [...kept, ...typed, ...headers],
-    ...(body === undefined ? {} : { body }),
-  };
-  // Headers are looked at before the token is.
-  const isSure = refusedWith !== undefined && !isRead(operation);
-  const expected: Expectation = isSure
-    ? {
-        refused: true,
-        statuses: [
-          ...refusedWith,
-          ...(choice.access.refusedWith === undefined ? [] : [choice.access.refusedWith]),
-        ],
-        mayWrite: false,
-      }
-    : { ...expectOdd(choice) };
-  return { kind, request: changed, oddPath: true, expected };
-};
-
-/** The rest of such a request is refused, or only reads: what is odd about it must not make it succeed. */
-const inTransport: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  const isHarmless = isRead(operation) || isForm(operation) || choice.access.refusedWith !== undefined;
-  const access = isHarmless ? choice.access : lackingAccess(planning.world.access, operation.scopes, random);
-  const request = requestOf({ ...choice, access }, planning);
-  const { name, keepsAnswer, statuses, ...raw } = oddTransport(request, planning.host, random);
-  const expected: Expectation =
-    keepsAnswer === true && access.refusedWith !== undefined
-      ? expect({ ...choice, access })
-      : { refused: !isRead(operation), mayWrite: false, ...(statuses && { statuses, refused: true }) };
-  return { kind: name, access: access.name, request, raw, oddPath: true, expected };
-};
-
-const inMethod: Family = (choice, planning) => {
-  const { operation, random } = choice;
-  const known = planning.description.operations
-    .filter(({ path }) => path === operation.path)
-    .map(({ method }) => method);
-  const others = [...COMMON_METHODS, ...RARE_METHODS].filter((method) => !known.includes(method));
-  const method = random.chance(0.1) && known.includes('GET') ? 'HEAD' : random.pick(others);
-  const { body: _, ...request } = requestOf(choice, planning);
-  const isHead = method === 'HEAD';
-  // The router knows the common methods only: others have no path at all.
-  const statuses = COMMON_METHODS.includes(method) ? [405] : [404, 405];
-  return {
-    kind: 'other method',
-    request: { ...request, method },
-    oddPath: !COMMON_METHODS.includes(method),
-    expected: isHead ? { refused: false, mayWrite: false } : { refused: true, statuses, mayWrite: false },
-  };
-};
 
 const FAMILIES: readonly (readonly [Family, number])[] = [
   [inBody, 60],
@@ -239,18 +47,39 @@ const ACCESS_FAMILIES: typeof FAMILIES = [
   [inBody, 1],
   [inQuery, 1],
 ];
+const twinOfPath: Family = (choice, planning) => twinPlan(choice, planning, 'path');
+const unknownParameter: Family = (choice, planning) => inQuery(choice, planning, 'unknown parameter');
 /**
- * The first rounds through all operations, so that each of them gets each kind of answer: valid, without the scope, without a
- * valid token, with the id of another customer. All later ones are mixed.
+ * The first rounds through all operations, so that each of them gets each kind of answer whatever the seed is: valid, without the
+ * scope, without a valid token, with the id of another customer, with a parameter that no operation has.
  */
 const FIRST_FAMILIES: readonly (typeof FAMILIES | undefined)[] = [
   undefined,
   ACCESS_FAMILIES,
   ACCESS_FAMILIES,
-  [[twinPlan, 1]],
+  [[twinOfPath, 1]],
+  [[unknownParameter, 1]],
 ];
+
+const times = (count: number, family: Family, kinds: readonly (string | undefined)[]) =>
+  kinds.flatMap((kind) => Array.from({ length: count }, () => [family, kind] as const));
+/** After them every kind of mutation, on an operation that it applies to. All later requests are mixed. */
+const EVERY_KIND: readonly (readonly [Family, string | undefined])[] = [
+  ...times(3, inBody, Object.keys(BODY_MUTATIONS)),
+  ...times(3, inQuery, Object.keys(QUERY_MUTATIONS)),
+  ...times(3, inPath, Object.keys(PATH_MUTATIONS)),
+  ...times(3, inHeaders, Object.keys(HEADER_MUTATIONS)),
+  ...times(3, inMethod, [undefined]),
+  ...times(1, inTransport, TRANSPORT_KINDS),
+];
+
+/** The number of the first request that the seed alone chooses. */
+export const firstMixed = ({ description }: Pick<Planning, 'description'>): number =>
+  FIRST_FAMILIES.length * description.operations.length + EVERY_KIND.length;
+
 /** A mutation may not apply to an operation; most of them do. */
 const ATTEMPTS_MAX = 100;
+const ATTEMPTS_PER_OPERATION = 20;
 
 function draftOf(choice: Choice, planning: Planning, families: typeof FAMILIES): Draft | undefined {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
@@ -260,6 +89,23 @@ function draftOf(choice: Choice, planning: Planning, families: typeof FAMILIES):
     if (draft !== undefined && !isTooEarly) return draft;
   }
   return undefined;
+}
+
+/** The first operation, from a random one on, to which the wanted kind applies. */
+function planOfKind(index: number, number: number, planning: Planning, random: Random): Plan {
+  const [family, wanted] = EVERY_KIND[index]!;
+  const { operations } = planning.description;
+  const start = random.below(operations.length);
+  for (const operation of [...operations.slice(start), ...operations.slice(0, start)]) {
+    if (isForm(operation)) continue;
+    const { access } = accessFor(FIRST_FAMILIES.length, operation, planning.world, random);
+    const choice: Choice = { operation, random, access };
+    for (let attempt = 0; attempt < ATTEMPTS_PER_OPERATION; attempt += 1) {
+      const draft = family(choice, planning, wanted);
+      if (draft !== undefined) return { number, operation, access: access.name, ...draft };
+    }
+  }
+  throw new Error(`the mutation ${wanted} applies to no operation`);
 }
 
 function hostileDraft(choice: Choice, planning: Planning, round: number): Draft {
@@ -307,11 +153,13 @@ const VALID_SHARE = 0.01;
 const FOR_EVERY_CALLER = ['getMe'];
 
 function accessFor(round: number, { id, scopes }: Operation, { access }: World, random: Random) {
-  const isValid = round === 0 || random.chance(VALID_SHARE);
+  const isFirst = round < FIRST_FAMILIES.length;
+  const isValid = round === 0 || (!isFirst && random.chance(VALID_SHARE));
   if (FOR_EVERY_CALLER.includes(id))
     return { isValid, access: !isValid && round === 2 ? refusedAccess(access, random) : fullAccess(access) };
   if (scopes.length === 0) return { isValid, access: { name: 'no access needed', header: undefined } };
-  if (isValid) return { isValid, access: fullAccess(access) };
+  // Another customer's id and an unknown parameter are looked at only after a sufficient token.
+  if (isValid || round === 3 || round === 4) return { isValid, access: fullAccess(access) };
   if (round === 1) return { isValid, access: lackingAccess(access, scopes, random) };
   return {
     isValid,
@@ -320,18 +168,27 @@ function accessFor(round: number, { id, scopes }: Operation, { access }: World, 
 }
 
 /**
- * The request with this number: the operations take turns, and everything else is chosen by the seed. The first request of
- * each operation is a valid one.
+ * The request with this number: the operations take turns, and everything else is chosen by the seed, apart from what the first
+ * requests are for.
  */
 export async function planOf(number: number, planning: Planning): Promise<Plan> {
   const { description, world, seed } = planning;
   const random = createRandom(seed, number);
+  const ofKind = number - FIRST_FAMILIES.length * description.operations.length;
+  if (ofKind >= 0 && ofKind < EVERY_KIND.length) return planOfKind(ofKind, number, planning, random);
   const operation = description.operations[number % description.operations.length]!;
   const round = Math.floor(number / description.operations.length);
   const { isValid, access } = accessFor(round, operation, world, random);
   const choice: Choice = { operation, random, access };
   const common = { number, operation, access: access.name };
   if (isValid) return { ...common, ...(await validDraft(choice, planning)) };
+  if (isForm(operation) && round === 4)
+    return {
+      ...common,
+      kind: 'form without a field',
+      request: refusedFormRequest(operation, world),
+      expected: { refused: true, statuses: [400], mayWrite: false },
+    };
   if (!isForm(operation) || random.chance(0.2))
     return { ...common, ...hostileDraft(choice, planning, round) };
   const { request, kind } = formRequest(operation, world, random);

@@ -12,7 +12,7 @@ import {
   judgeStatus,
   judgeTwins,
 } from './oracles.ts';
-import { planOf } from './plans.ts';
+import { firstMixed, planOf } from './plans.ts';
 import { bytesOf, type Plan, type Request, shown } from './requests.ts';
 import type { Party, Stage } from './stage.ts';
 import type { World } from './world.ts';
@@ -38,6 +38,19 @@ export type Run = { readonly counters: Counters; readonly findings: readonly Fin
 
 /** Requests between two comparisons of the database. */
 const ROUND = 512;
+/** The last requests of a round are sent while the whole platform is frozen, once every kind of answer has been seen. */
+const FROZEN = 64;
+/** Tables whose rows are movements of value. */
+const MOVEMENTS = new Set(['entries', 'transfers']);
+/**
+ * Deposits that arrive are credited in a freeze, operators may book, and what was held may return to its own profile. A held
+ * withdrawal that is released stays held until the freeze is lifted, too.
+ */
+const isExempt = (operation: Plan['operation']): boolean =>
+  isForOperators(operation) ||
+  operation.path.startsWith('/v2/sandbox/') ||
+  operation.id === 'refuseOwnHeldWithdrawal' ||
+  operation.id === 'releaseOwnHeldWithdrawal';
 /** More would all say the same. */
 const FINDINGS_MAX = 50;
 const RETRIES_MAX = 20;
@@ -134,7 +147,9 @@ async function sendRound(
   connections: readonly Connection[],
   counters: Counters,
   caller: Party,
+  isFrozen: boolean,
 ): Promise<void> {
+  if (isFrozen) counters.frozen += plans.length;
   const harmless = plans.filter(({ expected }) => !expected.mayWrite);
   const others = plans.filter(({ expected }) => expected.mayWrite);
   await stage.writes.take();
@@ -154,6 +169,9 @@ async function sendRound(
     const isAccepted = answer !== undefined && answer.status < 400;
     if (isAccepted) await tidyUp(plan, answer, caller);
     const written = byRequests(await stage.writes.take());
+    const moved = written.filter(({ table }) => MOVEMENTS.has(table));
+    if (isFrozen && moved.length > 0 && !isExempt(plan.operation))
+      sender.found(plan, `the platform is frozen, but value moved: ${describeWrites(moved)}`, answer);
     if (isAccepted || written.length === 0) continue;
     if (isLater(written) && !(await writesAgain(plan, stage, sender, connections[0]!))) continue;
     sender.found(plan, `it was refused, but something was written: ${describeWrites(written)}`, answer);
@@ -202,11 +220,28 @@ async function locate(
   sender.found(plans[0]!, `during ${others}, this was written: ${what}`);
 }
 
+/** As an operator would, around these requests. */
+async function whileFrozen(operator: Party, work: () => Promise<void>): Promise<void> {
+  const succeed = async (path: string, body: object): Promise<any> => {
+    const answer = await operator.call('POST', path, { reason: 'A drill.', ...body });
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const { id } = await succeed('/v2/operator/freezes', { scope: 'PLATFORM' });
+  try {
+    await work();
+  } finally {
+    await succeed(`/v2/operator/freezes/${id}/lift`, {});
+  }
+}
+
 export async function run(stage: Stage, world: World, options: RunOptions): Promise<Run> {
   const counters = createCounters();
   const findings: Finding[] = [];
   const { seed, first, requests } = options;
   const planning = { description: stage.description, world, host: new URL(stage.url).host, seed };
+  const caller = world.caller.party;
+  const mixed = firstMixed(planning);
   const sender = createSender(stage, planning, counters, findings);
   const connections = Array.from({ length: options.connections }, () => createConnection(stage.address));
   const timer = setInterval(() => options.progress?.(counters, findings.length), PROGRESS_MS);
@@ -215,7 +250,12 @@ export async function run(stage: Stage, world: World, options: RunOptions): Prom
     for (let number = first; number < last && counters.sent < requests; ) {
       const plans: Plan[] = [];
       for (; number < last && plans.length < ROUND; number += 1) plans.push(await planOf(number, planning));
-      await sendRound(plans, stage, sender, connections, counters, world.caller.party);
+      const send = (some: readonly Plan[], isFrozen: boolean): Promise<void> =>
+        sendRound(some, stage, sender, connections, counters, caller, isFrozen);
+      // All plans are made before: some of them need new records, which nobody can make in a freeze.
+      const frozen = plans.filter((plan) => plan.number >= mixed && plan.number % ROUND >= ROUND - FROZEN);
+      await send(plans.slice(0, plans.length - frozen.length), false);
+      if (frozen.length > 0) await whileFrozen(caller, () => send(frozen, true));
     }
   } finally {
     clearInterval(timer);

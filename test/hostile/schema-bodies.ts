@@ -93,7 +93,7 @@ export function valueFor(schema: any, name: string, material: SchemaMaterial): u
   const choices = schema.anyOf ?? schema.oneOf;
   if (Array.isArray(choices)) return valueFor(random.pick(choices), name, material);
   if (schema.const !== undefined) return schema.const;
-  // A freeze of the whole platform would end the run: nobody could do anything any more.
+  // Nobody would lift this freeze of the whole platform: `run.ts` makes some, and lifts them.
   if (Array.isArray(schema.enum))
     return random.pick(schema.enum.filter((one: unknown) => one !== 'PLATFORM'));
   switch ([schema.type].flat()[0]) {

@@ -167,7 +167,7 @@ export function oddTransport(
   request: Request,
   host: string,
   random: Random,
+  name: string = random.pick(TRANSPORT_KINDS),
 ): Odd & { readonly name: string } {
-  const name = random.pick(TRANSPORT_KINDS);
   return { ...ODD[name]!(request, host, random), name };
 }

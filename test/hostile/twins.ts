@@ -25,6 +25,9 @@ const ANYBODYS: Readonly<Record<string, string>> = {
 /** Accepted whatever they name, so that nobody learns anything from them. */
 const ANYTHING = ['setProfileIncoming'];
 
+/** Answers 200 whatever becomes of each transfer, and those that the first request executed are replays in its twin. */
+const BULK = 'createPlatformTransfers';
+
 /** Something else is wrong as well: which of the two is answered must not depend on the id either. */
 function disturbed(body: any, random: Random): any {
   const names = Object.keys(body).filter((name) => typeof body[name] === 'string' && !name.endsWith('_id'));
@@ -36,17 +39,20 @@ function disturbed(body: any, random: Random): any {
   };
 }
 
-function inPath({ operation, random, ...choice }: Choice, planning: Planning): Twins | undefined {
+function inPath(
+  { operation, random, ...choice }: Choice,
+  planning: Planning,
+  mayDisturb = true,
+): Twins | undefined {
   const ids = pathIdsOf(operation);
   if (ids.length === 0) return undefined;
   const { name, kind } = random.pick(ids);
   const own = chosenIds(operation, planning.world.caller, random);
   const id = recordOf(planning.world.victim.records, kind, random);
   const twinId = random.idLike(id);
+  const valid = operation.body === undefined ? undefined : bodyFor(operation, planning.world.caller, random);
   const body =
-    operation.body === undefined
-      ? undefined
-      : Buffer.from(jsonText(disturbed(bodyFor(operation, planning.world.caller, random), random)));
+    valid === undefined ? undefined : Buffer.from(jsonText(mayDisturb ? disturbed(valid, random) : valid));
   const request = (chosen: string): Request =>
     requestOf({ operation, random, ...choice }, planning, {
       path: pathWith(operation, { ...own, [name]: chosen }),
@@ -111,11 +117,15 @@ function inQuery({ operation, random, ...choice }: Choice, planning: Planning): 
   return { request: request(id), twin: request(twinId), id, twinId };
 }
 
-export function twinPlan(choice: Choice, planning: Planning): Draft | undefined {
+/** `wanted`: `path`, if the path has ids: then the id is all that is wrong. */
+export function twinPlan(choice: Choice, planning: Planning, wanted?: string): Draft | undefined {
   const { operation, access } = choice;
-  if (isForOperators(operation) || access.refusedWith !== undefined) return undefined;
+  if (isForOperators(operation) || operation.id === BULK || access.refusedWith !== undefined)
+    return undefined;
   const twins =
-    toHiddenUser(choice, planning) ?? choice.random.pick([inPath, inBody, inQuery])(choice, planning);
+    (wanted === 'path' ? inPath(choice, planning, false) : undefined) ??
+    toHiddenUser(choice, planning) ??
+    choice.random.pick([inPath, inBody, inQuery])(choice, planning);
   if (twins === undefined) return undefined;
   const { request, twin, id, twinId } = twins;
   const mayBeAccepted = operation.method === 'GET' || ANYTHING.includes(operation.id);

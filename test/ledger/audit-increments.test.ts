@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { auditIncrement, type IncrementalReport } from '../../src/ledger/audit-increments.ts';
@@ -7,6 +7,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase, unguarded } from '../support/database.ts';
 import { openingBalance } from '../support/funding.ts';
 import { assets, createTestWritePath } from '../support/ledger.ts';
+import { rounds } from '../support/rounds.ts';
 
 let test: TestDatabase;
 let profile: string;
@@ -119,8 +120,11 @@ describe('an increment', () => {
 
   it('catches up in slices, each with its checkpoint', async () => {
     const before = (await checkpoints()).length;
+    const { auditSliceEntriesMax } = LIMITS;
+    Object.assign(LIMITS, { auditSliceEntriesMax: 1_000 });
+    onTestFinished(() => void Object.assign(LIMITS, { auditSliceEntriesMax }));
     const count = LIMITS.auditSliceEntriesMax / 2 + 100;
-    for (let done = 0; done < count; done += 500) await fundTimes(Math.min(500, count - done));
+    await fundTimes(count);
     const report = await increment();
     expect(report).toMatchObject({ violations: [], newCount: BigInt(count) * 2n + 4n });
     expect((await checkpoints()).length).toBeGreaterThanOrEqual(before + 2);
@@ -136,7 +140,7 @@ describe('an increment', () => {
       }
     });
     const found: unknown[] = [];
-    for (let count = 0; count < 15; count += 1) found.push(...(await increment(500)).violations);
+    for (let count = 0; count < rounds(5, 15); count += 1) found.push(...(await increment(500)).violations);
     done.abort();
     await Promise.all(writers);
     await path.stop();

@@ -53,6 +53,28 @@ async function forge(database: Database, sql: readonly string[]): Promise<void> 
   for (const statement of sql) await unguarded(database).query(statement);
 }
 
+const ROLLED_BACK = new Error('rolled back');
+
+/**
+ * The forgery and the audits in one transaction, which is rolled back: the next forgery finds the history as it was made. That takes
+ * less than half of the time of a copy for each.
+ */
+async function rolledBack(database: Database, work: (inside: Database) => Promise<void>): Promise<void> {
+  const rolled = database.transaction(async (tx) => {
+    const discard = (): void => void tx.query('select pg_advisory_unlock_all()').catch(() => undefined);
+    const inside: Database = {
+      ...database,
+      query: tx.query,
+      transaction: (nested) => nested(tx),
+      snapshot: (nested) => nested(tx),
+      reserve: async () => ({ ...tx, discard }) as never,
+    };
+    await work(inside);
+    throw ROLLED_BACK;
+  });
+  await expect(rolled).rejects.toBe(ROLLED_BACK);
+}
+
 const naming = ({ rule, row }: Pick<Forgery, 'rule' | 'row'>) =>
   expect.arrayContaining([{ rule, line: expect.stringContaining(row) }]) as Violation[];
 
@@ -74,14 +96,24 @@ it('a database that only the service has changed is sound, from the beginning an
 });
 
 describe('the audit finds, and names the row:', () => {
+  let copied: Awaited<ReturnType<typeof createTestDatabase>>;
+  beforeAll(async () => {
+    copied = await createTestDatabase(world.name);
+  });
+  afterAll(() => copied.drop());
+
   it.each(TITLES)('%s', (title) =>
-    onCopy(async (database) => {
+    rolledBack(copied.database, async (database) => {
       const forged = forgeries(recent).find((one) => one.title === title)!;
       await forge(database, forged.sql);
       expect((await increment(database)).violations).toEqual(naming(forged));
       expect((await auditEverything(database, assets)).violations).toEqual(naming(forged));
     }),
   );
+
+  it('and nothing, when every forgery was rolled back', async () => {
+    expect((await auditEverything(copied.database, assets)).violations).toEqual([]);
+  });
 });
 
 describe('among rows that were audited before', () => {

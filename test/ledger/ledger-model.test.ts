@@ -6,6 +6,7 @@ import { Problem } from '../../src/kernel/problem.ts';
 import type { WritePath } from '../../src/ledger/write-path.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { auditLines, available, held, startNode, type TestNode } from '../support/ledger.ts';
+import { rounds } from '../support/rounds.ts';
 import {
   type Act,
   accountKey,
@@ -24,6 +25,8 @@ import {
   type Verdict,
   type World,
 } from './ledger-model.ts';
+
+const RUNS = rounds(15, 50);
 
 let test: TestDatabase;
 let nodes: readonly [TestNode, TestNode];
@@ -192,10 +195,10 @@ it('one node decides every command like an in-memory ledger that executes them o
         expect(await auditLines(test.database)).toEqual([]);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: RUNS },
   );
   // The test is only useful if each kind of answer is common.
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50);
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(RUNS);
 });
 
 /** Every key was accepted at most once, and later callers got that acceptance as their answer. */
@@ -284,7 +287,7 @@ it('two nodes together decide like one node that executes the commands one by on
       await expectKeys(world, keys);
       expect(await auditLines(test.database)).toEqual([]);
     }),
-    { numRuns: 25 },
+    { numRuns: RUNS },
   );
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(50);
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(RUNS);
 });

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCustomer } from '../../src/auth/administration.ts';
 import { createConfigFiles } from '../support/config.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { startTestService, type TestService } from '../support/service.ts';
 import { CHROMIUM, newPerson, openChromium } from './chromium.ts';
 import { CLIENT, startProvider, type TestProvider } from './openid-provider.ts';
@@ -107,7 +108,7 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('a person adds a second passkey from another device, and removes the first', async () => {
+  it.runIf(IS_LONG)('a person adds a second passkey from another device, and removes the first', async () => {
     const person = await invite(service, { customerId: customer.id, roles: ['VIEWER'] });
     const first = await newPerson(browser);
     await first.page.goto(`${url}/signin/enrol#${person.token}`);
@@ -157,24 +158,32 @@ describe.runIf(CHROMIUM !== undefined)('in a real Chromium', () => {
     await page.waitForURL(`${url}/signin`);
   });
 
-  it('a person signs in at the OpenID provider, and is still there after the way back', async () => {
-    provider.accounts.set('grace', { email: 'grace@example.com', email_verified: true });
-    await invite(service, { customerId: null, roles: ['VIEWER'], email: 'grace@example.com', name: 'Grace' });
-    const { page, complaints } = await newPerson(browser);
-    await page.goto(`${url}/signin`);
-    await page.getByRole('link', { name: 'Sign in with Example Login' }).click();
-    await page.locator('input[name=login]').fill('grace');
-    await page.locator('input[name=password]').fill('any');
-    await page.locator('button[type=submit]').click();
-    await page.locator('button[type=submit]').click();
-    await page.waitForURL(`${url}/signin/me`);
-    await page.getByText('the operator, all customers').waitFor();
-    expect(
-      complaints.filter((one) => one.includes('Content Security Policy') && one.includes('signin')),
-    ).toEqual([]);
-  });
+  it.runIf(IS_LONG)(
+    'a person signs in at the OpenID provider, and is still there after the way back',
+    async () => {
+      provider.accounts.set('grace', { email: 'grace@example.com', email_verified: true });
+      await invite(service, {
+        customerId: null,
+        roles: ['VIEWER'],
+        email: 'grace@example.com',
+        name: 'Grace',
+      });
+      const { page, complaints } = await newPerson(browser);
+      await page.goto(`${url}/signin`);
+      await page.getByRole('link', { name: 'Sign in with Example Login' }).click();
+      await page.locator('input[name=login]').fill('grace');
+      await page.locator('input[name=password]').fill('any');
+      await page.locator('button[type=submit]').click();
+      await page.locator('button[type=submit]').click();
+      await page.waitForURL(`${url}/signin/me`);
+      await page.getByText('the operator, all customers').waitFor();
+      expect(
+        complaints.filter((one) => one.includes('Content Security Policy') && one.includes('signin')),
+      ).toEqual([]);
+    },
+  );
 
-  it('a person of the sandbox is entered with one click', async () => {
+  it.runIf(IS_LONG)('a person of the sandbox is entered with one click', async () => {
     const { page, complaints } = await newPerson(browser);
     // At an address without a name, passkeys do not work, and the page leads to the one where they do.
     await page.goto(`${service.url}/signin`);

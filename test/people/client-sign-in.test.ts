@@ -64,8 +64,13 @@ describe('a client in a browser', () => {
   it('leaves with the sign-out', async () => {
     const visitor = visit(service.url);
     await visitor.call('POST', '/signin/client', credentials);
+    const copied = visitor.cookies.get('ferry_client')!;
     await visitor.call('POST', '/signin/out');
     expect(visitor.cookies.size).toBe(0);
     expectProblem(await visitor.call('GET', '/v2/me'), 401, 'unauthenticated');
+    // The token is revoked: a copy of the cookie is of no use.
+    visitor.cookies.set('ferry_client', copied);
+    expectProblem(await visitor.call('GET', '/v2/me'), 401, 'unauthenticated');
+    expect((await visitor.call('POST', '/signin/out')).status).toBe(200);
   });
 });

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freeze, lift } from '../../src/freezes/act.ts';
+import { createResumeWorker } from '../../src/freezes/resume.ts';
 import { cliActor } from '../../src/kernel/actor.ts';
 import { formatInstant, NS_PER_MS } from '../../src/kernel/instant.ts';
 import { changePolicy } from '../../src/policies/change.ts';
 import { nextOpening } from '../../src/policies/hours.ts';
 import type { Document } from '../../src/policies/policy.ts';
 import type { Payment, Rail } from '../../src/rails/rail.ts';
+import { resumeFrozen, submissionsUnderWay } from '../../src/withdrawals/freeze-store.ts';
 import { listNotes } from '../../src/withdrawals/note-store.ts';
 import { createWorld, type Node, type World } from '../support/payouts.ts';
 
@@ -57,6 +60,29 @@ describe('a withdrawal that a policy holds', () => {
     expect((await world.transferOf(id)).status).toBe('COMPLETED');
     await expect(node.withdrawals.refuseHeld(id, decision)).rejects.toMatchObject({ slug: 'invalid-state' });
     expect(paid.filter(({ key }) => key === id)).toHaveLength(1);
+  });
+
+  it('and that is released while the platform is frozen, is submitted when the freeze is lifted, and not before', async () => {
+    const profile = await world.createProfile({ USD: '1000' });
+    await set(profile, [{ type: 'approval', name: 'all', asset: 'USD', above: '0' }]);
+    const { id } = await world.withdrawFiat(profile, await world.createAccount('wire'));
+    await world.settle(node);
+    const actor = cliActor('tester');
+    const order = { scope: 'PLATFORM', subjectId: null, reason: 'test', actor } as const;
+    const frozen = await freeze(world.database, order, [submissionsUnderWay]);
+    await node.withdrawals.releaseHeld(id, { owner: 'operator', actor, reason: 'checked' });
+    for (let round = 0; round < 3; round += 1) {
+      await node.worker.runDue();
+      world.advance(60_000);
+    }
+    expect([(await world.transferOf(id)).status, isPaid(id)]).toEqual(['PENDING', false]);
+    await lift(world.database, frozen.freeze.id, actor, 'test');
+    await createResumeWorker(world.database, [resumeFrozen], (error) => {
+      throw error;
+    }).runDue();
+    await world.settle(node);
+    expect([(await world.transferOf(id)).status, isPaid(id)]).toEqual(['COMPLETED', true]);
+    await world.expectSound();
   });
 
   it('is refused at the very moment at which a worker submits it: one of them wins, and the money is in one place', async () => {

@@ -19,7 +19,7 @@ describe.each([
   let right: FerryProcess;
   let tokens: string[] = [];
   beforeAll(async () => {
-    test = await createTestDatabase('template1');
+    test = await createTestDatabase();
     const address = test.address as { socketDir: string; user: string; database: string };
     const env = {
       DATABASE_URL: `postgres:///${address.database}?host=${address.socketDir}&user=${address.user}`,

@@ -258,7 +258,7 @@ describe('a sandbox with DATABASE_URL', () => {
 
 describe('the configuration file', () => {
   it('of the documentation starts a node, which accepts only the tokens of the issuer', async () => {
-    const test = await createTestDatabase('template1');
+    const test = await createTestDatabase();
     const file = join(parent, 'ferry.json');
     writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(OPERATIONS)![1]!);
     const node = await startFerry({
@@ -280,7 +280,7 @@ describe('the configuration file', () => {
 
 describe('a start script of the operator', () => {
   it('as in the documentation gives production its rails, without any warning', async () => {
-    const test = await createTestDatabase('template1');
+    const test = await createTestDatabase();
     const [, example] = /^```ts\n([\s\S]*?)^```$/m.exec(OPERATIONS)!;
     const start = join(parent, 'start.ts');
     writeFileSync(start, example!.replaceAll("'./src/", `'${resolve(import.meta.dirname, '../../src')}/`));

@@ -15,6 +15,7 @@ import {
   sandboxOf,
   tokenFrom,
 } from '../support/process.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 /** `ferry sandbox --chains`, as a newcomer runs it: what it prints is pasted into a shell. */
@@ -206,7 +207,7 @@ describe('ferry sandbox --chains', () => {
     expect(second.output()).toContain(`runs already, as process ${sandbox.child.pid} in ${chainsDir}`);
   });
 
-  it('ends its nodes when it is killed, and starts again in the same directory', async () => {
+  it.runIf(IS_LONG)('ends its nodes when it is killed, and starts again in the same directory', async () => {
     const nodes = ['ETHEREUM', 'SOLANA'].map((network) => urlIn(sandbox.output(), network));
     sandbox.child.kill('SIGKILL');
     for (const url of nodes)

@@ -17,7 +17,7 @@ import { unlockAsSandbox } from '../support/vault.ts';
 const dataDir = makeDataDir();
 afterAll(() => removeDataDir(dataDir));
 
-const ROUNDS = rounds(4, 20);
+const ROUNDS = rounds(2, 20);
 const BULK = 5;
 
 it('loses and doubles nothing when it is killed in the middle of a load, again and again', async () => {

@@ -109,13 +109,15 @@ function startFile(name: string, rail: string, sources = ''): string {
   return path;
 }
 
-const NEVER = '() => { console.log("RAIL CALLED"); return new Promise(() => undefined); }';
+/** Of all services here: only the first one takes the time to create a database. */
+const dataDir = makeDataDir();
+afterAll(() => removeDataDir(dataDir));
 
 /** The longest wait of a stop: for requests and rails at the same time, then for the database connections. */
 const STOP_WAITS_MS = Math.max(LIMITS.requestsFinishMs, LIMITS.workerStopMs) + LIMITS.databaseCloseMs;
 
 describe('a node whose rail does not answer', () => {
-  const call = async (node: FerryProcess, dataDir: string, path: string, extra: object): Promise<unknown> => {
+  const call = async (node: FerryProcess, path: string, extra: object): Promise<unknown> => {
     const [customer] = sandboxOf(dataDir).customers;
     const token = await tokenFrom(node.url, customer!);
     return fetch(`${node.url}${path}`, {
@@ -124,38 +126,33 @@ describe('a node whose rail does not answer', () => {
       body: JSON.stringify({ profile_id: customer!.profiles[0]!.id, ...extra }),
     });
   };
-  const withdraw = (node: FerryProcess, dataDir: string): Promise<unknown> =>
-    call(node, dataDir, '/v2/transfer/fiat-withdrawals', {
+  const withdraw = (node: FerryProcess): Promise<unknown> =>
+    call(node, '/v2/transfer/fiat-withdrawals', {
       fiat_account_id: sandboxOf(dataDir).customers[0]!.fiat_account_id,
       asset: 'USD',
       total: '120',
     });
+  const instruct = (node: FerryProcess): Promise<unknown> =>
+    call(node, '/v2/transfer/fiat-deposit-instructions', { fiat_network: 'WIRE' });
 
-  it.each([
-    ['payments', startFile('submit', `submit: ${NEVER},`), withdraw],
-    [
-      'requests for deposits',
-      startFile('collect', '', `{ collect: ${NEVER}, acknowledge: async () => undefined }`),
-      async () => undefined,
-    ],
-    [
-      'requests for deposit instructions',
-      startFile('instructions', `depositInstructions: ${NEVER},`),
-      (node: FerryProcess, dataDir: string) =>
-        call(node, dataDir, '/v2/transfer/fiat-deposit-instructions', { fiat_network: 'WIRE' }),
-    ],
-  ])('to %s stops in time and in order, with its database', async (_title, file, use) => {
-    const dataDir = makeDataDir();
+  it('to payments, requests for deposits and for deposit instructions stops in time and in order, with its database', async () => {
+    const never = (what: string): string =>
+      `() => { console.log("RAIL CALLED FOR ${what}"); return new Promise(() => undefined); }`;
+    const file = startFile(
+      'never',
+      `submit: ${never('payments')}, depositInstructions: ${never('instructions')},`,
+      `{ collect: ${never('deposits')}, acknowledge: async () => undefined }`,
+    );
     const node = await startFerry({ FERRY_DATA_DIR: dataDir, LOG_LEVEL: 'info' }, [file]);
-    // The answer may never come.
-    void use(node, dataDir).catch(() => undefined);
-    await expect.poll(node.output).toContain('RAIL CALLED');
+    // The answers may never come.
+    for (const use of [withdraw, instruct]) void use(node).catch(() => undefined);
+    for (const what of ['payments', 'instructions', 'deposits'])
+      await expect.poll(node.output).toContain(`RAIL CALLED FOR ${what}`);
     expect((await node.end('SIGTERM')).code).toBe(0);
     // Not by the timer that ends a process that hangs, which would leave the database server running.
     expect(node.output()).not.toContain('stopping took too long');
     expect(STOP_WAITS_MS).toBeLessThan(LIMITS.shutdownMs);
     expect(serverPid(dataDir)).toBeUndefined();
-    await removeDataDir(dataDir);
   });
 });
 
@@ -179,7 +176,6 @@ describe('every documented way to start', () => {
     ['npx ferry serve', ['npx', 'ferry', 'serve']],
     ['npx node with a start script', ['npx', 'node', startFile('own', '')]],
   ])('stops at SIGTERM and leaves no process behind: %s', async (_title, [command, ...args]) => {
-    const dataDir = makeDataDir();
     const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
     await expect.poll(node.output).toMatch(/listens on http/);
     started.push(...familyOf(node.child.pid!));
@@ -190,6 +186,5 @@ describe('every documented way to start', () => {
     await expect.poll(() => started.filter(isRunning)).toEqual([]);
     expect(node.output()).toContain('"msg":"stopping"');
     expect(node.output()).not.toContain('stopping took too long');
-    await removeDataDir(dataDir);
   });
 });

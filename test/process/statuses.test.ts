@@ -14,7 +14,7 @@ let token: string;
 let counterpartyToken: string;
 
 beforeAll(async () => {
-  test = await createTestDatabase('template1');
+  test = await createTestDatabase();
   const { socketDir, user, database } = test.address as { socketDir: string; user: string; database: string };
   env = {
     DATABASE_URL: `postgres:///${database}?host=${socketDir}&user=${user}`,

@@ -1,5 +1,6 @@
-import { expect } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
+import { until } from './until.ts';
 
 /** Written by background work: the ledger's, deliveries, sealing, and the feed, which orders earlier events. */
 const NOT_COMPARED = [
@@ -23,10 +24,18 @@ const rowText = (name: string): string =>
 /** Refused attempts at privileged actions are recorded, in groups without events. */
 const WITH_EVENTS = ' where lines > 0';
 
-export type ExpectNothingChanged = <Result>(work: () => Promise<Result>) => Promise<Result>;
+export type Comparison = {
+  /**
+   * For a group of tests whose requests are all refused: what they refer to is prepared first, so one comparison shows that none of
+   * them changes anything. A comparison for each test takes most of the time of the tests.
+   */
+  expectNothingChangedByTests(prepare: () => Promise<unknown>): void;
+  /** Checks that the work adds, changes and removes no row of any table. */
+  expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result>;
+};
 
 /** Compares every row of every table before and after some work. */
-export async function createComparison(database: Database): Promise<ExpectNothingChanged> {
+export async function createComparison(database: Database): Promise<Comparison> {
   const known = await database.query<{ name: string }>(
     `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
   );
@@ -36,7 +45,7 @@ export async function createComparison(database: Database): Promise<ExpectNothin
   async function everything(): Promise<Record<string, string>> {
     // The personal data of a deleted account is erased from earlier events in the background.
     const erasures = (): Promise<unknown[]> => database.query('select from event_erasures');
-    await expect.poll(erasures).toEqual([]);
+    await until('nothing is left to erase', async () => (await erasures()).length === 0);
     const rows = await database.query<{ name: string; content: string }>(
       tables
         .map(
@@ -49,11 +58,25 @@ export async function createComparison(database: Database): Promise<ExpectNothin
     return Object.fromEntries(rows.map(({ name, content }) => [name, content]));
   }
 
-  /** Checks that the work adds, changes and removes no row of any table. */
-  return async function expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result> {
+  async function begin(): Promise<() => Promise<void>> {
     const before = await everything();
-    const result = await work();
-    expect(await everything()).toEqual(before);
-    return result;
+    return async () => expect(await everything()).toEqual(before);
+  }
+
+  return {
+    expectNothingChangedByTests(prepare) {
+      let check: () => Promise<void>;
+      beforeAll(async () => {
+        await prepare();
+        check = await begin();
+      });
+      afterAll(() => check());
+    },
+    async expectNothingChanged(work) {
+      const check = await begin();
+      const result = await work();
+      await check();
+      return result;
+    },
   };
 }

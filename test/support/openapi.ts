@@ -298,6 +298,15 @@ export async function pathFor(operation: Operation, { make }: Belongings): Promi
   return needed.length === 0 ? path : `${path}?${query.toString()}`;
 }
 
+export type ValidRequest = [method: string, path: string, body?: unknown];
+
+/** A request that would succeed if it came from the owner of the belongings. */
+export async function validRequest(operation: Operation, belongings: Belongings): Promise<ValidRequest> {
+  const path = await pathFor(operation, belongings);
+  if (operation.body === undefined) return [operation.method, path];
+  return [operation.method, path, exampleFor(operation, belongings, 'shown')];
+}
+
 /** Methods by path in OpenAPI's form, as the router has them. */
 export function registeredRoutes({ app }: Pick<TestService, 'app'>): { method: string; path: string }[] {
   const parents: string[] = [];

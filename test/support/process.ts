@@ -31,9 +31,16 @@ function environment(env: Record<string, string>): Record<string, string> {
   return { PATH, PORT: '0', ...env };
 }
 
+/** As `bin/ferry.js` enables it, for start scripts too: without it, a start of the service took 2.4 s of processor time instead of 1.7. */
+const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache');
+
 /** The same for a process that serves until it is stopped. With `NODE_OPTIONS: ''`, it has the limits of production. */
 export function nodeEnvironment(env: Record<string, string>): Record<string, string> {
-  return { NODE_OPTIONS: `--import=${PATIENT_NODE}`, ...environment(env) };
+  return {
+    NODE_OPTIONS: `--import=${PATIENT_NODE}`,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...environment(env),
+  };
 }
 
 /**

@@ -63,7 +63,7 @@ function Person() {
 const START_PATHS = new Set(['/', '/operator']);
 
 const ENTRY =
-  'group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm text-quiet hover:bg-hover hover:text-ink data-active:bg-accent-soft data-active:font-medium data-active:text-accent';
+  'group flex h-7 items-center gap-2.5 rounded-md px-2 text-sm text-quiet hover:bg-hover hover:text-ink data-active:bg-accent-soft data-active:font-medium data-active:text-accent';
 
 /** Where one can go, by role. On narrow windows it is in a drawer. */
 export function Sidebar({

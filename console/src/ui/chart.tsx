@@ -5,6 +5,8 @@ import { ratioOf } from '~/lib/money.ts';
 export type Point = { readonly label: string; readonly amount: string };
 
 const [WIDTH, HEIGHT] = [600, 160];
+/** A single day is a bar, too, not a wall. */
+const BAR_MAX = 48;
 
 function largestOf(points: readonly Point[]): string {
   return points.reduce(
@@ -111,6 +113,7 @@ export function BarChart(props: ChartProps) {
   const { points } = props;
   const largest = largestOf(points);
   const step = WIDTH / Math.max(1, points.length);
+  const width = Math.min(step * 0.7, BAR_MAX);
   return (
     <Frame {...props}>
       {points.map(({ label, amount }, index) => {
@@ -118,8 +121,8 @@ export function BarChart(props: ChartProps) {
         return (
           <rect
             key={label}
-            x={index * step + step * 0.15}
-            width={step * 0.7}
+            x={index * step + (step - width) / 2}
+            width={width}
             y={HEIGHT - height}
             height={height}
             rx="2"

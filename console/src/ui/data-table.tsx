@@ -1,6 +1,15 @@
 import { type ColumnDef, tableFeatures, useTable } from '@tanstack/react-table';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { useKeys } from '~/app/keys.ts';
 import { Link } from '~/app/link.tsx';
 import { useGo } from '~/app/navigation.ts';
@@ -34,14 +43,21 @@ export type DataTableProps<Row> = {
 };
 
 const ROW_PX = 40;
+const HEADER_PX = 33;
+/** `aria-rowindex` counts from 1, and the header is a row. */
+const FIRST_ROW = 2;
+/** Rows above and below the visible ones: what a turn of the wheel shows before the next frame. */
+const OVERSCAN = 4;
+/** The rows in the document change when one has scrolled by so many, not with every row. */
+const STEP = 2;
 const FEATURES = tableFeatures({});
 /** Rows before the end of what is loaded at which the next page is read. */
 const AHEAD = 100;
 
 type Tracks = CSSProperties & { '--wide': string; '--narrow': string };
 
-const CELL = 'flex min-w-0 items-center truncate px-2 first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6';
-const GRID = 'grid grid-cols-(--narrow) sm:grid-cols-(--wide)';
+const CELL = 'flex min-w-0 items-center truncate px-2';
+const GRID = 'grid grid-cols-(--narrow) px-2 sm:grid-cols-(--wide) sm:px-4';
 const classOf = <Row,>({ align, narrow }: Column<Row>): string =>
   cx(CELL, align === 'right' && 'justify-end text-right', narrow !== true && 'max-sm:hidden');
 
@@ -67,13 +83,13 @@ function useRowKeys<Row>(
   const [active, setActive] = useState(-1);
   const go = useGo();
   const move = (by: number): void => {
-    const next = Math.max(0, Math.min(pages.items.length - 1, active + by));
-    if (pages.items.length === 0) return;
+    const next = Math.max(0, Math.min(pages.count - 1, active + by));
+    if (pages.count === 0) return;
     setActive(next);
     scrollTo(next);
   };
   const open = (): void => {
-    const row = pages.items[active];
+    const row = pages.at(active);
     if (row === undefined) return;
     if (onOpen !== undefined) onOpen(row);
     else if (rowLink !== undefined) go(rowLink(row));
@@ -85,6 +101,56 @@ function useRowKeys<Row>(
     r: ['Read the list again', pages.refresh],
   });
   return [active, setActive];
+}
+
+type Window = {
+  readonly from: number;
+  readonly to: number;
+  /** Elements for rows. The row at an index has the element `index % slots`, so scrolling changes texts and creates no elements. */
+  readonly slots: number;
+  onScroll(): void;
+  /** Scrolls as little as possible, and moves the focus to the list: Enter then opens the row, not the button pressed last. */
+  show(index: number): void;
+};
+
+/** The rows that are in the document. All have the same height, so this is a division, whatever the length of the list. */
+function useWindow(scroller: RefObject<HTMLDivElement | null>, count: number): Window {
+  const [first, setFirst] = useState(0);
+  const [visible, setVisible] = useState(0);
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const observer = new ResizeObserver(() => setVisible(Math.ceil(element.clientHeight / ROW_PX)));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [scroller]);
+  const windowAt = (top: number) => ({
+    from: Math.max(0, Math.min(top, count) - OVERSCAN),
+    to: Math.min(count, top + STEP + visible + OVERSCAN),
+  });
+  return {
+    ...windowAt(first),
+    slots: visible + STEP + 2 * OVERSCAN,
+    onScroll() {
+      const element = scroller.current!;
+      const top = Math.floor(element.scrollTop / ROW_PX / STEP) * STEP;
+      if (top === first) return;
+      setFirst(top);
+      const focused =
+        element.contains(document.activeElement) && document.activeElement?.closest('[aria-rowindex]');
+      if (!focused) return;
+      // The element of a row that leaves the window shows another row: the focus must not be on that one.
+      const index = Number(focused.getAttribute('aria-rowindex')) - FIRST_ROW;
+      const { from, to } = windowAt(top);
+      if (index < from || index >= to) element.focus({ preventScroll: true });
+    },
+    show(index) {
+      const element = scroller.current!;
+      const top = index * ROW_PX;
+      const lowest = top + ROW_PX + HEADER_PX - element.clientHeight;
+      element.scrollTop = Math.min(top, Math.max(lowest, element.scrollTop));
+      element.focus({ preventScroll: true });
+    },
+  };
 }
 
 function Cell<Row>({
@@ -120,28 +186,18 @@ function Cell<Row>({
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { columns, pages, rowId, label } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const { items, hasMore } = pages;
-  const virtual = useVirtualizer({
-    count: items.length + (hasMore ? 1 : 0),
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    useFlushSync: false,
-  });
-  const shown = virtual.getVirtualItems();
-  const [from, to] = [shown[0]?.index ?? 0, (shown.at(-1)?.index ?? -1) + 1];
-  const [active, setActive] = useRowKeys(props, (index) => {
-    virtual.scrollToIndex(index);
-    // Enter opens the row, and no longer presses the button that had the focus.
-    scroller.current?.focus({ preventScroll: true });
-  });
-  const isNearEnd = to + AHEAD >= items.length;
-  const { loadMore } = pages;
+  const { count, hasMore, at, loadMore } = pages;
+  const { from, to, slots, onScroll, show } = useWindow(scroller, count);
+  const [active, setActive] = useRowKeys(props, show);
+  const isNearEnd = to + AHEAD >= count;
   useEffect(() => {
     if (isNearEnd && hasMore && !pages.isLoadingMore) loadMore();
   });
   // The model has the rows in the window only: a model of 100,000 rows would be made again with every page.
-  const data = useMemo(() => items.slice(from, to), [items, from, to]);
+  const data = useMemo(
+    () => Array.from({ length: to - from }, (_, offset) => at(from + offset)!),
+    [at, from, to],
+  );
   const definitions = useMemo(
     () =>
       columns.map(
@@ -152,13 +208,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const table = useTable({
     features: FEATURES,
     columns: definitions,
-    data: data as readonly (Row & object)[],
+    data,
     getRowId: useCallback((row: Row) => rowId(row), [rowId]),
   });
-  const tracks = tracksOf(columns);
   return (
     <div
       ref={scroller}
+      onScroll={onScroll}
       className="relative min-h-0 flex-1 overflow-auto border-t border-line bg-panel [contain:strict] focus-visible:outline-offset-[-2px]"
       // So that it can be scrolled with the keyboard where its rows have nothing to focus.
       tabIndex={0}
@@ -166,8 +222,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <div
         role="table"
         aria-label={label}
-        aria-rowcount={hasMore ? -1 : items.length + 1}
-        style={tracks}
+        aria-rowcount={hasMore ? -1 : count + 1}
+        style={tracksOf(columns)}
         className="min-w-fit text-sm"
       >
         <div role="rowgroup" className="sticky top-0 z-10 border-b border-line bg-panel">
@@ -179,32 +235,32 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="relative" style={{ height: virtual.getTotalSize() }}>
+        <div role="rowgroup" className="relative" style={{ height: (count + (hasMore ? 1 : 0)) * ROW_PX }}>
           {table.getRowModel().rows.map((row, offset) => {
             const index = from + offset;
             return (
               <div
                 role="row"
-                key={row.id}
-                aria-rowindex={index + 2}
+                key={index % slots}
+                aria-rowindex={index + FIRST_ROW}
                 data-active={index === active || undefined}
                 onClick={() => setActive(index)}
                 className={cx(
                   GRID,
-                  'absolute inset-x-0 top-0 h-10 border-b border-line/60 hover:bg-hover data-active:bg-accent-soft',
+                  'absolute inset-x-0 top-0 h-10 [contain:strict] border-b border-line/60 hover:bg-hover data-active:bg-accent-soft',
                 )}
                 style={{ transform: `translateY(${index * ROW_PX}px)` }}
               >
-                {columns.map((column, at) => (
+                {columns.map((column, place) => (
                   <div
                     role="cell"
                     key={column.id}
                     className={cx(
                       classOf(column),
-                      at > 0 && '[&_a]:relative [&_a]:z-1 [&_button]:relative [&_button]:z-1',
+                      place > 0 && '[&_a]:relative [&_a]:z-1 [&_button]:relative [&_button]:z-1',
                     )}
                   >
-                    <Cell column={column} row={row.original as Row} first={at === 0} props={props} />
+                    <Cell column={column} row={row.original as Row} first={place === 0} props={props} />
                   </div>
                 ))}
               </div>
@@ -233,5 +289,5 @@ function Below<Row>({ pages, empty }: DataTableProps<Row>) {
         ))}
       </div>
     );
-  return pages.items.length === 0 && !pages.hasMore ? empty : null;
+  return pages.count === 0 && !pages.hasMore ? empty : null;
 }

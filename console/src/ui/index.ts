@@ -4,6 +4,7 @@ export * from './button.tsx';
 export * from './chart.tsx';
 export * from './data-table.tsx';
 export * from './dialog.tsx';
+export * from './everything.tsx';
 export * from './export-button.tsx';
 export * from './field.tsx';
 export * from './filter-bar.tsx';

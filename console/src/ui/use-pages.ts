@@ -1,10 +1,24 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 
 type Page<Item> = { readonly items: readonly Item[]; readonly next_page_cursor?: string | undefined };
 
+/**
+ * A page as it is kept: one text. As objects, 100,000 rows are some million small strings, and the garbage collector stops the
+ * page for longer than a frame to visit them. Only pages in the window are parsed.
+ */
+type PackedPage = { readonly text: string; readonly count: number; readonly next: string | undefined };
+
+/** The window can touch two pages; the first one is used for the widths of columns. */
+const PARSED_MAX = 4;
+
 export type Pages<Item> = {
-  readonly items: readonly Item[];
+  /** Rows that are loaded. */
+  readonly count: number;
+  /** One of them. The function changes with every page that is loaded. */
+  readonly at: (index: number) => Item | undefined;
+  /** The rows of the first page. */
+  readonly first: readonly Item[];
   readonly isLoading: boolean;
   readonly isLoadingMore: boolean;
   readonly hasMore: boolean;
@@ -14,6 +28,18 @@ export type Pages<Item> = {
   refresh(): void;
 };
 
+/** Parses pages, and remembers the last few. */
+function useParsed(): (page: PackedPage) => readonly unknown[] {
+  const parsed = useRef(new Map<PackedPage, readonly unknown[]>());
+  return useCallback((page) => {
+    const items = parsed.current.get(page) ?? (JSON.parse(page.text) as unknown[]);
+    parsed.current.delete(page);
+    parsed.current.set(page, items);
+    if (parsed.current.size > PARSED_MAX) parsed.current.delete(parsed.current.keys().next().value!);
+    return items;
+  }, []);
+}
+
 /** A list of the interface, page by page: `usePages(['transfers', filter], (page_cursor) => ferry.listTransfers({ …filter, page_cursor }))`. */
 export function usePages<Item>(
   key: readonly unknown[],
@@ -21,16 +47,34 @@ export function usePages<Item>(
 ): Pages<Item> {
   const query = useInfiniteQuery({
     queryKey: key,
-    queryFn: ({ pageParam, signal }) => read(pageParam === '' ? {} : { page_cursor: pageParam }, signal),
+    queryFn: async ({ pageParam, signal }): Promise<PackedPage> => {
+      const page = await read(pageParam === '' ? {} : { page_cursor: pageParam }, signal);
+      return { text: JSON.stringify(page.items), count: page.items.length, next: page.next_page_cursor };
+    },
     initialPageParam: '',
-    getNextPageParam: ({ next_page_cursor: cursor }: Page<Item>) => cursor,
+    getNextPageParam: ({ next }: PackedPage) => next,
     // A thousand pages: neither compared with what was there, nor all read again when the window gets the focus.
     structuralSharing: false,
     refetchOnWindowFocus: (one) => one.state.data === undefined || one.state.data.pages.length === 1,
   });
-  const items = useMemo(() => query.data?.pages.flatMap((page) => page.items) ?? [], [query.data]);
+  const itemsOf = useParsed() as (page: PackedPage) => readonly Item[];
+  const pages = query.data?.pages;
+  const at = useCallback(
+    (index: number): Item | undefined => {
+      let start = 0;
+      for (const page of pages ?? []) {
+        if (index < start + page.count) return itemsOf(page)[index - start];
+        start += page.count;
+      }
+      return undefined;
+    },
+    [pages, itemsOf],
+  );
+  const firstPage = pages?.[0];
   return {
-    items,
+    count: useMemo(() => (pages ?? []).reduce((sum, page) => sum + page.count, 0), [pages]),
+    at,
+    first: useMemo(() => (firstPage === undefined ? [] : itemsOf(firstPage)), [firstPage, itemsOf]),
     isLoading: query.isPending,
     isLoadingMore: query.isFetchingNextPage,
     hasMore: query.hasNextPage,

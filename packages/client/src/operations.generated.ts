@@ -74,6 +74,7 @@ export const OPERATIONS = {
   getSettlementTransaction: ['GET', '/v2/settlement/transactions/{id}', 'read'],
   cancelSettlementTransaction: ['DELETE', '/v2/settlement/transactions/{id}', 'once'],
   affirmSettlementTransaction: ['PUT', '/v2/settlement/transactions/{id}/affirm', 'once'],
+  getSettlementNetwork: ['GET', '/v2/operator/settlement-network', 'read'],
   bookJournalEntry: ['POST', '/v2/operator/journal-entries', 'ref_id'],
   listJournalEntries: ['GET', '/v2/operator/journal-entries', 'list'],
   getJournalEntry: ['GET', '/v2/operator/journal-entries/{id}', 'read'],
@@ -153,4 +154,5 @@ export const OPERATIONS = {
   replayWebhookDelivery: ['POST', '/v2/events/webhooks/{id}/deliveries/{delivery_id}/replay', 'once'],
   replayWebhook: ['POST', '/v2/events/webhooks/{id}/replay', 'once'],
   testWebhook: ['POST', '/v2/events/webhooks/{id}/test', 'once'],
+  getWebhookHealth: ['GET', '/v2/operator/webhooks', 'read'],
 } as const;

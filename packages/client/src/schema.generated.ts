@@ -1408,6 +1408,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/operator/settlement-network": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See who owes whom, and what settled together
+         * @description The obligations between profiles of all customers that affirmed settlement transactions amount to, and the sets of transactions that the engine settled in one commit because each paid for another. Scope: `operator:read`.
+         */
+        get: operations["getSettlementNetwork"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/operator/suspense-deposits": {
         parameters: {
             query?: never;
@@ -1480,6 +1500,26 @@ export interface paths {
          * @description The balance of every account, by asset: `available` and `held` of all profiles together, and each account of the service (`fees`, `conversion`, `suspense`, `treasury`, `clearing:<rail>`). They sum to zero. With `at`, as they were at that time. It is read in many short statements, so it delays nothing; its cost grows with the number of balances, and with what happened since `at`. Scope: `operator:read`.
          */
         get: operations["getTrialBalance"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/operator/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * See how the webhook endpoints of all customers answer
+         * @description The worst first, each with its backlog and the outcome of its latest deliveries. Scope: `operator:read`.
+         */
+        get: operations["getWebhookHealth"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3057,35 +3097,6 @@ export interface components {
              */
             secret_id?: string;
         };
-        /** Client */
-        Client: {
-            allowed_addresses?: string[];
-            /** @description Identifier */
-            client_id: string;
-            /**
-             * Format: date-time
-             * @description Creation time
-             */
-            created_at: string;
-            /**
-             * Format: uuid
-             * @description The customer of the client
-             */
-            customer_id: string;
-            /**
-             * Format: date-time
-             * @description Since when it is disabled; absent: it is not
-             */
-            disabled_at?: string;
-            /** @description A label */
-            name: string;
-            /**
-             * Format: uuid
-             * @description The person who owns it
-             */
-            owner_person_id?: string;
-            scopes: string[];
-        };
         /** ClientCredentials */
         ClientCredentials: {
             /** @description Identifier */
@@ -3142,7 +3153,7 @@ export interface components {
         };
         /** ClientList */
         ClientList: {
-            items: components["schemas"]["Client"][];
+            items: components["schemas"]["OAuthClient"][];
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
@@ -5170,6 +5181,35 @@ export interface components {
              */
             direction: "CREDIT" | "DEBIT";
         };
+        /** OAuthClient */
+        OAuthClient: {
+            allowed_addresses?: string[];
+            /** @description Identifier */
+            client_id: string;
+            /**
+             * Format: date-time
+             * @description Creation time
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description The customer of the client
+             */
+            customer_id: string;
+            /**
+             * Format: date-time
+             * @description Since when it is disabled; absent: it is not
+             */
+            disabled_at?: string;
+            /** @description A label */
+            name: string;
+            /**
+             * Format: uuid
+             * @description The person who owns it
+             */
+            owner_person_id?: string;
+            scopes: string[];
+        };
         /** OpenWithdrawal */
         OpenWithdrawal: {
             /**
@@ -6052,6 +6092,35 @@ export interface components {
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
+        /** SettledAmount */
+        SettledAmount: {
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * @description The sum of all legs
+             * @example 25.5
+             */
+            gross: string;
+            /**
+             * @description What the parties needed to have: less than the gross if netting resolved a gridlock
+             * @example 25.5
+             */
+            net: string;
+        };
+        /** SettledSet */
+        SettledSet: {
+            assets: components["schemas"]["SettledAmount"][];
+            profile_ids: string[];
+            /**
+             * Format: date-time
+             * @description When they settled, in one commit
+             */
+            settled_at: string;
+            transaction_ids: string[];
+        };
         /** SettlementLeg */
         SettlementLeg: {
             /**
@@ -6074,6 +6143,50 @@ export interface components {
              * @description Leg identifier
              */
             id: string;
+        };
+        /** SettlementNetwork */
+        SettlementNetwork: {
+            /** @description False: more than 2000 transactions are open, and those whose window ends last are missing */
+            complete: boolean;
+            /** @description What affirmed transactions amount to, per pair of profiles and asset */
+            obligations: components["schemas"]["SettlementObligation"][];
+            /** @description Sets of transactions, linked by their parties, that settled in one commit, newest first; at most 20 */
+            settled_together: components["schemas"]["SettledSet"][];
+        };
+        /** SettlementObligation */
+        SettlementObligation: {
+            /**
+             * @description The net of all affirmed transactions between the two
+             * @example 25.5
+             */
+            amount: string;
+            /**
+             * @description Asset
+             * @example USD
+             */
+            asset: string;
+            /**
+             * Format: uuid
+             * @description Its owner
+             */
+            from_customer_id: string;
+            /**
+             * Format: uuid
+             * @description The profile that pays
+             */
+            from_profile_id: string;
+            /**
+             * Format: uuid
+             * @description Its owner
+             */
+            to_customer_id: string;
+            /**
+             * Format: uuid
+             * @description The profile that receives
+             */
+            to_profile_id: string;
+            /** @description How many transactions it is the net of */
+            transactions: number;
         };
         /** SettlementTransaction */
         SettlementTransaction: {
@@ -6978,12 +7091,60 @@ export interface components {
             /** @description Absent on the last page only. With several filters, a page may be short or even empty and still have a cursor */
             next_page_cursor?: string;
         };
+        /** WebhookEndpointHealth */
+        WebhookEndpointHealth: {
+            /**
+             * Format: uuid
+             * @description Its owner
+             */
+            customer_id: string;
+            /** @description Why the service disabled it */
+            disabled_reason?: string;
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed
+             */
+            failing_since?: string;
+            /** @description Attempts that failed, one after another */
+            failures: number;
+            /** @description Statuses of the latest deliveries, newest first; at most 30 */
+            latest: ("PENDING" | "DELIVERED" | "FAILED")[];
+            /**
+             * Format: date-time
+             * @description When the oldest of them was created
+             */
+            oldest_pending_at?: string;
+            /** @description Deliveries that wait for an attempt; at most 1000 are counted */
+            pending: number;
+            /**
+             * @description FAILING: every attempt since `failing_since` has failed. DISABLED: nothing is sent
+             * @enum {string}
+             */
+            state: "FAILING" | "DISABLED" | "DELIVERING";
+            url: string;
+            /**
+             * Format: uuid
+             * @description The endpoint
+             */
+            webhook_id: string;
+        };
         /**
          * WebhookEvent
          * @description An event whose `data` is of the type Webhook
          */
         WebhookEvent: components["schemas"]["Event"] & {
             data?: components["schemas"]["Webhook"];
+        };
+        /** WebhookHealth */
+        WebhookHealth: {
+            /** @description Endpoints that answer; at most 10000 endpoints are counted */
+            delivering: number;
+            /** @description Endpoints that are disabled; at most 10000 endpoints are counted */
+            disabled: number;
+            /** @description Endpoints that fail; at most 10000 endpoints are counted */
+            failing: number;
+            /** @description The endpoint that has failed the longest first, then disabled ones, then those that answer; at most 100 */
+            items: components["schemas"]["WebhookEndpointHealth"][];
         };
         /** WebhookList */
         WebhookList: {
@@ -9991,7 +10152,7 @@ export interface operations {
                      *       "created_at": "2026-01-15T09:30:00.482193Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["Client"];
+                    "application/json": components["schemas"]["OAuthClient"];
                 };
             };
         };
@@ -10097,7 +10258,7 @@ export interface operations {
                      *       "disabled_at": "2026-01-15T09:30:02.107544Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["Client"];
+                    "application/json": components["schemas"]["OAuthClient"];
                 };
             };
         };
@@ -10132,7 +10293,7 @@ export interface operations {
                      *       "created_at": "2026-01-15T09:30:00.482193Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["Client"];
+                    "application/json": components["schemas"]["OAuthClient"];
                 };
             };
         };
@@ -11637,6 +11798,62 @@ export interface operations {
             };
         };
     };
+    getSettlementNetwork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "obligations": [
+                     *         {
+                     *           "from_profile_id": "01981b40-0d91-7a53-8b27-64c0f1a97e15",
+                     *           "from_customer_id": "01981b3e-2c07-7f19-a5d8-30e6c94b1f72",
+                     *           "to_profile_id": "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *           "to_customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "asset": "USD",
+                     *           "amount": "97500",
+                     *           "transactions": 1
+                     *         }
+                     *       ],
+                     *       "settled_together": [
+                     *         {
+                     *           "settled_at": "2026-01-15T09:30:02.107544Z",
+                     *           "transaction_ids": [
+                     *             "019bc0fd-8ba2-70d2-8263-159f662f3dad",
+                     *             "019bc0fd-8ba2-70d3-9264-26a0773b4ebe"
+                     *           ],
+                     *           "profile_ids": [
+                     *             "01981b3f-7c2a-7e14-9d5b-3f6a8c1e2d40",
+                     *             "01981b40-0d91-7a53-8b27-64c0f1a97e15"
+                     *           ],
+                     *           "assets": [
+                     *             {
+                     *               "asset": "USD",
+                     *               "gross": "195000",
+                     *               "net": "1200"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SettlementNetwork"];
+                };
+            };
+        };
+    };
     listSuspenseDeposits: {
         parameters: {
             query?: {
@@ -11866,6 +12083,49 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["TrialBalance"];
+                };
+            };
+        };
+    };
+    getWebhookHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "delivering": 1,
+                     *       "failing": 0,
+                     *       "disabled": 0,
+                     *       "items": [
+                     *         {
+                     *           "webhook_id": "019bc0fd-8ba2-73b4-b3b4-752715822c16",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "url": "https://example.com/ferry",
+                     *           "state": "DELIVERING",
+                     *           "failures": 0,
+                     *           "pending": 0,
+                     *           "latest": [
+                     *             "DELIVERED",
+                     *             "DELIVERED",
+                     *             "FAILED",
+                     *             "DELIVERED"
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookHealth"];
                 };
             };
         };

@@ -43,7 +43,7 @@ function fill(values) {
 
 async function showOwn() {
   const usesVariables = [...document.querySelectorAll('pre[data-language="bash"] code')].some((code) =>
-    /\$(FERRY|PROFILE|FIAT_ACCOUNT)\b/.test(code.textContent),
+    /\$(FERRY|CLIENT_ID|PROFILE|FIAT_ACCOUNT)\b/.test(code.textContent),
   );
   if (!usesVariables) return;
   fill({ FERRY });
@@ -54,11 +54,13 @@ async function showOwn() {
   const [profile] = profiles?.items ?? [];
   const [account] = accounts?.items ?? [];
   fill({
+    ...(me.kind === 'CLIENT' && { CLIENT_ID: me.id }),
     ...(profile !== undefined && { PROFILE: profile.id }),
     ...(account !== undefined && { FIAT_ACCOUNT: account.id }),
   });
   const yours = document.getElementById('yours');
-  yours.textContent = `The examples have the address of this service and ids of ${me.name}'s customer. Secrets are shown only when they are created.`;
+  const whose = me.kind === 'CLIENT' ? 'your client and its customer' : `${me.name}'s customer`;
+  yours.textContent = `The examples have the address of this service and ids of ${whose}. Secrets are shown only when they are created.`;
   yours.hidden = false;
 }
 

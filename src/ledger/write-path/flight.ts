@@ -7,7 +7,6 @@ import { createBook } from '../book.ts';
 import type { BalanceKey, Command, Table } from '../command.ts';
 import { createDecider, type Decided, type Verdict } from '../decide.ts';
 import { requestDigests } from '../digests.ts';
-import { keysOf } from '../group.ts';
 import { keyText } from '../keys.ts';
 import * as store from '../store.ts';
 import { BatchFailure, type Doubt, readsOf } from './batch.ts';
@@ -51,8 +50,13 @@ export type Flight = {
   readonly committed: Promise<void> | undefined;
 };
 
+function wasUsed({ key, parts }: Command<unknown>, cache: Cache): boolean {
+  if (parts !== undefined) return parts.some((part) => wasUsed(part, cache));
+  return key !== undefined && cache.wasUsed(keyText(key));
+}
+
 function isCached(command: Command<unknown>, cache: Cache): boolean {
-  for (const key of keysOf(command)) if (cache.wasUsed(keyText(key))) return false;
+  if (wasUsed(command, cache)) return false;
   for (const { profileId, asset } of command.balances) {
     if (cache.balance(profileId, asset) === undefined) return false;
   }

@@ -4,7 +4,7 @@ import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import { refuse } from '../command.ts';
-import { sizeOfAll, takeBatch, type Waiting } from './queue.ts';
+import { isWorthABatch, sizeOfAll, takeBatch, type Waiting } from './queue.ts';
 
 const { batchCommandsMax, batchBalancesMax } = LIMITS;
 const BUSY = 1;
@@ -35,6 +35,16 @@ const countOf = (batch: readonly Waiting[], customerId: string): number =>
   batch.filter((waiting) => waiting.command.customerId === customerId).length;
 
 describe('the next batch', () => {
+  it('is sent at once if the database is idle, and is larger the more batches wait for the database', () => {
+    const least = [0, 1, 2, 3].map((inFlight) => {
+      let queued = 0;
+      while (!isWorthABatch(queued, inFlight, 4)) queued += 1;
+      return queued;
+    });
+    expect(least).toEqual([1, 128, 256, 512]);
+    expect(isWorthABatch(10_000, 4, 4)).toBe(false);
+  });
+
   it('has the oldest commands, if all that wait fit', () => {
     const queue = [...commands('a', 5), ...commands('b', 3)];
     const all = [...queue];

@@ -18,11 +18,13 @@ export type Waiting = {
 
 /**
  * While the database executes one batch, the next one is prepared and sent, so that neither side waits for the other; but
- * only if enough commands are queued to share the fixed cost of a batch.
+ * only if enough commands are queued to share the fixed cost of a batch. The more batches wait for the database already, the
+ * larger the next one has to be: it could not start any earlier.
  */
 export function isWorthABatch(queued: number, batchesInFlight: number, batchesMax: number): boolean {
   if (batchesInFlight === 0) return queued > 0;
-  return queued >= LIMITS.secondBatchCommandsMin && batchesInFlight < batchesMax;
+  const queuedMin = LIMITS.secondBatchCommandsMin * 2 ** (batchesInFlight - 1);
+  return batchesInFlight < batchesMax && queued >= queuedMin;
 }
 
 /** How many commands these are; one with parts counts as many. */

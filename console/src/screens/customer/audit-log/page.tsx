@@ -1,4 +1,5 @@
 import type { components, Input } from '@ferry/client';
+import { useQuery } from '@tanstack/react-query';
 import { ferry } from '~/app/api.ts';
 import { useScreenSearch, useSetSearch } from '~/app/navigation.ts';
 import type { Search } from '~/app/screen.ts';
@@ -13,7 +14,9 @@ import {
   Facts,
   FilterBar,
   Id,
+  Loading,
   PageHeader,
+  ProblemNotice,
   Time,
   usePages,
 } from '~/ui/index.ts';
@@ -67,7 +70,6 @@ export default function AuditLog() {
   const pages = usePages(['audit-log', 'list', filter], (cursor, signal) =>
     ferry.listAuditLog({ ...(filter as Input<'listAuditLog'>), ...cursor, limit: 100 }, { signal }),
   );
-  const opened = pages.items.find(({ id }) => id === entry);
   return (
     <>
       <PageHeader title="Audit log" />
@@ -85,7 +87,7 @@ export default function AuditLog() {
           </EmptyState>
         }
       />
-      {opened !== undefined && <EntryDrawer entry={opened} onClose={() => setSearch(filter)} />}
+      {entry !== undefined && <EntryDrawer id={entry} onClose={() => setSearch(filter)} />}
     </>
   );
 }
@@ -100,40 +102,59 @@ function changesOf({ before = {}, after = {} }: Entry): [string, string, string]
     .filter(([, old, now]) => old !== now);
 }
 
-function EntryDrawer({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) {
+function EntryDrawer({ id, onClose }: { readonly id: string; readonly onClose: () => void }) {
+  const read = useQuery({
+    queryKey: ['audit-log', 'entry', id],
+    queryFn: async () => (await ferry.listAuditLog({ ids: [id], limit: 1 })).items[0] ?? null,
+  });
+  const entry = read.data;
+  return (
+    <Drawer
+      open
+      onClose={onClose}
+      title={entry?.action ?? 'Entry of the audit log'}
+      description={entry?.refusal?.detail}
+    >
+      {read.error !== null && <ProblemNotice error={read.error} retry={() => void read.refetch()} />}
+      {read.isPending && <Loading />}
+      {entry === null && <p className="text-sm">There is no entry with this id.</p>}
+      {entry != null && <EntryDetail entry={entry} />}
+    </Drawer>
+  );
+}
+
+function EntryDetail({ entry }: { readonly entry: Entry }) {
   const changes = changesOf(entry);
   return (
-    <Drawer open onClose={onClose} title={entry.action} description={entry.refusal?.detail}>
-      <div className="flex flex-col gap-5">
-        <Facts
-          facts={[
-            { name: 'Who', value: <ActorName actor={entry.actor} /> },
-            entry.actor?.from === undefined ? undefined : { name: 'From', value: entry.actor.from },
-            entry.actor?.request_id === undefined
-              ? undefined
-              : { name: 'Request', value: <Id id={entry.actor.request_id} of="request id" whole /> },
-            { name: 'When', value: <Time at={entry.created_at} /> },
-            { name: words(entry.resource_type), value: <Id id={entry.resource_id} of="id" whole /> },
-            { name: 'Entry', value: <Id id={entry.id} of="entry id" whole /> },
-          ]}
-        />
-        {changes.length > 0 && (
-          <section>
-            <h3 className="mb-2 text-sm font-semibold">What changed</h3>
-            <dl className="flex flex-col gap-2 text-xs">
-              {changes.map(([name, old, now]) => (
-                <div key={name} className="rounded-lg border border-line p-2">
-                  <dt className="text-quiet">{name}</dt>
-                  <dd className="font-mono break-all">
-                    {old !== '' && <del className="block text-bad">{old}</del>}
-                    {now !== '' && <ins className="block text-good no-underline">{now}</ins>}
-                  </dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        )}
-      </div>
-    </Drawer>
+    <div className="flex flex-col gap-5">
+      <Facts
+        facts={[
+          { name: 'Who', value: <ActorName actor={entry.actor} /> },
+          entry.actor?.from === undefined ? undefined : { name: 'From', value: entry.actor.from },
+          entry.actor?.request_id === undefined
+            ? undefined
+            : { name: 'Request', value: <Id id={entry.actor.request_id} of="request id" whole /> },
+          { name: 'When', value: <Time at={entry.created_at} /> },
+          { name: words(entry.resource_type), value: <Id id={entry.resource_id} of="id" whole /> },
+          { name: 'Entry', value: <Id id={entry.id} of="entry id" whole /> },
+        ]}
+      />
+      {changes.length > 0 && (
+        <section>
+          <h3 className="mb-2 text-sm font-semibold">What changed</h3>
+          <dl className="flex flex-col gap-2 text-xs">
+            {changes.map(([name, old, now]) => (
+              <div key={name} className="rounded-lg border border-line p-2">
+                <dt className="text-quiet">{name}</dt>
+                <dd className="font-mono break-all">
+                  {old !== '' && <del className="block text-bad">{old}</del>}
+                  {now !== '' && <ins className="block text-good no-underline">{now}</ins>}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+    </div>
   );
 }

@@ -4,14 +4,20 @@ import { ferry, queryClient } from '~/app/api.ts';
 import { useGo, useScreenSearch } from '~/app/navigation.ts';
 import { useAssets, useBalances, useProfileName } from '~/customer/data.ts';
 import { amountFault, FormField, filled, required, useForm } from '~/customer/form.tsx';
-import { ProfileSelect } from '~/customer/picks.tsx';
-import { Summary } from '~/customer/summary.tsx';
-import { compareAmounts, formatAmount } from '~/lib/money.ts';
+import { formatAmount } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
-import { AmountInput, ConfirmDialog, Facts, Id, Select, TextInput, Time, toast } from '~/ui/index.ts';
+import { ConfirmDialog, Facts, Id, Select, TextInput, Time, toast } from '~/ui/index.ts';
 import { addressFault } from './addresses.ts';
 import { CreateFrame, Notes, Pair } from './frame.tsx';
-import { availableOf, overdraft, split } from './money.ts';
+import { availableOf } from './money.ts';
+import {
+  coverFault,
+  FromProfile,
+  givenOf,
+  PaymentFields,
+  WITHDRAWAL_VALUES,
+  WithdrawalSummary,
+} from './withdrawal-fields.tsx';
 
 type Fee = components['schemas']['GuaranteedFee'];
 type Network = Input<'createCryptoWithdrawal'>['crypto_network'];
@@ -41,22 +47,17 @@ export default function CryptoWithdrawal() {
       asset: search.asset ?? 'BTC',
       crypto_network: '',
       destination_address: '',
-      amount: '',
-      includes: 'no',
-      memo: '',
-      ref_id: '',
+      ...WITHDRAWAL_VALUES,
     },
     (values) => {
       const network = networkOf(values.asset, values.crypto_network);
       const fee = feeOf(values.asset, network);
-      const { amount } = split(values.amount, values.includes === 'yes', fee);
       return {
         profile_id: required(values.profile_id, 'the profile to debit'),
         destination_address: addressFault(network, values.destination_address),
         amount:
           amountFault(values.amount, assets?.find((one) => one.asset === values.asset)?.decimals) ??
-          (compareAmounts(amount, '0') <= 0 ? `The total must be more than the fee of ${fee}.` : undefined) ??
-          overdraft(amount, fee, availableOf(balances, values.asset), values.asset),
+          coverFault(values, { fee, available: availableOf(balances, values.asset), asset: values.asset }),
         memo: Array.from(values.memo).length > 500 ? 'At most 500 characters.' : undefined,
       };
     },
@@ -66,7 +67,7 @@ export default function CryptoWithdrawal() {
   const network = networkOf(asset, values.crypto_network);
   const available = availableOf(balances, asset);
   const fee = feeOf(asset, network);
-  const given = split(values.amount, values.includes === 'yes', fee);
+  const given = givenOf(values, fee);
 
   async function quote(): Promise<void> {
     setBusy(true);
@@ -119,13 +120,7 @@ export default function CryptoWithdrawal() {
         onReview={() => void quote()}
         aside={
           <>
-            <Summary
-              asset={asset}
-              amount={compareAmounts(given.amount, '0') < 0 ? '0' : given.amount}
-              fee={fee}
-              available={available}
-              amountLabel="Recipient gets"
-            />
+            <WithdrawalSummary asset={asset} amount={given.amount} fee={fee} available={available} />
             <Notes>
               <li>The fee of the review is guaranteed for 15 minutes. Here it is that of the schedule.</li>
               <li>What was sent to a wrong address cannot be taken back.</li>
@@ -134,17 +129,7 @@ export default function CryptoWithdrawal() {
           </>
         }
       >
-        <FormField form={form} name="profile_id" label="From profile">
-          {(wired) => (
-            <ProfileSelect
-              {...wired}
-              onChange={(event) => {
-                wired.onChange(event);
-                setProfileId(event.target.value);
-              }}
-            />
-          )}
-        </FormField>
+        <FromProfile form={form} onChoose={setProfileId} />
         <Pair>
           <FormField form={form} name="asset" label="Asset">
             {(wired) => (
@@ -170,40 +155,7 @@ export default function CryptoWithdrawal() {
         <FormField form={form} name="destination_address" label="Destination address">
           {(wired) => <TextInput {...wired} className="font-mono text-xs" />}
         </FormField>
-        <Pair>
-          <FormField
-            form={form}
-            name="amount"
-            label={`Amount in ${asset}`}
-            {...(available !== undefined && { hint: `${formatAmount(available)} ${asset} available` })}
-          >
-            {(wired) => <AmountInput {...wired} placeholder="0" />}
-          </FormField>
-          <FormField form={form} name="includes" label="The fee">
-            {(wired) => (
-              <Select
-                {...wired}
-                options={[
-                  { value: 'no', label: 'is added to the amount' },
-                  { value: 'yes', label: 'is taken from the amount' },
-                ]}
-              />
-            )}
-          </FormField>
-        </Pair>
-        <Pair>
-          <FormField form={form} name="memo" label="Memo" hint="Optional">
-            {(wired) => <TextInput {...wired} />}
-          </FormField>
-          <FormField
-            form={form}
-            name="ref_id"
-            label="Your reference (ref_id)"
-            hint="Optional and unique: a second request with it is not executed."
-          >
-            {(wired) => <TextInput {...wired} maxLength={255} />}
-          </FormField>
-        </Pair>
+        <PaymentFields form={form} asset={asset} available={available} memoHint="Optional" />
       </CreateFrame>
       {quoted !== undefined && (
         <ConfirmDialog
@@ -229,13 +181,7 @@ export default function CryptoWithdrawal() {
               values.memo === '' ? undefined : { name: 'Memo', value: values.memo },
             ]}
           />
-          <Summary
-            asset={asset}
-            amount={quoted.amount}
-            fee={quoted.fee}
-            available={available}
-            amountLabel="Recipient gets"
-          />
+          <WithdrawalSummary asset={asset} amount={quoted.amount} fee={quoted.fee} available={available} />
         </ConfirmDialog>
       )}
     </>

@@ -11,22 +11,19 @@ import {
   useProfileName,
 } from '~/customer/data.ts';
 import { amountFault, FormField, filled, required, useForm } from '~/customer/form.tsx';
-import { ProfileSelect } from '~/customer/picks.tsx';
-import { Summary } from '~/customer/summary.tsx';
-import { compareAmounts, formatAmount } from '~/lib/money.ts';
+import { formatAmount } from '~/lib/money.ts';
 import { words } from '~/lib/words.ts';
+import { ConfirmDialog, Facts, LinkButton, Select, StatusBadge, toast } from '~/ui/index.ts';
+import { CreateFrame, Notes } from './frame.tsx';
+import { availableOf } from './money.ts';
 import {
-  AmountInput,
-  ConfirmDialog,
-  Facts,
-  LinkButton,
-  Select,
-  StatusBadge,
-  TextInput,
-  toast,
-} from '~/ui/index.ts';
-import { CreateFrame, Notes, Pair } from './frame.tsx';
-import { availableOf, overdraft, split } from './money.ts';
+  coverFault,
+  FromProfile,
+  givenOf,
+  PaymentFields,
+  WITHDRAWAL_VALUES,
+  WithdrawalSummary,
+} from './withdrawal-fields.tsx';
 
 const ASSET = 'USD';
 /** What fits into the memo of a payment, by rail. */
@@ -64,23 +61,16 @@ export default function FiatWithdrawal() {
     {
       profile_id: profileId,
       fiat_account_id: search.fiat_account ?? '',
-      amount: '',
-      includes: 'no',
-      memo: '',
-      ref_id: '',
+      ...WITHDRAWAL_VALUES,
     },
     (values) => {
       const fee = feeOf(values.fiat_account_id);
-      const { amount } = split(values.amount, values.includes === 'yes', fee);
       const account = accounts?.find(({ id }) => id === values.fiat_account_id);
       const memoMax = MEMO_MAX[account === undefined ? 'wire' : destinationOf(account).kind]!;
       return {
         profile_id: required(values.profile_id, 'the profile to debit'),
         fiat_account_id: required(values.fiat_account_id, 'the fiat account to pay to'),
-        amount:
-          amountFault(values.amount, 2) ??
-          (compareAmounts(amount, '0') <= 0 ? `The total must be more than the fee of ${fee}.` : undefined) ??
-          overdraft(amount, fee, available, ASSET),
+        amount: amountFault(values.amount, 2) ?? coverFault(values, { fee, available, asset: ASSET }),
         memo:
           Array.from(values.memo).length > memoMax
             ? `At most ${memoMax} characters on this rail.`
@@ -91,16 +81,8 @@ export default function FiatWithdrawal() {
   const { values } = form;
   const account = accounts?.find(({ id }) => id === values.fiat_account_id);
   const fee = feeOf(values.fiat_account_id);
-  const { amount, total } = split(values.amount, values.includes === 'yes', fee);
-  const summary = (
-    <Summary
-      asset={ASSET}
-      amount={compareAmounts(amount, '0') < 0 ? '0' : amount}
-      fee={fee}
-      available={available}
-      amountLabel="Recipient gets"
-    />
-  );
+  const { amount, total } = givenOf(values, fee);
+  const summary = <WithdrawalSummary asset={ASSET} amount={amount} fee={fee} available={available} />;
 
   async function send(): Promise<void> {
     const transfer = await ferry
@@ -141,17 +123,7 @@ export default function FiatWithdrawal() {
           </>
         }
       >
-        <FormField form={form} name="profile_id" label="From profile">
-          {(wired) => (
-            <ProfileSelect
-              {...wired}
-              onChange={(event) => {
-                wired.onChange(event);
-                setProfileId(event.target.value);
-              }}
-            />
-          )}
-        </FormField>
+        <FromProfile form={form} onChoose={setProfileId} />
         <FormField
           form={form}
           name="fiat_account_id"
@@ -178,40 +150,12 @@ export default function FiatWithdrawal() {
             </LinkButton>
           </div>
         )}
-        <Pair>
-          <FormField
-            form={form}
-            name="amount"
-            label={`Amount in ${ASSET}`}
-            {...(available !== undefined && { hint: `${formatAmount(available)} ${ASSET} available` })}
-          >
-            {(wired) => <AmountInput {...wired} placeholder="0.00" />}
-          </FormField>
-          <FormField form={form} name="includes" label="The fee">
-            {(wired) => (
-              <Select
-                {...wired}
-                options={[
-                  { value: 'no', label: 'is added to the amount' },
-                  { value: 'yes', label: 'is taken from the amount' },
-                ]}
-              />
-            )}
-          </FormField>
-        </Pair>
-        <Pair>
-          <FormField form={form} name="memo" label="Memo" hint="Optional; the recipient sees it.">
-            {(wired) => <TextInput {...wired} />}
-          </FormField>
-          <FormField
-            form={form}
-            name="ref_id"
-            label="Your reference (ref_id)"
-            hint="Optional and unique: a second request with it is not executed."
-          >
-            {(wired) => <TextInput {...wired} maxLength={255} />}
-          </FormField>
-        </Pair>
+        <PaymentFields
+          form={form}
+          asset={ASSET}
+          available={available}
+          memoHint="Optional; the recipient sees it."
+        />
       </CreateFrame>
       <ConfirmDialog
         open={reviewed}

@@ -101,7 +101,9 @@ export default function Events() {
         label="Events"
         columns={COLUMNS}
         pages={{
-          items: feed.events,
+          count: feed.events.length,
+          at: (index) => feed.events[index],
+          first: feed.events,
           isLoading: feed.isLoading,
           isLoadingMore: false,
           hasMore: false,

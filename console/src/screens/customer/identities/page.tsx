@@ -129,7 +129,7 @@ function Accounts() {
   const pages = usePages(['accounts', filter], (cursor, signal) =>
     ferry.listAccounts({ ...(filter as Input<'listAccounts'>), ...cursor, limit: 100 }, { signal }),
   );
-  const owners = [...new Set(pages.items.map((one) => one.identity_id))].slice(0, 100);
+  const owners = [...new Set(pages.first.map((one) => one.identity_id))].slice(0, 100);
   const names = useQuery({
     queryKey: ['identities', 'named', owners],
     queryFn: async () => (await ferry.listIdentities({ ids: owners, limit: 100 })).items,

@@ -131,7 +131,7 @@ function Endpoint({ hook }: { readonly hook: Webhook }) {
         )}
         {hook.disabled_reason !== undefined && <span className="text-bad">{hook.disabled_reason}</span>}
       </div>
-      <DeliveryHealth deliveries={pages.items} />
+      <DeliveryHealth deliveries={pages.first} />
       <FilterBar list="webhook-deliveries" filters={FILTERS} />
       <DataTable
         label="Deliveries"

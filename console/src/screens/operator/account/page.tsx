@@ -42,7 +42,7 @@ const columnsOf = (fraction: number): Column<Entry>[] => [
   },
   {
     id: 'profile',
-    header: 'Profile on the other side',
+    header: 'Other profile',
     width: 'minmax(11rem, 1fr)',
     cell: ({ profile_id: id }) => (id === undefined ? '–' : <Id id={id} of="profile id" />),
   },
@@ -76,8 +76,7 @@ export default function Account() {
   const pages = usePages(['account-entries', account, asset, times], (cursor, signal) =>
     ferry.listAccountEntries({ account, asset, ...times, ...cursor, limit: 500 }, { signal }),
   );
-  const { items } = pages;
-  const fraction = useMemo(() => fractionOf(items.slice(0, 100).map((one) => one.amount)), [items]);
+  const fraction = useMemo(() => fractionOf(pages.first.map((one) => one.amount)), [pages.first]);
   const columns = useMemo(() => columnsOf(fraction), [fraction]);
   return (
     <>
@@ -89,10 +88,10 @@ export default function Account() {
         list="account-entries"
         filters={[{ name: 'asset', label: 'Asset', kind: 'text' }, ...timeFilters('created_at', 'When')]}
       />
-      {items.length > 0 && (
+      {pages.count > 0 && (
         <div className="grid shrink-0 grid-cols-1 gap-6 border-t border-line bg-panel px-4 py-3 sm:grid-cols-2 sm:px-6 max-sm:hidden">
-          <Flow title={`Into ${account} per day`} asset={asset} points={flowOf(items, 'CREDIT')} />
-          <Flow title={`Out of ${account} per day`} asset={asset} points={flowOf(items, 'DEBIT')} />
+          <Flow title={`Into ${account} per day`} asset={asset} points={flowOf(pages.first, 'CREDIT')} />
+          <Flow title={`Out of ${account} per day`} asset={asset} points={flowOf(pages.first, 'DEBIT')} />
         </div>
       )}
       <DataTable

@@ -9,10 +9,12 @@ import {
   ActorName,
   type AuditEntry,
   Badge,
+  Changes,
   type Column,
   DataTable,
   Drawer,
   EmptyState,
+  Everything,
   ExportButton,
   Facts,
   FilterBar,
@@ -24,7 +26,7 @@ import {
   Time,
   usePages,
 } from '~/ui/index.ts';
-import { Changes, Customer, Everything } from '../parts/show.tsx';
+import { Customer } from '../parts/show.tsx';
 import { FILTERS } from './filters.ts';
 
 type Filter = Input<'listOperatorAuditLog'>;

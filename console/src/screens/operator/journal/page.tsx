@@ -106,10 +106,7 @@ export default function Journal() {
   const pages = usePages(['journal', filter], (cursor, signal) =>
     ferry.listJournalEntries({ ...(filter as Filter), ...cursor }, { signal }),
   );
-  const fraction = useMemo(
-    () => fractionOf(pages.items.slice(0, 100).map((one) => one.amount ?? '0')),
-    [pages.items],
-  );
+  const fraction = useMemo(() => fractionOf(pages.first.map((one) => one.amount ?? '0')), [pages.first]);
   const columns = useMemo(() => columnsOf(fraction), [fraction]);
   return (
     <>

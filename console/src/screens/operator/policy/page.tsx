@@ -6,6 +6,7 @@ import { useMay } from '~/app/session.ts';
 import { words } from '~/lib/words.ts';
 import {
   Badge,
+  Changes,
   Facts,
   Id,
   Loading,
@@ -17,7 +18,7 @@ import {
   Time,
   Timeline,
 } from '~/ui/index.ts';
-import { ActorText, Changes, Customer } from '../parts/show.tsx';
+import { ActorText, Customer } from '../parts/show.tsx';
 import { PolicyEditor } from './editor.tsx';
 import { ruleInWords, scopeInWords } from './words.ts';
 

@@ -143,17 +143,18 @@ function RailCard({ health: { rail, open, tookMs, failed } }: { readonly health:
   );
 }
 
-const BARS = 24;
+const BARS_MAX = 24;
 
 /** How long the last payments took, the fastest first: a long tail is seen at once. */
 function Latency({ tookMs, rail }: { readonly tookMs: readonly number[]; readonly rail: string }) {
   if (tookMs.length === 0) return <p className="mt-3 text-sm text-quiet">No payment has ended lately.</p>;
   const [median, slow, slowest] = [at(tookMs, 0.5)!, at(tookMs, 0.95)!, tookMs.at(-1)!];
-  const bars = Array.from({ length: BARS }, (_, index) => at(tookMs, index / BARS)!);
+  const count = Math.min(BARS_MAX, tookMs.length);
+  const bars = Array.from({ length: count }, (_, index) => at(tookMs, index / count)!);
   return (
     <figure className="mt-3">
       <svg
-        viewBox={`0 0 ${BARS * 10} 40`}
+        viewBox={`0 0 ${BARS_MAX * 10} 40`}
         className="h-10 w-full"
         preserveAspectRatio="none"
         aria-hidden="true"

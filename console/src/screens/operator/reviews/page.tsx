@@ -11,6 +11,7 @@ import {
   DataTable,
   Drawer,
   EmptyState,
+  Everything,
   FilterBar,
   IconButton,
   Id,
@@ -22,7 +23,6 @@ import {
   usePages,
 } from '~/ui/index.ts';
 import { ActDialog } from '../parts/acting.tsx';
-import { Everything } from '../parts/show.tsx';
 import { FILTERS } from './filters.ts';
 
 type Account = Answer<'listFiatAccountsForReview'>['items'][number];

@@ -73,10 +73,7 @@ export default function OpenWithdrawals() {
   const pages = usePages(['open-withdrawals', filter], (cursor, signal) =>
     ferry.listOpenWithdrawals({ ...filter, ...cursor }, { signal }),
   );
-  const fraction = useMemo(
-    () => fractionOf(pages.items.slice(0, 100).map((one) => one.amount)),
-    [pages.items],
-  );
+  const fraction = useMemo(() => fractionOf(pages.first.map((one) => one.amount)), [pages.first]);
   const columns = useMemo(() => columnsOf(fraction), [fraction]);
   return (
     <>
